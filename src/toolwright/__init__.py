@@ -1,0 +1,75 @@
+"""toolwright: the tool layer of the Model Context Protocol.
+
+The names below are loaded when they are first used, so that a client never pays for what only servers need.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolwright.app import Server as Server
+    from toolwright.client.client import Client as Client
+    from toolwright.errors import ConfigurationError as ConfigurationError
+    from toolwright.errors import DefinitionError as DefinitionError
+    from toolwright.errors import RpcError as RpcError
+    from toolwright.errors import ToolError as ToolError
+    from toolwright.errors import ToolwrightError as ToolwrightError
+    from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.pipeline import Limits as Limits
+    from toolwright.protocol.types import AudioContent as AudioContent
+    from toolwright.protocol.types import CallToolResult as CallToolResult
+    from toolwright.protocol.types import EmbeddedResource as EmbeddedResource
+    from toolwright.protocol.types import ImageContent as ImageContent
+    from toolwright.protocol.types import ResourceLink as ResourceLink
+    from toolwright.protocol.types import TextContent as TextContent
+    from toolwright.tools.binding import Depends as Depends
+    from toolwright.tools.local import LocalToolset as LocalToolset
+    from toolwright.tools.toolset import RequestContext as Context
+    from toolwright.tools.views import combined as combined
+    from toolwright.tools.views import filtered as filtered
+    from toolwright.tools.views import prefixed as prefixed
+    from toolwright.tools.views import renamed as renamed
+
+__version__ = "0.1.0"
+
+_EXPORTS = {
+    "AudioContent": "toolwright.protocol.types",
+    "CallToolResult": "toolwright.protocol.types",
+    "Client": "toolwright.client.client",
+    "ConfigurationError": "toolwright.errors",
+    "Context": "toolwright.tools.toolset:RequestContext",
+    "DefinitionError": "toolwright.errors",
+    "Depends": "toolwright.tools.binding",
+    "EmbeddedResource": "toolwright.protocol.types",
+    "ImageContent": "toolwright.protocol.types",
+    "Limits": "toolwright.policy.pipeline",
+    "LocalToolset": "toolwright.tools.local",
+    "ResourceLink": "toolwright.protocol.types",
+    "RpcError": "toolwright.errors",
+    "Server": "toolwright.app",
+    "TextContent": "toolwright.protocol.types",
+    "ToolError": "toolwright.errors",
+    "ToolwrightError": "toolwright.errors",
+    "TransportError": "toolwright.errors",
+    "combined": "toolwright.tools.views",
+    "filtered": "toolwright.tools.views",
+    "prefixed": "toolwright.tools.views",
+    "renamed": "toolwright.tools.views",
+}
+
+__all__ = ["__version__", *_EXPORTS]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'toolwright' has no attribute {name!r}")
+    module, _, original = _EXPORTS[name].partition(":")
+    value = getattr(importlib.import_module(module), original or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,207 @@
+"""Everything that toolwright raises, as one family.
+
+::
+
+    ToolwrightError
+    ├── RpcError                  the caller broke the protocol; has a JSON-RPC wire form
+    │   ├── ParseError            -32700  not JSON
+    │   ├── InvalidRequest        -32600  JSON, but not a JSON-RPC message
+    │   ├── MethodNotFound        -32601
+    │   ├── InvalidParams         -32602
+    │   │   └── UnknownTool               hidden tools read the same
+    │   ├── InternalError         -32603  says nothing but an id that the log explains
+    │   ├── HeaderMismatch        -32020  HTTP only
+    │   ├── MissingCapability     -32021  the client did not declare what the request needs
+    │   └── UnsupportedVersion    -32022
+    ├── ToolError                 the model can mend it: becomes a result with ``isError``
+    │   ├── InvalidArguments
+    │   ├── ToolTimeout
+    │   └── InvalidResult                 the tool broke its own contract; the model cannot mend it
+    ├── DefinitionError           a tool is defined wrongly; for its author, at registration
+    │   └── SchemaError                   not JSON Schema, not of a dialect we know, or beyond the bounds
+    ├── ConfigurationError        a setting or command is wrong; for the operator, at start
+    ├── StateError                what workers share or record cannot be read or written now; nothing was changed
+    └── TransportError            the carrier failed; never confused with an answer of the peer
+        ├── ConnectionLost
+        └── RequestTimeout
+
+Every one has a stable ``code`` (``TW…``) and is worded in English and Chinese by :mod:`toolwright.wording`.
+``ToolError("…")`` is also what authors raise, with words of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from toolwright.wording import sentence
+
+__all__ = [
+    "ConfigurationError",
+    "ConnectionLost",
+    "DefinitionError",
+    "HeaderMismatch",
+    "InternalError",
+    "InvalidArguments",
+    "InvalidParams",
+    "InvalidRequest",
+    "InvalidResult",
+    "MethodNotFound",
+    "MissingCapability",
+    "ParseError",
+    "RequestTimeout",
+    "RpcError",
+    "StateError",
+    "ToolError",
+    "ToolTimeout",
+    "ToolwrightError",
+    "TransportError",
+    "UnknownTool",
+    "UnsupportedVersion",
+]
+
+
+class ToolwrightError(Exception):
+    """Base of all errors of this package.
+
+    ``code`` is stable over releases; ``str(error)`` is the English sentence, ``error.say("zh")`` the Chinese one.
+    """
+
+    def __init__(self, text: str = "", *, code: str = "", facts: dict[str, Any] | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.facts = facts or {}
+
+    @classmethod
+    def of(cls, code: str, **facts: Any) -> Self:
+        """The error that the wording table knows as ``code``, its sentence filled with ``facts``."""
+        return cls(sentence(code, "en", facts), code=code, facts=facts)
+
+    def say(self, language: str = "en") -> str:
+        """The sentence in ``language`` (``en`` or ``zh``), ending in the code when there is one."""
+        text = sentence(self.code, language, self.facts) if self.code else str(self)
+        return f"{text} [{self.code}]" if self.code else text
+
+
+class RpcError(ToolwrightError):
+    """An error with a JSON-RPC wire form: ``{"code": number, "message": say(), "data": data}``.
+
+    ``number`` is the JSON-RPC error code and ``data`` what the specification defines for it (2026-07-28, basic
+    "Error codes"); an error that came from a peer keeps the peer's number, message and data.
+    """
+
+    number: int = -32603
+    data: Any = None
+
+    @classmethod
+    def received(cls, number: int, message: str, data: Any = None) -> RpcError:
+        """The error that a peer answered, as the class of its number where there is one."""
+        error = _BY_NUMBER.get(number, RpcError)(message)
+        error.number = number
+        error.data = data
+        return error
+
+
+class ParseError(RpcError):
+    number = -32700
+
+
+class InvalidRequest(RpcError):
+    """Not a JSON-RPC request. ``id`` is the request's own where it could be read."""
+
+    number = -32600
+    id: int | str | None = None
+
+
+class MethodNotFound(RpcError):
+    number = -32601
+
+
+class InvalidParams(RpcError):
+    number = -32602
+
+
+class UnknownTool(InvalidParams):
+    """No such tool for this caller: unknown, removed and hidden read alike."""
+
+    def __init__(self, text: str = "", *, code: str = "TW1010", facts: dict[str, Any] | None = None) -> None:
+        facts = facts or {"name": text}
+        super().__init__(sentence(code, "en", facts), code=code, facts=facts)
+
+
+class InternalError(RpcError):
+    number = -32603
+
+
+class HeaderMismatch(RpcError):
+    number = -32020
+
+
+class MissingCapability(RpcError):
+    number = -32021
+
+
+class UnsupportedVersion(RpcError):
+    number = -32022
+
+
+_BY_NUMBER: dict[int, type[RpcError]] = {
+    kind.number: kind
+    for kind in (
+        ParseError,
+        InvalidRequest,
+        MethodNotFound,
+        InvalidParams,
+        InternalError,
+        HeaderMismatch,
+        MissingCapability,
+        UnsupportedVersion,
+    )
+}
+
+
+class ToolError(ToolwrightError):
+    """Something that the model can mend, in words for the model.
+
+    Raise it from a tool: the text becomes the content of a result with ``isError: true``. Say what was wrong and
+    what to do next; do not put in it what the caller may not see.
+    """
+
+
+class InvalidArguments(ToolError):
+    """The arguments do not fit the tool's input schema."""
+
+
+class ToolTimeout(ToolError):
+    """The tool did not answer within its limit."""
+
+
+class InvalidResult(ToolError):
+    """What the tool returned does not fit its output schema, or its limits."""
+
+
+class DefinitionError(ToolwrightError):
+    """A tool cannot be registered as it is written; the message names the fix."""
+
+
+class SchemaError(DefinitionError):
+    """A schema that is not one, or that could cost more than its bounds allow."""
+
+
+class ConfigurationError(ToolwrightError):
+    """A setting, target or command line is wrong; the message says what, where and how to fix it."""
+
+
+class StateError(ToolwrightError):
+    """The store of facts or records failed: locked, full, damaged, closed. What was asked for did not happen."""
+
+
+class TransportError(ToolwrightError):
+    """The carrier failed. Made up locally, so it has no JSON-RPC number."""
+
+
+class ConnectionLost(TransportError):
+    """The peer is gone; requests in flight have no answer and may have had effects."""
+
+
+class RequestTimeout(TransportError):
+    """No answer within the limit of this request; it was cancelled as the transport prescribes."""

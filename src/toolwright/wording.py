@@ -1,0 +1,431 @@
+"""The words of every error: code → one English and one Chinese sentence.
+
+Codes are stable: a sentence may be improved, a code never changes its meaning and is never used again.
+
+TW1… protocol · TW2… tool calls, for the model · TW3… definitions, for the author · TW4… settings and commands, for the
+operator · TW5… client and carrier · TW6… the files tools · TW7… state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["LANGUAGES", "SENTENCES", "sentence"]
+
+LANGUAGES = ("en", "zh")
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    # protocol
+    "TW1001": ("The message is not JSON: {problem}.", "消息不是合法的 JSON：{problem}。"),
+    "TW1002": ("Not a JSON-RPC 2.0 message: {problem}.", "不是 JSON-RPC 2.0 消息：{problem}。"),
+    "TW1003": ("The key {key} stands twice in one JSON object.", "同一个 JSON 对象中键 {key} 出现了两次。"),
+    "TW1004": ("The message is nested deeper than {limit} levels.", "消息嵌套超过 {limit} 层。"),
+    "TW1005": ("The message is larger than {limit} bytes.", "消息超过 {limit} 字节。"),
+    "TW1006": (
+        "Batches are not part of this protocol revision; send one message at a time.",
+        "该协议版本不支持批量消息；请逐条发送。",
+    ),
+    "TW1007": ("A batch must be a non-empty array.", "批量消息必须是非空数组。"),
+    "TW1008": ("A batch may hold {limit} messages at the most.", "批量消息最多包含 {limit} 条。"),
+    "TW1009": ("The id {id} is in use by a request that is still running.", "编号 {id} 正被另一个尚未完成的请求使用。"),
+    "TW1010": (
+        "Unknown tool: {name!r}. Ask tools/list for the tools there are.",
+        "未知工具：{name!r}。可用 tools/list 查看现有工具。",
+    ),
+    "TW1011": ("Unknown method: {method!r}.", "未知方法：{method!r}。"),
+    "TW1012": ("Invalid params of {method}: {problem}.", "{method} 的参数无效：{problem}。"),
+    "TW1013": (
+        "This request needs params._meta with {missing}. This server speaks {supported}; "
+        "revisions before 2026-07-28 begin with initialize.",
+        "该请求的 params._meta 缺少 {missing}。本服务器支持 {supported}；2026-07-28 之前的版本须先发送 initialize。",
+    ),
+    "TW1014": (
+        "Protocol version {requested!r} is not supported; supported: {supported}.",
+        "不支持协议版本 {requested!r}；支持：{supported}。",
+    ),
+    "TW1015": (
+        "The cursor is not valid any more; list again from the start.",
+        "游标已失效；请从头重新列出。",
+    ),
+    "TW1016": ("The header {header} is missing.", "缺少请求头 {header}。"),
+    "TW1017": (
+        "The header {header} is {got!r} but the body says {expected!r}.",
+        "请求头 {header} 为 {got!r}，与消息体中的 {expected!r} 不一致。",
+    ),
+    "TW1018": ("The header {header} cannot be decoded: {problem}.", "请求头 {header} 无法解码：{problem}。"),
+    "TW1019": (
+        "The session is unknown or has ended; begin again with initialize.",
+        "会话不存在或已结束；请重新发送 initialize。",
+    ),
+    "TW1020": (
+        "Internal error {id}. The server's log explains it under this id.",
+        "内部错误 {id}。服务器日志以此编号记录了原因。",
+    ),
+    "TW1021": ("The server is busy; try again in a moment.", "服务器繁忙；请稍后重试。"),
+    "TW1022": ("The session must begin with initialize.", "会话必须以 initialize 开始。"),
+    "TW1023": ("The client did not declare the capability {capability}.", "客户端未声明能力 {capability}。"),
+    "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
+    "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
+    "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),
+    # tool calls, for the model
+    "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
+    "TW2002": (
+        "{tool} gave no answer within {seconds:g} s and was stopped. Try a smaller request, or tell the user.",
+        "{tool} 在 {seconds:g} 秒内没有应答，已停止。请缩小请求范围，或告知用户。",
+    ),
+    "TW2003": (
+        "{tool} gave no answer within {seconds:g} s. It cannot be stopped and its effects may still happen: "
+        "check before you call it again.",
+        "{tool} 在 {seconds:g} 秒内没有应答。它无法被中止，其作用仍可能发生：再次调用前请先检查。",
+    ),
+    "TW2004": (
+        "{tool} failed: internal error {id}. This is a fault of the tool, not of the arguments; tell the user.",
+        "{tool} 失败：内部错误 {id}。这是工具的故障，与参数无关；请告知用户。",
+    ),
+    "TW2005": (
+        "{tool} returned a value that breaks its own output schema (error {id}), so it was withheld. "
+        "This is a fault of the tool; tell the user.",
+        "{tool} 返回的值不符合其输出模式（错误 {id}），已被扣留。这是工具的故障；请告知用户。",
+    ),
+    "TW2006": (
+        "The result of {tool} has {size} bytes, more than the limit of {limit}. Ask for less: a smaller range, "
+        "fewer rows or a narrower filter.",
+        "{tool} 的结果有 {size} 字节，超过上限 {limit}。请缩小范围、减少行数或收窄筛选条件。",
+    ),
+    "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
+    # definitions, for the author
+    "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
+    "TW3102": (
+        "The schema holds {kind} at {path}, which JSON does not have.",
+        "模式在 {path} 处含有 JSON 中没有的值：{kind}。",
+    ),
+    "TW3103": (
+        "The schema declares the dialect {dialect}, which is not supported. Supported: {supported}.",
+        "模式声明的方言 {dialect} 不受支持。支持：{supported}。",
+    ),
+    "TW3104": (
+        "The schema is not valid {dialect} at {path}: {problem}.",
+        "模式在 {path} 处不符合 {dialect}：{problem}。",
+    ),
+    "TW3105": (
+        "The schema refers to {ref} at {path}, outside of itself. Nothing is fetched: copy what it names into $defs.",
+        "模式在 {path} 处引用了文档之外的 {ref}。不会抓取任何外部内容：请把所引用的内容放入 $defs。",
+    ),
+    "TW3106": (
+        "The reference {ref} at {path} names no schema in this document.",
+        "{path} 处的引用 {ref} 在本文档中没有对应的模式。",
+    ),
+    "TW3107": (
+        "The reference {ref} at {path} leads back to itself without going into the value, so judging would never end.",
+        "{path} 处的引用 {ref} 在没有深入值的情况下指回自身，校验将永无止境。",
+    ),
+    "TW3108": ("The schema is nested deeper than {limit} levels.", "模式嵌套超过 {limit} 层。"),
+    "TW3109": ("The schema holds more than {limit} values.", "模式包含的值超过 {limit} 个。"),
+    "TW3110": ("The schema holds more than {limit} references.", "模式包含的引用超过 {limit} 个。"),
+    "TW3111": (
+        "The references of the schema lead through more than {limit} subschemas in a row.",
+        "模式的引用连续经过的子模式超过 {limit} 个。",
+    ),
+    "TW3112": ("The schema holds more than {limit} patterns.", "模式包含的正则表达式超过 {limit} 个。"),
+    "TW3113": (
+        "The pattern at {path} is longer than {limit} characters.",
+        "{path} 处的正则表达式超过 {limit} 个字符。",
+    ),
+    "TW3114": (
+        "One value could be judged by more than {limit} subschemas: references multiply each other.",
+        "一个值可能要经过超过 {limit} 个子模式的校验：引用成倍展开。",
+    ),
+    "TW3115": (
+        "The schema declares the dialect {dialect} at {path}, inside of {outer}; one schema has one dialect.",
+        "模式在 {path} 处于 {outer} 之中又声明了方言 {dialect}；一个模式只能使用一种方言。",
+    ),
+    "TW3116": ("The schema cannot be compiled: {problem}.", "模式无法编译：{problem}。"),
+    "TW3117": (
+        "The pattern at {path} is not a regular expression that can be run safely: "
+        "it is broken, too large, or uses lookaround or backreferences.",
+        "{path} 处的正则表达式无法安全执行：它有语法错误、过大，或使用了环视或反向引用。",
+    ),
+    "TW3001": (
+        "a generator cannot be a tool; return one value, and report progress with context.progress(…).",
+        "生成器函数不能作为工具；请返回一个值，并用 context.progress(…) 报告进度。",
+    ),
+    "TW3002": (
+        "the parameter {name} cannot be described to a model; name each parameter, or take one list or dict.",
+        "参数 {name} 无法向模型描述；请逐个命名参数，或改用一个列表或字典参数。",
+    ),
+    "TW3003": (
+        "a type annotation cannot be read ({problem}); define or import the type at module level.",
+        "无法读取类型标注（{problem}）；请在模块级定义或导入该类型。",
+    ),
+    "TW3004": ("only one parameter may be a Context, not {names}.", "只能有一个 Context 参数，而不是 {names}。"),
+    "TW3005": (
+        "the parameter {name!r} has no type, so it has no schema; write one, for example {name}: str.",
+        "参数 {name!r} 没有类型标注，无法生成模式；请补上，例如 {name}: str。",
+    ),
+    "TW3006": (
+        "a type has no JSON form ({problem}); use JSON types, Pydantic models, dataclasses or TypedDicts, "
+        "or hide the parameter with Depends.",
+        "某个类型没有 JSON 形式（{problem}）；请使用 JSON 类型、Pydantic 模型、dataclass 或 TypedDict，或用 Depends 隐藏该参数。",
+    ),
+    "TW3007": (
+        "{name!r} is not a tool name; use {rule}, for example read_file. Pass name=… for functions without one.",
+        "{name!r} 不是合法的工具名；请使用 {rule}，例如 read_file。没有名字的函数请传 name=…。",
+    ),
+    "TW3008": ("{effect!r} is not an effect; use one of {allowed}.", "{effect!r} 不是有效的 effect；可用：{allowed}。"),
+    "TW3009": (
+        'the input schema must have "type": "object" at its root, since arguments are an object.',
+        '输入模式的根必须是 "type": "object"，因为参数是一个对象。',
+    ),
+    "TW3010": (
+        "an example does not fit the tool's own schema at {path}: expected {problem}. Correct the example or the schema.",
+        "示例在 {path} 处不符合工具自身的模式：应为 {problem}。请修正示例或模式。",
+    ),
+    "TW3011": (
+        "the default of {name!r} does not fit its own schema; change the default or the type.",
+        "{name!r} 的默认值不符合其自身的模式；请修改默认值或类型。",
+    ),
+    "TW3012": (
+        "the dependency {name} takes more than one parameter; it may take the context or nothing.",
+        "依赖 {name} 的参数超过一个；它只能接受 context 或不带参数。",
+    ),
+    "TW3013": (
+        "there is a tool called {name!r} already; give one of them another name.",
+        "已存在名为 {name!r} 的工具；请为其中之一改名。",
+    ),
+    "TW3020": ("x-mcp-header cannot be used so: {problem}.", "x-mcp-header 用法有误：{problem}。"),
+    "TW3021": (
+        "two tools would have the name {names}; give one a prefix or another name.",
+        "两个工具会同名：{names}；请加前缀或改名。",
+    ),
+    "TW1027": ("The header {header} is sent more than once.", "请求头 {header} 出现了多次。"),
+    "TW1028": ("Refused: {reason}.", "已拒绝：{reason}。"),
+    # settings and commands, for the operator
+    "TW4001": ("{name} needs {option}.", "{name} 需要 {option}。"),
+    "TW4002": ("Cannot serve {target}: {problem}.", "无法提供 {target}：{problem}。"),
+    "TW4003": (
+        "{address!r} is not an address; write HOST:PORT, [IPV6]:PORT or :PORT.",
+        "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
+    ),
+    "TW4004": (
+        "--workers, --allow-host and --state go with --http.",
+        "--workers、--allow-host 和 --state 须与 --http 同用。",
+    ),
+    "TW4005": (
+        "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
+        "127.0.0.1, or give the server an authenticate function: Server(…, authenticate=…).",
+        "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，或为服务器设置 Server(…, authenticate=…)。",
+    ),
+    "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
+    # client and carrier
+    "TW5001": (
+        "The connection is closed. Requests in flight have no answer; what they asked may have happened.",
+        "连接已关闭。尚未完成的请求没有应答；其作用可能已经发生。",
+    ),
+    "TW5003": ("{command} cannot be started: {problem}.", "无法启动 {command}：{problem}。"),
+    "TW5004": (
+        "{command} has ended. The last that it printed to standard error: {stderr}",
+        "{command} 已退出。其标准错误的最后输出：{stderr}",
+    ),
+    "TW5005": (
+        "The server sent a line that is too long; the connection is given up.",
+        "服务器发送的行过长；连接已放弃。",
+    ),
+    "TW5006": ("{url} cannot be reached: {problem}.", "无法访问 {url}：{problem}。"),
+    "TW5007": ("{url} answered with HTTP status {status}.", "{url} 返回了 HTTP 状态 {status}。"),
+    "TW5008": (
+        "The server speaks no protocol revision that we do; it offers {offered}.",
+        "服务器与我们没有共同的协议版本；它提供 {offered}。",
+    ),
+    "TW5009": ("The server's answer to {method} is not valid: {problem}.", "服务器对 {method} 的应答无效：{problem}。"),
+    "TW5010": (
+        "The server asks for something of the user, and this client has nobody to ask.",
+        "服务器需要用户输入，而此客户端无人可问。",
+    ),
+    "TW5002": ("No answer to {method} within {seconds:g} s.", "{method} 在 {seconds:g} 秒内没有应答。"),
+    # the files tools
+    "TW6001": (
+        "The folder {folder} cannot be served: {problem}. Give a directory that exists.",
+        "无法提供文件夹 {folder}：{problem}。请给出一个已存在的目录。",
+    ),
+    "TW6002": ("The files tools need at least one folder.", "文件工具至少需要一个文件夹。"),
+    "TW6010": ("The path is empty. Use '.' for the folder itself.", "路径为空。文件夹本身请用 '.' 表示。"),
+    "TW6011": (
+        "{path!r} contains '..', which is not followed. Give the path from the served folder down, like 'src/main.py'.",
+        "{path!r} 含有 '..'，不予解析。请给出从所提供文件夹开始向下的路径，例如 'src/main.py'。",
+    ),
+    "TW6012": (
+        "{path!r} contains a control character, a line break or invalid Unicode. Give the name as it is listed.",
+        "{path!r} 含有控制字符、换行符或无效的 Unicode。请使用目录列表中的名称。",
+    ),
+    "TW6013": (
+        "{path!r} contains a backslash, a colon or a Windows device name, which is refused on every system. "
+        "Separate names with '/' and give no drive.",
+        "{path!r} 含有反斜杠、冒号或 Windows 设备名，在任何系统上都会被拒绝。请用 '/' 分隔名称，且不要带盘符。",
+    ),
+    "TW6014": (
+        "This absolute path lies outside what is served. Use a relative path, like 'src/main.py'; "
+        "list_directory with '.' shows what there is.",
+        "该绝对路径不在所提供的范围内。请使用相对路径，例如 'src/main.py'；用 list_directory 列出 '.' 可查看现有内容。",
+    ),
+    "TW6015": (
+        "There is no folder {name!r}. A path begins with one of: {labels}.",
+        "没有文件夹 {name!r}。路径须以下列之一开头：{labels}。",
+    ),
+    "TW6016": (
+        "{path!r} is too long or too deep. Use fewer or shorter names.",
+        "{path!r} 过长或层级过深。请减少层级或缩短名称。",
+    ),
+    "TW6020": (
+        "{path!r} does not exist. list_directory on {parent!r} shows what there is.",
+        "{path!r} 不存在。用 list_directory 列出 {parent!r} 可查看现有内容。",
+    ),
+    "TW6021": (
+        "{path!r} does not exist. Names are taken literally: '~', '$' and '%' are not expanded. "
+        "list_directory on '.' shows what there is.",
+        "{path!r} 不存在。名称按字面处理，不展开 '~'、'$' 和 '%'。用 list_directory 列出 '.' 可查看现有内容。",
+    ),
+    "TW6022": (
+        "A part of {path!r} is not a directory. list_directory on '.' shows what there is.",
+        "{path!r} 中有一部分不是目录。用 list_directory 列出 '.' 可查看现有内容。",
+    ),
+    "TW6023": (
+        "{path!r} is a directory, and a file is needed. list_directory shows the files in it.",
+        "{path!r} 是目录，而此处需要文件。用 list_directory 可查看其中的文件。",
+    ),
+    "TW6024": (
+        "{path!r} is not a regular file but a pipe, socket or device. Choose an entry of type 'file'.",
+        "{path!r} 不是普通文件，而是管道、套接字或设备。请选择类型为 'file' 的条目。",
+    ),
+    "TW6025": (
+        "{path!r} is a hard link: the same file has another name, perhaps outside what is served. "
+        "Ask the user for a copy of it.",
+        "{path!r} 是硬链接：同一文件另有名称，可能位于所提供的范围之外。请让用户提供一份副本。",
+    ),
+    "TW6026": (
+        "{path!r} leads through a link out of the served folder. Choose a path that stays inside.",
+        "{path!r} 经由链接指向所提供的文件夹之外。请选择位于文件夹之内的路径。",
+    ),
+    "TW6027": (
+        "{path!r} leads through too many links, perhaps in a circle. Name the file itself.",
+        "{path!r} 经过的链接过多，可能形成循环。请直接指明文件本身。",
+    ),
+    "TW6028": (
+        "{path!r} lies on another file system, which is not served. Choose a path outside of it.",
+        "{path!r} 位于另一文件系统，不在提供范围内。请选择其外的路径。",
+    ),
+    "TW6029": (
+        "{path!r} was exchanged for something else during the call, so nothing was done. Try again.",
+        "{path!r} 在调用期间被替换，未执行任何操作。请重试。",
+    ),
+    "TW6030": (
+        "{path!r} holds secrets and is neither read nor written. Go on without it, or ask the user for what you need.",
+        "{path!r} 含有机密信息，不可读取或写入。请不依赖它继续，或向用户询问所需内容。",
+    ),
+    "TW6031": (
+        "{path!r} is protected: others run what is in it, so it may be read but not written. "
+        "Tell the user what to change there.",
+        "{path!r} 受保护：其内容会被其他程序执行，只可读取、不可写入。请告知用户需要在其中做哪些修改。",
+    ),
+    "TW6032": (
+        "{path!r} is a link, which is not followed here. Name the file that it stands for.",
+        "{path!r} 是链接，此处不跟随。请指明它所指向的文件。",
+    ),
+    "TW6033": (
+        "The system does not permit this on {path!r}. Choose another file, or ask the user for access.",
+        "系统不允许对 {path!r} 执行此操作。请选择其他文件，或请用户授权。",
+    ),
+    "TW6034": (
+        "The system refused {path!r} ({problem}). Try again; if it stays so, tell the user.",
+        "系统拒绝了对 {path!r} 的操作（{problem}）。请重试；若仍失败，请告知用户。",
+    ),
+    "TW6035": (
+        "There is no room to write {path!r} (disk, quota or size limit); what was there is unchanged. Tell the user.",
+        "没有空间写入 {path!r}（磁盘、配额或大小限制）；原有内容未变。请告知用户。",
+    ),
+    "TW6040": (
+        "{path!r} is not {encoding} text. Read it with encoding 'base64'.",
+        "{path!r} 不是 {encoding} 文本。请用编码 'base64' 读取。",
+    ),
+    "TW6041": (
+        "{path!r} has {lines} lines; start_line must not be greater than that.",
+        "{path!r} 共有 {lines} 行；start_line 不能大于该值。",
+    ),
+    "TW6042": (
+        "end_line {end} comes before start_line {start}. Give an end_line of at least {start}.",
+        "end_line {end} 小于 start_line {start}。end_line 至少应为 {start}。",
+    ),
+    "TW6043": (
+        "offset counts bytes and cannot be combined with start_line or end_line; base64 takes only offset. "
+        "Give one of the two.",
+        "offset 按字节计，不能与 start_line 或 end_line 同时使用；base64 只接受 offset。请只给出其中一种。",
+    ),
+    "TW6044": (
+        "{path!r} has {size} bytes; offset must not be greater than that.",
+        "{path!r} 共有 {size} 字节；offset 不能大于该值。",
+    ),
+    "TW6045": (
+        "Line {start} of {path!r} lies behind the first {limit} bytes, in which lines are counted. "
+        "Read with offset instead, a number of bytes.",
+        "{path!r} 的第 {start} 行位于可按行计数的前 {limit} 字节之后。请改用 offset（字节数）读取。",
+    ),
+    "TW6050": (
+        "{path!r} exists already and was not changed. Use mode 'overwrite' to replace it, or another name.",
+        "{path!r} 已存在，未作更改。请用模式 'overwrite' 替换，或换一个名称。",
+    ),
+    "TW6051": (
+        "The content has {size} bytes, more than the limit of {limit} per call. "
+        "Write the first part, then the rest with mode 'append'.",
+        "内容有 {size} 字节，超过每次调用的上限 {limit}。请先写入第一部分，再用模式 'append' 写入其余部分。",
+    ),
+    "TW6052": (
+        "The content is not valid base64. Use A-Z, a-z, 0-9, '+', '/' and '=' at the end, no line breaks.",
+        "内容不是有效的 base64。请使用 A-Z、a-z、0-9、'+'、'/' 以及末尾的 '='，不含换行。",
+    ),
+    "TW6053": (
+        "The content cannot be written as {encoding}: character {position} has no place in it. "
+        "Use encoding {other!r} or change the character.",
+        "内容无法以 {encoding} 写入：第 {position} 个字符不在其中。请改用编码 {other!r} 或修改该字符。",
+    ),
+    "TW6054": (
+        "{path!r} would grow to {size} bytes, more than the limit of {limit}. Begin a new file.",
+        "{path!r} 将增至 {size} 字节，超过上限 {limit}。请新建文件。",
+    ),
+    "TW6055": (
+        "{path!r} is not the version you read: it was changed since. Read it again, then write.",
+        "{path!r} 已不是您读取时的版本：其间有过更改。请重新读取后再写入。",
+    ),
+    "TW6056": (
+        "The directory for {path!r} does not exist. Set create_parents to true to make it, or choose another.",
+        "{path!r} 所在的目录不存在。请将 create_parents 设为 true 以创建，或另选目录。",
+    ),
+    "TW6060": (
+        "The cursor belongs to another listing. Use next_cursor of the last result for the same path, or none.",
+        "该游标属于另一次列表。请使用同一路径上次结果中的 next_cursor，或不带游标。",
+    ),
+    # state
+    "TW7001": (
+        "{url!r} names no store that is supported; supported: {supported}.",
+        "{url!r} 不是受支持的存储；支持：{supported}。",
+    ),
+    "TW7002": ("The state file {path} cannot be opened: {problem}.", "无法打开状态文件 {path}：{problem}。"),
+    "TW7003": (
+        "The state file {path} cannot be used now: {problem}. Nothing was changed.",
+        "状态文件 {path} 目前无法使用：{problem}。未作任何更改。",
+    ),
+    "TW7004": (
+        "{limit} jobs wait for the state file {path} already; this one was refused.",
+        "已有 {limit} 项任务在等待状态文件 {path}；本次请求被拒绝。",
+    ),
+    "TW7005": ("The state file {path} is not open.", "状态文件 {path} 未打开。"),
+    "TW7006": (
+        "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
+        "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
+    ),
+}
+
+
+def sentence(code: str, language: str, facts: Mapping[str, Any]) -> str:
+    """The sentence of ``code`` in ``language``, filled with ``facts``. Unknown codes are a bug: ``KeyError``."""
+    template = SENTENCES[code][LANGUAGES.index(language)]
+    return template.format_map(facts)
