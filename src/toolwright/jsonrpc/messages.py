@@ -1,0 +1,206 @@
+"""JSON-RPC 2.0 messages: bytes in, typed values out, and back.
+
+What comes in is input: :func:`decode` refuses what other parsers read in different ways (duplicate keys, NaN, lone
+surrogates, bottomless nesting, endless integers), so that nobody before or behind us can see another message than we do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from toolwright.errors import InvalidRequest, ParseError, RpcError
+
+__all__ = [
+    "MAX_DEPTH",
+    "Answer",
+    "Failure",
+    "Id",
+    "Json",
+    "Message",
+    "Notification",
+    "Request",
+    "decode",
+    "encode",
+    "encode_answer",
+    "encode_failure",
+    "encode_notification",
+    "encode_request",
+    "parse",
+]
+
+Id: TypeAlias = int | str
+Json: TypeAlias = Any
+
+MAX_DEPTH = 100
+
+encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """A request: somebody waits for the answer with this ``id``."""
+
+    id: Id
+    method: str
+    params: dict[str, Json]
+
+
+class Notification(msgspec.Struct, frozen=True, gc=False):
+    """A notification: nobody answers it."""
+
+    method: str
+    params: dict[str, Json]
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """The result of the request with this ``id``."""
+
+    id: Id
+    result: Json
+
+
+class Failure(msgspec.Struct, frozen=True, gc=False):
+    """The error of the request with this ``id``; ``None`` when the peer could not read the id."""
+
+    id: Id | None
+    error: RpcError
+
+
+Message: TypeAlias = Request | Notification | Answer | Failure
+
+
+def decode(data: bytes) -> Json:
+    """The JSON value in ``data``, or ``ParseError``.
+
+    Refused: anything that is not UTF-8 JSON, duplicate keys, NaN and infinities, numbers out of range (integers of more
+    than 4,300 digits among them), lone surrogates, and nesting deeper than ``MAX_DEPTH``.
+    """
+    try:
+        value = _decode(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise ParseError.of("TW1001", problem=str(error).removeprefix("JSON is malformed: ")) from None
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+        _check_depth(value)
+    # What was decoded and encodes to the same bytes again has lost nothing on the way; compact JSON, which nearly every
+    # client sends, is proved free of duplicate keys by that. Everything else is read once more, carefully.
+    if encode(value) != data:
+        _check_keys(data)
+    return value
+
+
+def _check_depth(value: Json) -> None:
+    level, depth = [value], 0
+    while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]:
+        depth += 1
+        if depth >= MAX_DEPTH:
+            raise ParseError.of("TW1004", limit=MAX_DEPTH)
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+def _check_keys(data: bytes) -> None:
+    _careful.decode(data.decode())
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ParseError.of("TW1003", key=repr(key[:40]))
+            seen.add(key)
+    return members
+
+
+_careful = json.JSONDecoder(object_pairs_hook=_unique)
+
+
+def parse(value: Json) -> Message:
+    """The message that a decoded object is, or ``InvalidRequest`` (with the request's id where it can be read).
+
+    Unknown members are ignored. ``params`` by position (an array) is refused; absent ``params`` are an empty object.
+    """
+    if not isinstance(value, dict):
+        raise InvalidRequest.of("TW1002", problem="it is not an object")
+    message: dict[str, Json] = value  # pyright: ignore[reportUnknownVariableType]
+    has_id = "id" in message
+    id = message.get("id")
+    if message.get("jsonrpc") != "2.0":
+        raise _invalid('"jsonrpc" must be "2.0"', id)
+    if has_id and not _is_id(id) and not (id is None and "error" in message):
+        raise _invalid('"id" must be a string or an integer', None)
+    if "method" in message:
+        return _call(message, id, has_id)
+    if "result" in message and "error" not in message and has_id:
+        return Answer(id, message["result"])
+    if "error" in message and "result" not in message:
+        return Failure(id, _received(message["error"], id))
+    raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
+
+
+def _call(message: dict[str, Json], id: Json, has_id: bool) -> Request | Notification:
+    method = message["method"]
+    params = message.get("params", _ABSENT)
+    if not isinstance(method, str):
+        raise _invalid('"method" must be a string', id)
+    if params is _ABSENT:
+        params = {}
+    elif not isinstance(params, dict):
+        raise _invalid('"params" must be an object', id)
+    return Request(id, method, params) if has_id else Notification(method, params)
+
+
+_ABSENT = object()
+
+
+def _is_id(id: Json) -> bool:
+    # Exact types: True is an int to Python, and no id at all on the wire.
+    return type(id) is int or type(id) is str
+
+
+def _invalid(problem: str, id: Json) -> InvalidRequest:
+    error = InvalidRequest.of("TW1002", problem=problem)
+    error.id = id if _is_id(id) else None
+    return error
+
+
+def _received(error: Json, id: Json) -> RpcError:
+    if not isinstance(error, dict):
+        raise _invalid('"error" must be an object', id)
+    members: dict[str, Json] = error  # pyright: ignore[reportUnknownVariableType]
+    code, message = members.get("code"), members.get("message", "")
+    if type(code) is not int or not isinstance(message, str):
+        raise _invalid('"error" needs an integer "code" and a string "message"', id)
+    return RpcError.received(code, message, members.get("data"))
+
+
+def encode_request(id: Id, method: str, params: Json) -> bytes:
+    """A request; ``params`` may hold ``msgspec.Raw``."""
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (encode(id), encode(method), encode(params))
+
+
+def encode_notification(method: str, params: Json) -> bytes:
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (encode(method), encode(params))
+
+
+def encode_answer(id: Id, result: bytes) -> bytes:
+    """A result response around a ``result`` that is encoded already."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id), result)
+
+
+def encode_failure(id: Id | None, error: RpcError, language: str = "en") -> bytes:
+    """An error response. Without an id the member is left out (MCP 2026-07-28, basic: "the id is omitted")."""
+    body: dict[str, Json] = {"jsonrpc": "2.0"}
+    if id is not None:
+        body["id"] = id
+    body["error"] = {"code": error.number, "message": error.say(language)}
+    if error.data is not None:
+        body["error"]["data"] = error.data
+    return encode(body)

@@ -1,0 +1,265 @@
+"""One end of a JSON-RPC conversation on a channel that both ends share (stdio, memory, sockets).
+
+The peer correlates answers with requests, runs what the other end asks, cancels, and owns every task it starts. It is the
+last boundary for errors: what a handler did not foresee is logged and answered as "Internal error" with an id, and the
+conversation lives. What the methods mean is the handler's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from toolwright.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
+from toolwright.jsonrpc.messages import (
+    Answer,
+    Failure,
+    Id,
+    Json,
+    Message,
+    Notification,
+    Request,
+    decode,
+    encode_answer,
+    encode_failure,
+    encode_notification,
+    encode_request,
+    parse,
+)
+
+__all__ = ["Exchange", "Handler", "Peer", "internal_error", "spawn"]
+
+MAX_BATCH = 100
+
+_log = logging.getLogger("toolwright")
+
+
+class Exchange(Protocol):
+    """What a request's handler may say before its answer, to whoever asked."""
+
+    def notify(self, method: str, params: Json) -> None: ...
+
+
+class Handler(Protocol):
+    """What a peer does with what it is asked."""
+
+    @property
+    def takes_batches(self) -> bool: ...
+
+    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+        """The encoded result, or ``RpcError``. Cancelled when the asker does not want the answer any more."""
+        ...
+
+    def on_notification(self, notification: Notification) -> None: ...
+
+
+def spawn(coroutine: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> asyncio.Task[None]:
+    """Start a task that ``tasks`` owns until it ends. Where Python can, it runs at once up to its first wait."""
+    task = _start(coroutine)
+    if not task.done():
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+    return task
+
+
+def _start_lazy(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.get_running_loop().create_task(coroutine)
+
+
+def _start_eager(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True)  # pyright: ignore
+
+
+_start = _start_eager if hasattr(asyncio, "eager_task_factory") else _start_lazy
+
+
+def internal_error(error: BaseException) -> InternalError:
+    """Log ``error`` in full under a fresh id; what comes back names only the id."""
+    id = secrets.token_hex(4)
+    _log.error("internal error %s", id, exc_info=error)
+    return InternalError.of("TW1020", id=id)
+
+
+def _late(future: asyncio.Future[Json], method: str, seconds: float) -> None:
+    if not future.done():
+        future.set_exception(RequestTimeout.of("TW5002", method=method, seconds=seconds))
+
+
+class Peer:
+    """One end of a conversation.
+
+    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. Feed every frame that
+    arrives to :meth:`feed`; end with :meth:`close`.
+    """
+
+    def __init__(self, write: Callable[[bytes], None], handler: Handler, *, language: str = "en") -> None:
+        self._write = write
+        self._handler = handler
+        self._language = language
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[Id, asyncio.Task[None]] = {}
+        self._waiting: dict[Id, asyncio.Future[Json]] = {}
+        self._last_id = 0
+        self._closed = False
+
+    def feed(self, frame: bytes) -> None:
+        """Take one frame: a message, or an array of them where the handler takes batches. Never raises."""
+        try:
+            value = decode(frame)
+            if isinstance(value, list):
+                self._begin_batch(value)  # pyright: ignore[reportUnknownArgumentType]
+            else:
+                self._take(parse(value), self._write)
+        except InvalidRequest as error:
+            self._write(encode_failure(error.id, error, self._language))
+        except RpcError as error:
+            self._write(encode_failure(None, error, self._language))
+
+    def _take(self, message: Message, reply: Callable[[bytes], None]) -> None:
+        match message:
+            case Request():
+                self._begin(message, reply)
+            case Notification():
+                self._note(message)
+            case Answer(id, result):
+                self._settle(id, result, None)
+            case Failure(id, error):
+                self._settle(id, None, error)
+
+    def _begin(self, request: Request, reply: Callable[[bytes], None]) -> None:
+        if request.id in self._running:
+            # Two answers with one id could not be told apart. The first request keeps the id and its answer.
+            error = InvalidRequest.of("TW1009", id=request.id)
+            reply(encode_failure(request.id, error, self._language))
+            return
+        task = spawn(self._answer(request, reply), self._tasks)
+        if not task.done():
+            self._running[request.id] = task
+
+    async def _answer(self, request: Request, reply: Callable[[bytes], None]) -> None:
+        try:
+            answer = encode_answer(request.id, await self._handler.on_request(request, self))
+        except RpcError as error:
+            answer = encode_failure(request.id, error, self._language)
+        except Exception as error:  # noqa: BLE001 - the last boundary
+            answer = encode_failure(request.id, internal_error(error), self._language)
+        finally:
+            self._running.pop(request.id, None)
+        reply(answer)
+
+    def _note(self, notification: Notification) -> None:
+        try:
+            self._handler.on_notification(notification)
+        except Exception as error:  # noqa: BLE001 - nobody waits for an answer, but the log tells
+            internal_error(error)
+
+    def _settle(self, id: Id | None, result: Json, error: RpcError | None) -> None:
+        waiting = self._waiting.get(id) if id is not None else None
+        if waiting is None or waiting.done():
+            _log.info("dropped an answer that nobody asked for")
+        elif error is None:
+            waiting.set_result(result)
+        else:
+            waiting.set_exception(error)
+
+    def _begin_batch(self, values: list[Json]) -> None:
+        if not self._handler.takes_batches:
+            raise InvalidRequest.of("TW1006")
+        if not values:
+            raise InvalidRequest.of("TW1007")
+        if len(values) > MAX_BATCH:
+            raise InvalidRequest.of("TW1008", limit=MAX_BATCH)
+        spawn(self._batch(values), self._tasks)
+
+    async def _batch(self, values: list[Json]) -> None:
+        """Run every element as if it had come alone, and answer with one array (JSON-RPC 2.0, section 6)."""
+        answers: list[bytes] = []
+        for value in values:
+            try:
+                self._take(parse(value), answers.append)
+            except InvalidRequest as error:
+                answers.append(encode_failure(error.id, error, self._language))
+        ids = [value.get("id") for value in values if isinstance(value, dict)]
+        running = [self._running[id] for id in ids if type(id) in (int, str) and id in self._running]
+        if running:
+            await asyncio.wait(running)
+        if answers:
+            self._write(b"[%b]" % b",".join(answers))
+
+    def refuse(self, error: RpcError) -> None:
+        """Answer a frame that could not even be read."""
+        self._write(encode_failure(None, error, self._language))
+
+    def cancel(self, id: Id) -> bool:
+        """Stop the request with this id of the other end; it gets no answer. False when it is not running."""
+        task = self._running.pop(id, None)
+        return task is not None and task.cancel()
+
+    def notify(self, method: str, params: Json) -> None:
+        if not self._closed:
+            self._write(encode_notification(method, params))
+
+    async def request(
+        self,
+        method: str,
+        params: Json,
+        *,
+        timeout: float,
+        send: Callable[[bytes, Id], None] | None = None,
+        abandoned: Callable[[Id], None] | None = None,
+    ) -> Json:
+        """Ask the other end and return its result.
+
+        Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds, or ``ConnectionLost``. ``send``
+        takes the place of ``write`` where a carrier wants the id too. When the wait ends without an answer,
+        ``abandoned`` is told the id, to let the other end know.
+        """
+        if self._closed:
+            raise ConnectionLost.of("TW5001")
+        self._last_id += 1
+        id = self._last_id
+        future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._waiting[id] = future
+        timer = asyncio.get_running_loop().call_later(timeout, _late, future, method, timeout)
+        try:
+            frame = encode_request(id, method, params)
+            send(frame, id) if send is not None else self._write(frame)
+            return await future
+        except (RequestTimeout, asyncio.CancelledError):
+            if abandoned is not None and not self._closed:
+                abandoned(id)
+            raise
+        finally:
+            timer.cancel()
+            del self._waiting[id]
+
+    def fail(self, id: Id, error: Exception) -> None:
+        """The carrier could not get an answer for this request."""
+        future = self._waiting.get(id)
+        if future is not None and not future.done():
+            future.set_exception(error)
+
+    def lose(self, error: Exception) -> None:
+        """The carrier failed: everything that waits for an answer gets ``error``."""
+        self._closed = True
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+
+    async def drain(self) -> None:
+        """Wait until all that runs has ended."""
+        while self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    async def close(self) -> None:
+        """Cancel what runs, fail what waits, and return when all tasks have ended."""
+        self.lose(ConnectionLost.of("TW5001"))
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks, return_exceptions=True)
