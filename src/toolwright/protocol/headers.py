@@ -1,0 +1,187 @@
+"""The headers that mirror a message on Streamable HTTP (2026-07-28, basic/transports/streamable-http; server/tools
+"x-mcp-header"). Header names are lower case here; a server compares, it never decides anything by a header.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from toolwright.errors import DefinitionError, HeaderMismatch
+from toolwright.jsonrpc.messages import Json
+
+__all__ = [
+    "METHOD_HEADER",
+    "NAMED",
+    "NAME_HEADER",
+    "PARAM_PREFIX",
+    "VERSION_HEADER",
+    "Mirrors",
+    "check_mirrored",
+    "check_params",
+    "check_present",
+    "decode_value",
+    "encode_value",
+    "find_mirrors",
+    "param_headers",
+    "request_headers",
+]
+
+VERSION_HEADER = "mcp-protocol-version"
+METHOD_HEADER = "mcp-method"
+NAME_HEADER = "mcp-name"
+PARAM_PREFIX = "mcp-param-"
+
+# method → the parameter that Mcp-Name repeats
+NAMED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+Mirrors = tuple[tuple[str, tuple[str, ...], str], ...]
+"""For each annotated property: header suffix, path in the arguments, JSON type."""
+
+_SENTINEL = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+
+
+def encode_value(value: str) -> str:
+    """``value`` as a header value: itself where that is safe, else ``=?base64?…?=`` of its UTF-8."""
+    if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def decode_value(header: str, value: str) -> str:
+    """The text that a header value stands for. A broken sentinel is ``HeaderMismatch``, never a literal."""
+    value = value.strip(" \t")
+    sentinel = _SENTINEL.fullmatch(value)
+    if sentinel is None:
+        if not _PLAIN.fullmatch(value):
+            raise HeaderMismatch.of("TW1018", header=header, problem="it holds characters beyond printable ASCII")
+        return value
+    try:
+        return base64.b64decode(sentinel[1], validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise HeaderMismatch.of("TW1018", header=header, problem="not the base64 of UTF-8 text") from None
+
+
+def check_present(headers: Mapping[str, str], method: str) -> None:
+    """Every modern request needs a version and a method header, and some a name (``HeaderMismatch``)."""
+    needed = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER) if method in NAMED else (VERSION_HEADER, METHOD_HEADER)
+    for header in needed:
+        if header not in headers:
+            raise HeaderMismatch.of("TW1016", header=_spelt(header))
+
+
+def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str, Json], version: str) -> None:
+    """The headers that are there say what the body says. Values compare case-sensitively."""
+    _same(VERSION_HEADER, headers[VERSION_HEADER].strip(" \t"), version)
+    _same(METHOD_HEADER, headers[METHOD_HEADER].strip(" \t"), method)
+    if method in NAMED:
+        name = params.get(NAMED[method])
+        if isinstance(name, str):  # anything else is the business of the parameters' own check
+            _same(NAME_HEADER, decode_value(_spelt(NAME_HEADER), headers[NAME_HEADER]), name)
+
+
+def _same(header: str, got: str, expected: str) -> None:
+    if got != expected:
+        raise HeaderMismatch.of("TW1017", header=_spelt(header), got=got[:80], expected=expected[:80])
+
+
+def _spelt(header: str) -> str:
+    return "-".join("MCP" if part == "mcp" and "version" in header else part.title() for part in header.split("-"))
+
+
+def request_headers(method: str, params: Mapping[str, Json], version: str) -> dict[str, str]:
+    """The headers of a client's modern request, without those for parameters."""
+    headers = {VERSION_HEADER: version, METHOD_HEADER: method}
+    if method in NAMED and isinstance(name := params.get(NAMED[method]), str):
+        headers[NAME_HEADER] = encode_value(name)
+    return headers
+
+
+def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
+    """The ``x-mcp-header`` annotations of an input schema, or ``DefinitionError`` with the rule that one breaks."""
+    mirrors = tuple(_reachable(schema, ()))
+    suffixes = [suffix.lower() for suffix, _, _ in mirrors]
+    if len(set(suffixes)) < len(suffixes):
+        raise DefinitionError.of("TW3020", problem="two properties have the same header name")
+    if _count(schema) != len(mirrors):
+        raise DefinitionError.of("TW3020", problem="only properties reachable through 'properties' may have it")
+    return mirrors
+
+
+def _reachable(schema: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name, inner in properties.items():  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(inner, dict):
+            continue
+        if "x-mcp-header" in inner:
+            yield _mirror(inner, (*path, name))  # pyright: ignore[reportUnknownArgumentType]
+        yield from _reachable(inner, (*path, name))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
+    suffix, kind = schema["x-mcp-header"], schema.get("type")
+    if not isinstance(suffix, str) or not _TOKEN.fullmatch(suffix):
+        raise DefinitionError.of("TW3020", problem=f"the name at {'.'.join(path)} is not an HTTP token")
+    if kind not in ("string", "integer", "boolean"):
+        raise DefinitionError.of("TW3020", problem=f"{'.'.join(path)} must be a string, integer or boolean")
+    return suffix, path, kind
+
+
+def _count(schema: Any) -> int:
+    """How many annotations there are anywhere, so that stray ones are noticed."""
+    if isinstance(schema, list):
+        return sum(_count(item) for item in schema)  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return 0
+    members: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
+    inner = sum(_count(value) for key, value in members.items() if key not in ("enum", "const", "default", "examples"))
+    # A *property* of that name is no annotation: its value is a schema.
+    return inner + (not isinstance(members.get("x-mcp-header", {}), dict | bool))
+
+
+def _value_at(arguments: Json, path: tuple[str, ...]) -> Json:
+    for name in path:
+        if not isinstance(arguments, dict):
+            return None
+        arguments = arguments.get(name)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return arguments  # pyright: ignore[reportUnknownVariableType]
+
+
+def _said(value: Json) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, str]:
+    """The ``Mcp-Param-*`` headers of a client's call; absent and null values have none."""
+    values = ((suffix, _value_at(arguments, path)) for suffix, path, _ in mirrors)
+    return {PARAM_PREFIX + suffix.lower(): encode_value(_said(value)) for suffix, value in values if value is not None}
+
+
+def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mapping[str, Json]) -> None:
+    """Each annotated argument and its header agree, in presence and in value (``HeaderMismatch``)."""
+    for suffix, path, kind in mirrors:
+        header, value = PARAM_PREFIX + suffix.lower(), _value_at(arguments, path)
+        spelt = f"Mcp-Param-{suffix}"
+        if value is None:
+            if header in headers:
+                raise HeaderMismatch.of("TW1017", header=spelt, got=headers[header][:80], expected="no value")
+        elif header not in headers:
+            raise HeaderMismatch.of("TW1016", header=spelt)
+        else:
+            got = decode_value(spelt, headers[header])
+            if got != _said(value) and not (kind == "integer" and _same_number(got, value)):
+                raise HeaderMismatch.of("TW1017", header=spelt, got=got[:80], expected="the argument's value")
+
+
+def _same_number(text: str, value: Json) -> bool:
+    # "42.0" equals 42 (server/tools, x-mcp-header: integers compare numerically).
+    return re.fullmatch(r"-?\d{1,17}(\.0+)?", text) is not None and float(text) == value

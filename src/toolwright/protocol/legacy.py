@@ -1,0 +1,136 @@
+"""The legacy wires (2024-11-05 … 2025-11-25): one method table, and what each revision can be told.
+
+A :class:`Projection` says the newest shape in the words of one revision; what a revision has no word for is left out or
+said as text (legacy digest, "Down-conversion table").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from toolwright.jsonrpc.messages import Json, encode
+from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams
+from toolwright.protocol.types import (
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
+    Implementation,
+    ResourceLink,
+    TextContent,
+    Tool,
+)
+from toolwright.protocol.versions import Revision
+
+__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
+
+
+class InitializeParams(msgspec.Struct, frozen=True):
+    protocolVersion: str
+    capabilities: dict[str, Any]
+    clientInfo: dict[str, Any]
+
+
+class LevelParams(msgspec.Struct, frozen=True):
+    level: str
+
+
+class _NoParams(msgspec.Struct, frozen=True):
+    pass
+
+
+# method → (parameters, the server capability that must be advertised)
+METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
+    "initialize": (InitializeParams, None),
+    "ping": (_NoParams, None),
+    "tools/list": (ListParams, "tools"),
+    "tools/call": (CallParams, "tools"),
+    "resources/list": (ListParams, "resources"),
+    "resources/read": (ReadParams, "resources"),
+    "prompts/list": (ListParams, "prompts"),
+    "prompts/get": (GetPromptParams, "prompts"),
+}
+
+
+class Projection:
+    """The newest shape, said in one legacy revision."""
+
+    def __init__(self, revision: Revision) -> None:
+        self.revision = revision
+
+    def initialized(self, info: Implementation, capabilities: Mapping[str, Json], instructions: str | None) -> bytes:
+        """The answer to ``initialize``."""
+        body: dict[str, Json] = {
+            "protocolVersion": self.revision.name,
+            "capabilities": capabilities,
+            "serverInfo": self._implementation(info),
+        }
+        if instructions:
+            body["instructions"] = instructions
+        return encode(body)
+
+    def _implementation(self, info: Implementation) -> dict[str, Json]:
+        said: dict[str, Json] = {"name": info.name, "version": info.version}
+        if self.revision.title and info.title:
+            said["title"] = info.title
+        if self.revision.icons:
+            extra = {"description": info.description, "websiteUrl": info.websiteUrl, "icons": info.icons}
+            said |= {key: value for key, value in extra.items() if value is not None}
+        return said
+
+    def tools(self, tools: Sequence[Tool], next_cursor: str | None) -> bytes:
+        body: dict[str, Json] = {"tools": [self._tool(tool) for tool in tools]}
+        if next_cursor is not None:
+            body["nextCursor"] = next_cursor
+        return encode(body)
+
+    def _tool(self, tool: Tool) -> dict[str, Json]:
+        revision = self.revision
+        said: dict[str, Json] = {"name": tool.name, "inputSchema": tool.inputSchema}
+        if tool.description is not None:
+            said["description"] = tool.description
+        if revision.title and tool.title is not None:
+            said["title"] = tool.title
+        if revision.structured and tool.outputSchema is not None:
+            if (output := _object_schema(tool.outputSchema)) is not None:
+                said["outputSchema"] = output
+        if revision.annotations and (annotations := self._annotations(tool)):
+            said["annotations"] = annotations
+        if revision.icons and tool.icons is not None:
+            said["icons"] = tool.icons
+        if revision.meta and tool.meta is not None:
+            said["_meta"] = tool.meta
+        return said
+
+    def _annotations(self, tool: Tool) -> Json:
+        # 2025-03-26 has a title only here.
+        if tool.title is None or self.revision.title:
+            return tool.annotations
+        hints = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
+        return {"title": tool.title, **hints}
+
+    def call(self, result: CallToolResult) -> bytes:
+        content = [self._block(block) for block in result.content]
+        parts = [b'{"content":', encode(content)]
+        if self.revision.structured and isinstance(result.structuredContent, dict):
+            parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
+        parts.append(b',"isError":true' if result.isError else b',"isError":false')
+        parts.append(b',"_meta":%b}' % encode(result.meta) if result.meta else b"}")
+        return b"".join(parts)
+
+    def _block(self, block: ContentBlock) -> ContentBlock:
+        revision = self.revision
+        if isinstance(block, ResourceLink) and not revision.resource_link:
+            return TextContent(text=f"{block.title or block.name}: {block.uri}")
+        if isinstance(block, AudioContent) and not revision.audio:
+            return TextContent(text=f"[audio, {block.mimeType}: not part of protocol revision {revision.name}]")
+        if not revision.meta and block.meta is not None:
+            return msgspec.structs.replace(block, meta=None)
+        return block
+
+
+def _object_schema(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Legacy output schemas have an object at the root; other ones cannot be said."""
+    return schema if schema.get("type") == "object" else None

@@ -1,0 +1,229 @@
+"""The modern wire (2026-07-28): one method table, and the translation between it and :mod:`protocol.types`.
+
+Every request stands alone; what it needs to know is in ``params._meta`` (basic "_meta").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from toolwright.errors import InvalidParams
+from toolwright.jsonrpc.messages import Id, Json, encode
+from toolwright.protocol import versions
+from toolwright.protocol.types import CallToolResult, Implementation, InputRequiredResult, Tool, ToolOutcome
+
+__all__ = [
+    "CAPABILITIES",
+    "CLIENT_INFO",
+    "LOG_LEVEL",
+    "LOG_LEVELS",
+    "METHODS",
+    "SERVER_INFO",
+    "SUBSCRIPTION_ID",
+    "VERSION",
+    "CallParams",
+    "Facts",
+    "GetPromptParams",
+    "ListParams",
+    "ListenFilter",
+    "ListenParams",
+    "ReadParams",
+    "Results",
+    "carries_version",
+    "convert",
+    "read_facts",
+    "request_meta",
+    "stamp",
+]
+
+_PREFIX = "io.modelcontextprotocol/"
+VERSION = _PREFIX + "protocolVersion"
+CAPABILITIES = _PREFIX + "clientCapabilities"
+CLIENT_INFO = _PREFIX + "clientInfo"
+LOG_LEVEL = _PREFIX + "logLevel"
+SERVER_INFO = _PREFIX + "serverInfo"
+SUBSCRIPTION_ID = _PREFIX + "subscriptionId"
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+T = TypeVar("T")
+
+
+class ListParams(msgspec.Struct, frozen=True):
+    cursor: str | None = None
+
+
+class CallParams(msgspec.Struct, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+    inputResponses: dict[str, Any] | None = None
+    requestState: str | None = None
+
+
+class ReadParams(msgspec.Struct, frozen=True):
+    uri: str
+
+
+class GetPromptParams(msgspec.Struct, frozen=True):
+    name: str
+    arguments: dict[str, str] = {}
+
+
+class ListenFilter(msgspec.Struct, frozen=True):
+    toolsListChanged: bool = False
+    promptsListChanged: bool = False
+    resourcesListChanged: bool = False
+    resourceSubscriptions: list[str] = []
+
+
+class ListenParams(msgspec.Struct, frozen=True):
+    notifications: ListenFilter
+
+
+# method → (parameters, the server capability that must be advertised)
+METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
+    "server/discover": (ListParams, None),
+    "tools/list": (ListParams, "tools"),
+    "tools/call": (CallParams, "tools"),
+    "resources/list": (ListParams, "resources"),
+    "resources/read": (ReadParams, "resources"),
+    "prompts/list": (ListParams, "prompts"),
+    "prompts/get": (GetPromptParams, "prompts"),
+    "subscriptions/listen": (ListenParams, "tools"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a modern request says about itself. ``client`` is for display only and never decides anything."""
+
+    version: str
+    capabilities: Mapping[str, Json]
+    client: Mapping[str, Json]
+    meta: Mapping[str, Json] = field(repr=False)
+    progress_token: Id | None = None
+    log_level: str | None = None
+
+
+def carries_version(params: Mapping[str, Json]) -> bool:
+    """Whether a request is modern: its ``_meta`` names a protocol version (basic/versioning)."""
+    meta = params.get("_meta")
+    return isinstance(meta, dict) and VERSION in meta
+
+
+def read_facts(params: Mapping[str, Json]) -> Facts:
+    """The facts of a modern request. ``InvalidParams`` (TW1013) names each required field that is missing."""
+    meta: Any = params.get("_meta")
+    if not isinstance(meta, dict):
+        meta = {}
+    version, capabilities = meta.get(VERSION), meta.get(CAPABILITIES)
+    if not isinstance(version, str) or not isinstance(capabilities, dict):
+        raise _missing(version, capabilities)
+    return Facts(
+        version,
+        capabilities,
+        _member(meta, CLIENT_INFO, dict, {}),
+        meta,
+        _token(meta),
+        _log_level(meta),
+    )
+
+
+def _missing(version: Json, capabilities: Json) -> InvalidParams:
+    wrong = [VERSION + " (a string)"] * (not isinstance(version, str))
+    wrong += [CAPABILITIES + " (an object)"] * (not isinstance(capabilities, dict))
+    error = InvalidParams.of("TW1013", missing=" and ".join(wrong), supported=", ".join(versions.ALL))
+    error.data = {"supported": list(versions.ALL)}
+    return error
+
+
+def _member(meta: Mapping[str, Json], key: str, kind: type, default: Json) -> Json:
+    value = meta.get(key, default)
+    if not isinstance(value, kind):
+        raise InvalidParams.of("TW1012", method="the request", problem=f'_meta["{key}"] must be {kind.__name__}')
+    return value
+
+
+def _token(meta: Mapping[str, Json]) -> Id | None:
+    token = meta.get("progressToken")
+    if token is not None and type(token) not in (int, str):
+        raise InvalidParams.of(
+            "TW1012", method="the request", problem="_meta.progressToken must be a string or integer"
+        )
+    return token
+
+
+def _log_level(meta: Mapping[str, Json]) -> str | None:
+    level = meta.get(LOG_LEVEL)
+    if level is not None and level not in LOG_LEVELS:
+        raise InvalidParams.of("TW1024", level=str(level)[:20], allowed=", ".join(LOG_LEVELS))
+    return level
+
+
+def convert(params: Mapping[str, Json], shape: type[T], method: str) -> T:
+    """``params`` as ``shape``, or ``InvalidParams`` with the JSON path. Unknown members are ignored."""
+    try:
+        return msgspec.convert(params, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidParams.of("TW1012", method=method, problem=str(error).replace("`", "'")) from None
+
+
+class Results:
+    """Encodes results of one server. ``serverInfo`` goes on every one (basic "_meta", SHOULD)."""
+
+    def __init__(self, info: Implementation) -> None:
+        self._meta = {SERVER_INFO: info}
+        self._tail = b',"_meta":%b}' % encode(self._meta)
+
+    def outcome(self, outcome: ToolOutcome) -> bytes:
+        if isinstance(outcome, CallToolResult):
+            return self.call(outcome)
+        return self._question(outcome)
+
+    def call(self, result: CallToolResult) -> bytes:
+        parts = [b'{"resultType":"complete","content":', encode(result.content)]
+        if result.structuredContent is not msgspec.UNSET:
+            parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
+        parts += (b',"isError":true' if result.isError else b',"isError":false', self._close(result.meta))
+        return b"".join(parts)
+
+    def _question(self, question: InputRequiredResult) -> bytes:
+        body: dict[str, Json] = {"resultType": "input_required"}
+        if question.inputRequests is not None:
+            body["inputRequests"] = question.inputRequests
+        if question.requestState is not None:
+            body["requestState"] = question.requestState
+        return encode(body)[:-1] + self._close(question.meta)
+
+    def _close(self, meta: Mapping[str, Json] | None) -> bytes:
+        return self._tail if not meta else b',"_meta":%b}' % encode({**meta, **self._meta})
+
+    def members(self, members: Mapping[str, Json]) -> bytes:
+        """A complete result with these members; values may be ``msgspec.Raw``."""
+        return encode({"resultType": "complete", **members})[:-1] + self._tail
+
+    def tools(self, tools: Sequence[Tool], next_cursor: str | None, ttl_ms: int, scope: str) -> bytes:
+        """A page of ``tools/list`` with its cache hints, both mandatory (server/utilities/caching)."""
+        members: dict[str, Json] = {"tools": tools, "ttlMs": ttl_ms, "cacheScope": scope}
+        if next_cursor is not None:
+            members["nextCursor"] = next_cursor
+        return self.members(members)
+
+    def closed(self, subscription: Id) -> bytes:
+        """The end of a subscription (basic/patterns/subscriptions)."""
+        meta = {**self._meta, SUBSCRIPTION_ID: subscription}
+        return encode({"resultType": "complete", "_meta": meta})
+
+
+def stamp(params: Mapping[str, Json], subscription: Id) -> dict[str, Json]:
+    """Notification params that belong to a subscription."""
+    return {**params, "_meta": {SUBSCRIPTION_ID: subscription}}
+
+
+def request_meta(version: str, client: Implementation, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+    """The ``_meta`` of a client's request."""
+    return {VERSION: version, CAPABILITIES: dict(capabilities), CLIENT_INFO: client}

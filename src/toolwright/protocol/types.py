@@ -1,0 +1,203 @@
+"""The newest shape of everything that crosses the wire on the tools path (schema 2026-07-28).
+
+Only this shape is known inside; ``protocol/modern.py`` and ``protocol/legacy.py`` translate it for each era. Names are the
+schema's own, camelCase included.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+__all__ = [
+    "UNSET",
+    "Annotations",
+    "AudioContent",
+    "BlobResource",
+    "CallToolResult",
+    "ContentBlock",
+    "EmbeddedResource",
+    "Icon",
+    "ImageContent",
+    "Implementation",
+    "InputRequiredResult",
+    "Prompt",
+    "PromptArgument",
+    "PromptMessage",
+    "PromptResult",
+    "ReadResourceResult",
+    "Resource",
+    "ResourceLink",
+    "TextContent",
+    "TextResource",
+    "Tool",
+    "ToolAnnotations",
+    "ToolOutcome",
+    "UnsetType",
+]
+
+
+class Icon(msgspec.Struct, frozen=True, omit_defaults=True):
+    src: str
+    mimeType: str | None = None
+    sizes: list[str] | None = None
+    theme: Literal["light", "dark"] | None = None
+
+
+class Implementation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who a client or server says that it is; for display and logs only."""
+
+    name: str
+    version: str
+    title: str | None = None
+    description: str | None = None
+    websiteUrl: str | None = None
+    icons: list[Icon] | None = None
+
+
+class ToolAnnotations(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Hints. Absent ones mean the worst: mutating, destructive, not idempotent, open world."""
+
+    title: str | None = None
+    readOnlyHint: bool | None = None
+    destructiveHint: bool | None = None
+    idempotentHint: bool | None = None
+    openWorldHint: bool | None = None
+
+
+class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tool's definition as clients see it."""
+
+    name: str
+    inputSchema: dict[str, Any]
+    title: str | None = None
+    description: str | None = None
+    outputSchema: dict[str, Any] | None = None
+    annotations: ToolAnnotations | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class Annotations(msgspec.Struct, frozen=True, omit_defaults=True):
+    audience: list[Literal["user", "assistant"]] | None = None
+    priority: float | None = None
+    lastModified: str | None = None
+
+
+class _Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="type"):
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class TextContent(_Block, frozen=True, omit_defaults=True, tag="text"):
+    text: str
+
+
+class ImageContent(_Block, frozen=True, omit_defaults=True, tag="image"):
+    """``data`` is base64."""
+
+    data: str
+    mimeType: str
+
+
+class AudioContent(_Block, frozen=True, omit_defaults=True, tag="audio"):
+    """``data`` is base64."""
+
+    data: str
+    mimeType: str
+
+
+class ResourceLink(_Block, frozen=True, omit_defaults=True, tag="resource_link"):
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mimeType: str | None = None
+    size: int | None = None
+    icons: list[Icon] | None = None
+
+
+class TextResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    uri: str
+    text: str
+    mimeType: str | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """``blob`` is base64."""
+
+    uri: str
+    blob: str
+    mimeType: str | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class EmbeddedResource(_Block, frozen=True, omit_defaults=True, tag="resource"):
+    resource: Any  # TextResource | BlobResource: msgspec cannot tell two untagged structs apart
+
+
+ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+
+
+class CallToolResult(msgspec.Struct, frozen=True):
+    """A finished call. ``structuredContent`` may be any JSON value; ``UNSET`` is absent, ``None`` is null.
+
+    ``encoded`` is not on the wire: what ``structuredContent`` encodes to, where somebody has done that already.
+    """
+
+    content: list[Any]
+    structuredContent: Any = UNSET
+    isError: bool = False
+    meta: dict[str, Any] | None = None
+    encoded: bytes | None = None
+
+
+class InputRequiredResult(msgspec.Struct, frozen=True):
+    """A call that needs something from the client first; at least one of the two members is there."""
+
+    inputRequests: dict[str, Any] | None = None
+    requestState: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult
+
+
+class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mimeType: str | None = None
+    size: int | None = None
+
+
+class ReadResourceResult(msgspec.Struct, frozen=True):
+    contents: list[TextResource | BlobResource] | list[Any]
+
+
+class PromptArgument(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    title: str | None = None
+    description: str | None = None
+    required: bool | None = None
+
+
+class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    title: str | None = None
+    description: str | None = None
+    arguments: list[PromptArgument] | None = None
+
+
+class PromptMessage(msgspec.Struct, frozen=True):
+    role: Literal["user", "assistant"]
+    content: Any
+
+
+class PromptResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    messages: list[PromptMessage]
+    description: str | None = None
