@@ -1,0 +1,1 @@
+"""The algebra: toolsets, what they are made from, and what is put around them."""

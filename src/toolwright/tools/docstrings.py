@@ -1,0 +1,25 @@
+"""What a docstring says of a function and of its parameters (Google, NumPy and Sphinx styles). Owns docstring-parser."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+
+import docstring_parser
+
+__all__ = ["read_docstring"]
+
+
+def read_docstring(text: str | None) -> tuple[str | None, Mapping[str, str]]:
+    """The description without its sections for parameters, and each parameter's own description, on one line."""
+    if not text:
+        return None, {}
+    clean = inspect.cleandoc(text)
+    parsed = docstring_parser.parse(clean)
+    parameters = {
+        parameter.arg_name.lstrip("*"): " ".join(parameter.description.split())
+        for parameter in parsed.params
+        if parameter.description
+    }
+    description = parsed.description if parsed.meta else clean
+    return (description or "").strip() or None, parameters

@@ -1,0 +1,118 @@
+"""Tools of this process: functions, methods, and raw JSON Schemas with a handler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, Unpack, overload
+
+from typing_extensions import TypedDict
+
+from toolwright.errors import DefinitionError, UnknownTool
+from toolwright.protocol import types as wire
+from toolwright.protocol.types import ToolOutcome
+from toolwright.tools.binding import Bound, Settings, bind, bind_raw
+from toolwright.tools.threads import ThreadPool
+from toolwright.tools.toolset import Effect, NoLibrary, RequestContext, Tool, ToolCall, Unwatch
+
+__all__ = ["LocalToolset", "ToolSettings"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ToolSettings(TypedDict, total=False):
+    """The arguments of the ``tool`` decorator; :class:`toolwright.tools.binding.Settings` says what they mean."""
+
+    name: str
+    title: str
+    description: str
+    effect: Effect
+    idempotent: bool
+    open_world: bool
+    examples: Sequence[Mapping[str, Any]]
+    seconds: float
+    max_bytes: int
+    blocking: bool
+    icons: Sequence[wire.Icon]
+    meta: Mapping[str, Any]
+
+
+class LocalToolset(NoLibrary):
+    """Tools that may be added and removed at any time; whoever watches is told."""
+
+    def __init__(self, *, threads: int = 32) -> None:
+        self._pool = ThreadPool(threads)
+        self._bound: dict[str, Bound] = {}
+        self._listed: tuple[Tool, ...] | None = None
+        self._watchers: list[Callable[[], None]] = []
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+
+    @overload
+    def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
+
+    def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
+        """Make a tool of a function: ``@tools.tool`` or ``@tools.tool(effect="read", …)``. The function stays as it is."""
+
+        def register(function: F) -> F:
+            self.add(function, **settings)
+            return function
+
+        return register if function is None else register(function)
+
+    def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
+        """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
+        return self._register(bind(function, Settings(**settings), self._pool))
+
+    def add_raw(
+        self,
+        name: str,
+        input_schema: Mapping[str, Any],
+        handler: Callable[..., Any],
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        **settings: Unpack[ToolSettings],
+    ) -> Tool:
+        """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        output = None if output_schema is None else dict(output_schema)
+        definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
+        return self._register(bind_raw(handler, definition, Settings(**settings), self._pool))
+
+    def _register(self, bound: Bound) -> Tool:
+        if bound.tool.name in self._bound:
+            raise DefinitionError.of("TW3013", name=bound.tool.name)
+        self._bound[bound.tool.name] = bound
+        self._changed()
+        return bound.tool
+
+    def remove(self, name: str) -> None:
+        """Take a tool away; calls that run already finish. Raises ``UnknownTool``."""
+        if self._bound.pop(name, None) is None:
+            raise UnknownTool(name)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._listed = None
+        for changed in tuple(self._watchers):
+            changed()
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        if self._listed is None:
+            self._listed = tuple(bound.tool for _, bound in sorted(self._bound.items()))
+        return self._listed
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        return self._find(name).tool
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        return await self._find(call.name).run(call)
+
+    def _find(self, name: str) -> Bound:
+        bound = self._bound.get(name)
+        if bound is None:
+            raise UnknownTool(name)
+        return bound
+
+    def watch(self, changed: Callable[[], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None

@@ -1,0 +1,72 @@
+"""Worker threads for plain functions, so that a slow one does not hold up the event loop.
+
+asyncio's own executor joins its threads at exit, so one stuck tool would keep the process alive; these are daemons and
+never delay exit. A thread cannot be stopped: a call that nobody waits for any more keeps its thread until it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+__all__ = ["ThreadPool"]
+
+_Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+class ThreadPool:
+    """At most ``size`` threads, started when they are needed; what finds all of them busy waits its turn."""
+
+    def __init__(self, size: int = 32) -> None:
+        self._size = size
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._idle = 0
+
+    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """A future for ``function()``, called on a thread in the caller's context."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        context = contextvars.copy_context()
+        self._jobs.put((lambda: context.run(function), loop, future))
+        with self._lock:
+            if self._idle:
+                self._idle -= 1
+            elif self._threads < self._size:
+                self._threads += 1
+                threading.Thread(target=self._work, name="toolwright-worker", daemon=True).start()
+        return future
+
+    def _work(self) -> None:
+        while True:
+            self._do(*self._jobs.get())
+            with self._lock:
+                self._idle += 1
+
+    def _do(self, function: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any]) -> None:
+        try:
+            settle = _result, function()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
+            settle = _error, error
+        # The loop may have ended meanwhile; then nobody waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle[0], future, settle[1])
+
+
+def _result(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _error(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        # A future cannot carry StopIteration, and the loop must not see SystemExit or KeyboardInterrupt.
+        if isinstance(error, StopIteration) or not isinstance(error, Exception):
+            error = RuntimeError(f"the tool raised {type(error).__name__}")
+        future.set_exception(error)

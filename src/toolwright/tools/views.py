@@ -1,0 +1,181 @@
+"""Toolsets made from toolsets: combined, prefixed, renamed, filtered. What a view does not list it does not call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
+from toolwright.protocol import types as wire
+from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome
+from toolwright.tools.toolset import (
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Unwatch,
+    Wrapper,
+)
+
+__all__ = ["combined", "filtered", "prefixed", "renamed"]
+
+Tools = tuple[Tool, ...]
+
+
+def filtered(inner: Provider, visible: Callable[[Tool, RequestContext], bool]) -> Provider:
+    """The tools for which ``visible(tool, context)`` holds. To a caller, the others do not exist."""
+    return _Filtered(inner, visible)
+
+
+def prefixed(inner: Provider, prefix: str) -> Provider:
+    """The same tools as ``prefix_name``."""
+    mark = f"{prefix}_"
+    return _Named(inner, mark.__add__, lambda name: name.removeprefix(mark) if name.startswith(mark) else None)
+
+
+def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
+    """The same tools, those in ``names`` (old → new) under their new name only."""
+    back = {new: old for old, new in names.items()}
+    if len(back) < len(names):
+        raise DefinitionError.of("TW3021", names=", ".join(sorted(names.values())))
+    return _Named(
+        inner,
+        lambda name: names.get(name, name),
+        lambda name: back.get(name, None if name in names else name),
+    )
+
+
+def combined(*inner: Provider) -> Provider:
+    """The tools of all of them. A name that two have is a ``DefinitionError``, never "the last one wins"."""
+    return _Combined(inner)
+
+
+@dataclass
+class _Memo:
+    """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
+
+    source: object = None
+    made: Tools = ()
+
+    def same(self, tools: Tools) -> Tools:
+        if tools != self.made:
+            self.made = tools
+        return self.made
+
+    def of(self, source: object, make: Callable[[], Tools]) -> Tools:
+        if source != self.source:
+            self.source, self.made = source, make()
+        return self.made
+
+
+@dataclass(frozen=True)
+class _Filtered(Wrapper):
+    visible: Callable[[Tool, RequestContext], bool]
+    _memo: _Memo = field(default_factory=_Memo, repr=False)
+
+    async def list_tools(self, context: RequestContext) -> Tools:
+        tools = await self.inner.list_tools(context)
+        return self._memo.same(tuple(tool for tool in tools if self.visible(tool, context)))
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        tool = await self.inner.find_tool(name, context)
+        if not self.visible(tool, context):
+            raise UnknownTool(name)
+        return tool
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        await self.find_tool(call.name, call.context)
+        return await self.inner.call_tool(call)
+
+
+@dataclass(frozen=True)
+class _Named(Wrapper):
+    """Other names outward; ``inward`` gives the inner name, or ``None`` for one that this view does not have."""
+
+    outward: Callable[[str], str]
+    inward: Callable[[str], str | None]
+    _memo: _Memo = field(default_factory=_Memo, repr=False)
+
+    def _rename(self, tool: Tool) -> Tool:
+        return replace(tool, definition=msgspec.structs.replace(tool.definition, name=self.outward(tool.name)))
+
+    async def list_tools(self, context: RequestContext) -> Tools:
+        tools = await self.inner.list_tools(context)
+        return self._memo.of(tools, lambda: _sorted(map(self._rename, tools)))
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        return self._rename(await self._find(name, context))
+
+    async def _find(self, name: str, context: RequestContext) -> Tool:
+        inner = self.inward(name)
+        try:
+            if inner is None:
+                raise UnknownTool(name)
+            return await self.inner.find_tool(inner, context)
+        except UnknownTool:
+            raise UnknownTool(name) from None  # the name that the caller used, not the one behind it
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        tool = await self._find(call.name, call.context)
+        return await self.inner.call_tool(replace(call, name=tool.name, tool=tool))
+
+
+def _sorted(tools: object) -> Tools:
+    ordered = tuple(sorted(tools, key=lambda tool: tool.name))  # pyright: ignore
+    for one, other in zip(ordered, ordered[1:], strict=False):
+        if one.name == other.name:
+            raise DefinitionError.of("TW3021", names=one.name)
+    return ordered
+
+
+@dataclass(frozen=True)
+class _Combined:
+    """Several providers as one. The first that has a resource or prompt answers for it."""
+
+    parts: tuple[Provider, ...]
+    _memo: _Memo = field(default_factory=_Memo, repr=False)
+
+    async def list_tools(self, context: RequestContext) -> Tools:
+        lists = [await part.list_tools(context) for part in self.parts]
+        return self._memo.of(lists, lambda: _sorted(tool for tools in lists for tool in tools))
+
+    async def _owner(self, name: str, context: RequestContext) -> tuple[Provider, Tool]:
+        for part in self.parts:
+            try:
+                return part, await part.find_tool(name, context)
+            except UnknownTool:
+                continue
+        raise UnknownTool(name)
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        return (await self._owner(name, context))[1]
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        part, tool = await self._owner(call.name, call.context)
+        return await part.call_tool(replace(call, tool=tool))
+
+    def watch(self, changed: Callable[[], None]) -> Unwatch:
+        ends = [part.watch(changed) for part in self.parts]
+        return lambda: [end() for end in ends] and None
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return tuple([item for part in self.parts for item in await part.list_resources(context)])
+
+    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
+        for part in self.parts:
+            if any(item.uri == read.uri for item in await part.list_resources(read.context)):
+                return await part.read_resource(read)
+        raise InvalidParams.of("TW1025", uri=read.uri)
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return tuple([item for part in self.parts for item in await part.list_prompts(context)])
+
+    async def get_prompt(self, get: PromptGet) -> PromptResult:
+        for part in self.parts:
+            if any(item.name == get.name for item in await part.list_prompts(get.context)):
+                return await part.get_prompt(get)
+        raise InvalidParams.of("TW1026", name=get.name)
