@@ -1,0 +1,159 @@
+"""The log: records that are only ever appended.
+
+Each entry's hash covers the hash before it, so changing, removing, inserting or reordering entries breaks the chain,
+and ``verify``, in the file of that name, says where. All writers of a log share one chain, and every entry names its
+writer: who wrote what, and in which order among others, cannot be changed either. There is no clock here; order is by
+position, whatever the clocks of the records say.
+
+A chain cannot show that its end was cut off, or that somebody wrote all of it anew. Whoever cares keeps a ``Mark``
+elsewhere (``await log.head()``) and hands it to ``verify``.
+
+The hash of an entry is the SHA-256 of its canonical JSON without ``hash``:
+``{"position":7,"previous":"…","record":{…},"writer":"…"}`` with sorted keys, no spaces, and ASCII only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+__all__ = ["ORIGIN", "Entry", "Log", "Mark", "MemoryLog"]
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a log that can be kept elsewhere: what is at ``position`` has ``hash``."""
+
+    position: int
+    hash: str
+
+
+ORIGIN = Mark(0, "0" * 64)
+"""The place before the first entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record as it stands in the log. ``text`` is its JSON, to the letter."""
+
+    position: int
+    writer: str
+    text: str
+    previous: str
+    hash: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record. ValueError when the text was damaged; ``verify`` finds such an entry."""
+        return json.loads(self.text)
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.position, self.hash)
+
+
+class Log(Protocol):
+    """Records in the order in which they arrived, numbered 1, 2, 3 … without a gap, over all writers."""
+
+    async def append(self, record: Mapping[str, Any]) -> int:
+        """Write ``record`` and return its position once it survives a crash of the process and the machine.
+
+        StateError when it could not be written: then it is not in the log, and whatever depends on it must not happen.
+        TypeError or ValueError when it is not JSON.
+        """
+        ...
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        """Write ``record`` soon, without waiting; a crash may lose it, closing does not.
+
+        Raises TypeError or ValueError as ``append`` does, but nothing for the store's sake: what cannot be written is
+        counted and reported to the operator.
+        """
+        ...
+
+    async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
+        """Up to ``limit`` entries that follow position ``after``, this writer's notes included; () at the end."""
+        ...
+
+    async def head(self) -> Mark:
+        """The last entry's mark; ``ORIGIN`` while there is none."""
+        ...
+
+
+def canonical(record: Mapping[str, Any]) -> str:
+    """``record`` as canonical JSON. TypeError or ValueError when it has none."""
+    return _canonical(dict(record))
+
+
+def linked(text: str, writer: str, head: Mark) -> Entry:
+    """The entry that ``text``, made by ``canonical``, becomes behind ``head``."""
+    position = head.position + 1
+    return Entry(position, writer, text, head.hash, digest(position, head.hash, text, writer))
+
+
+def digest(position: int, previous: str, text: str, writer: str) -> str:
+    """The hash that an entry must have."""
+    # The writer is escaped again, so that no other split of the same bytes into text and writer gives the same hash.
+    whole = f'{{"position":{position},"previous":"{previous}","record":{text},"writer":{_canonical(writer)}}}'
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def writer_id() -> str:
+    """A name for one writer, from its opening of the log to its end."""
+    return os.urandom(6).hex()
+
+
+class MemoryLog:
+    """A log that ends with its process. It keeps at least the last ``keep`` entries.
+
+    ``base`` is the mark of the last one forgotten: ``verify(log, since=log.base)`` checks what is kept.
+    """
+
+    def __init__(self, keep: int = 10_000, *, writer: str | None = None) -> None:
+        self.base = ORIGIN
+        self._keep = keep
+        self._writer = writer or writer_id()
+        self._entries: list[Entry] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is held that would need closing."""
+
+    async def append(self, record: Mapping[str, Any]) -> int:
+        return self._write(record)
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        self._write(record)
+
+    async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
+        start = max(0, after - self.base.position)
+        return tuple(self._entries[start : start + limit])
+
+    async def head(self) -> Mark:
+        return self._head()
+
+    def _head(self) -> Mark:
+        return self._entries[-1].mark if self._entries else self.base
+
+    def _write(self, record: Mapping[str, Any]) -> int:
+        entry = linked(canonical(record), self._writer, self._head())
+        self._entries.append(entry)
+        # At twice the size, not at each record: dropping the first of a list moves all others.
+        if len(self._entries) >= 2 * self._keep:
+            self._forget(len(self._entries) - self._keep)
+        return entry.position
+
+    def _forget(self, count: int) -> None:
+        self.base = self._entries[count - 1].mark
+        del self._entries[:count]

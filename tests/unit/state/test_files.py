@@ -1,0 +1,169 @@
+"""The files of the SQLite stores, and the URLs that lead to them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from toolwright.errors import ConfigurationError
+from toolwright.state.sqlite import SqliteFacts, SqliteLog
+from toolwright.state.urls import open_facts, open_log
+
+STORES: list[Callable[[Path], SqliteFacts | SqliteLog]] = [SqliteFacts, SqliteLog]
+
+
+async def _open(store: SqliteFacts | SqliteLog) -> None:
+    async with store:
+        pass
+
+
+@pytest.mark.parametrize("make", STORES)
+def test_files_are_for_their_owner_alone(make: Callable[[Path], SqliteFacts | SqliteLog], tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "state.db"
+
+    async def modes() -> dict[str, int]:
+        async with make(path):
+            return {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+
+    assert asyncio.run(modes()) == {"state.db": 0o600, "state.db-wal": 0o600, "state.db-shm": 0o600}
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (path.parent, path.parent.parent)] == [0o700, 0o700]
+
+
+def test_facts_and_log_may_share_a_file(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with SqliteFacts(tmp_path / "s.db") as facts, SqliteLog(tmp_path / "s.db") as log:
+            await facts.put("a", b"1", 60)
+            assert await log.append({}) == 1
+            assert await facts.get("a") == b"1"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("make", STORES)
+def test_what_is_no_database_is_refused(make: Callable[[Path], SqliteFacts | SqliteLog], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to be looked at as one " * 20)
+    (tmp_path / "folder").mkdir()
+    threads = threading.active_count()
+    for path in (tmp_path / "text", tmp_path / "folder", tmp_path / "text" / "below"):
+        with pytest.raises(ConfigurationError) as caught:
+            asyncio.run(_open(make(path)))
+        assert (caught.value.code, caught.value.facts["path"]) == ("TW7002", path)
+    assert threading.active_count() == threads
+    assert (tmp_path / "text").read_text().startswith("not a database")
+
+
+def test_a_file_of_a_newer_release_is_left_alone(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db:
+        db.execute("PRAGMA user_version=2")
+    with pytest.raises(ConfigurationError) as caught:
+        asyncio.run(_open(SqliteFacts(tmp_path / "s.db")))
+    assert caught.value.code == "TW7006"
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db:
+        assert db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+
+def test_a_store_that_failed_to_open_can_be_opened_later(tmp_path: Path) -> None:
+    (tmp_path / "s.db").mkdir()
+    store = SqliteFacts(tmp_path / "s.db")
+    with pytest.raises(ConfigurationError):
+        asyncio.run(_open(store))
+    (tmp_path / "s.db").rmdir()
+    asyncio.run(_open(store))
+
+
+def test_closing_ends_the_thread(tmp_path: Path) -> None:
+    before = threading.active_count()
+    asyncio.run(_open(SqliteFacts(tmp_path / "s.db")))
+    assert threading.active_count() == before
+
+
+@pytest.mark.process
+def test_a_store_that_nobody_closed_does_not_keep_the_process(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys; from toolwright.state.sqlite import SqliteFacts\n"
+        "async def main(): await SqliteFacts(sys.argv[1]).__aenter__()\n"
+        "asyncio.run(main())"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "s.db")], check=True, timeout=10)
+
+
+@pytest.mark.process
+def test_memory_does_not_pay_for_sqlite() -> None:
+    program = (
+        "import sys, toolwright.state.facts, toolwright.state.log\n"
+        "sys.exit('sqlite3' in sys.modules or 'msgspec' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=10)
+
+
+@pytest.mark.parametrize("slashes", ["sqlite:", "sqlite://"])
+def test_an_url_opens_a_file(slashes: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        url = f"{slashes}{tmp_path}/a%20b.db"
+        async with open_facts(url) as facts, open_log(url) as log:
+            await facts.put("a", b"1", 60)
+            assert await log.append({}) == 1
+        assert (tmp_path / "a b.db").exists()
+
+    asyncio.run(scenario())
+
+
+def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with open_facts("sqlite:sub/s.db"):
+            assert (tmp_path / "sub" / "s.db").exists()
+
+    monkeypatch.chdir(tmp_path)
+    asyncio.run(scenario())
+
+
+def test_memory_has_an_url() -> None:
+    async def scenario() -> None:
+        async with open_facts("memory:") as facts, open_log("memory:") as log:
+            assert await facts.get("a") is None
+            assert await log.append({}) == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "state.db",
+        "/var/state.db",
+        "redis://localhost",
+        "sqlite:",
+        "sqlite://",
+        "sqlite://state.db",
+        "sqlite:///s.db?mode=ro",
+        "sqlite:///s.db#x",
+        "memory:x",
+        "memory://x",
+        "sqlite://[",
+    ],
+)
+def test_an_url_without_a_row_is_refused_with_what_is_supported(url: str) -> None:
+    for opening in (open_facts, open_log):
+        with pytest.raises(ConfigurationError) as caught:
+            opening(url)
+        assert (caught.value.code, caught.value.facts) == (
+            "TW7001",
+            {"url": url, "supported": "memory:, sqlite:///path"},
+        )
+
+
+def test_a_password_in_an_url_is_not_repeated() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_facts("redis://user:pa//ss@word@host:1/0")
+    assert "pa//ss" not in str(caught.value)
+    assert "word" not in str(caught.value)
