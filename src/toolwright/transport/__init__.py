@@ -1,0 +1,1 @@
+"""Bytes ↔ messages: memory, stdio, Streamable HTTP. A transport knows nothing of servers: it is handed what to run."""

@@ -1,0 +1,103 @@
+"""Runs an ASGI application: where it may listen, and uvicorn with the settings that this project stands for. Owns uvicorn."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from toolwright.errors import ConfigurationError
+from toolwright.transport import processes
+from toolwright.transport.http_server import LOOPBACK
+
+__all__ = ["Address", "check_bind", "hosts_of", "parse_address", "run"]
+
+_GRACE_SECONDS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    @property
+    def shown(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def parse_address(text: str) -> Address:
+    """``HOST:PORT``, ``[IPV6]:PORT`` or ``:PORT``, which is loopback. ``ConfigurationError`` for anything else."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65_535:
+        raise ConfigurationError.of("TW4003", address=text)
+    return Address(host.strip("[]") or "127.0.0.1", int(port))
+
+
+def check_bind(address: Address, *, authenticates: bool) -> None:
+    """Refuse to listen beyond loopback for whoever comes (``ConfigurationError`` with the ways out)."""
+    if not address.is_loopback and not authenticates:
+        raise ConfigurationError.of("TW4005", address=address.shown)
+
+
+def hosts_of(address: Address) -> tuple[str, ...]:
+    """The names under which the endpoint is reached: loopback's, and the address itself."""
+    shown = f"[{address.host}]" if ":" in address.host else address.host
+    return tuple(dict.fromkeys((*LOOPBACK, shown.lower())))
+
+
+class _Server(uvicorn.Server):
+    """Tells the application that the end is near, so that open streams end and do not hold it up."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        closing: Any = getattr(self.config.loaded_app, "closing", None) if self.config.loaded else None
+        if closing is not None:
+            closing()
+
+
+def run(factory: str, address: Address, *, workers: int) -> None:
+    """Serve the application that ``factory`` (``module:function``) makes until SIGINT or SIGTERM; no child is left."""
+    config = uvicorn.Config(
+        factory,
+        factory=True,
+        host=address.host,
+        port=address.port,
+        workers=workers,
+        interface="asgi3",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,  # who the peer is, the connection says
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        backlog=2048,
+    )
+    processes.adopt_orphans()
+    server = _Server(config)
+    try:
+        if workers == 1:
+            server.run()
+        else:
+            Multiprocess(config, target=server.run, sockets=[config.bind_socket()]).run()
+    except KeyboardInterrupt:
+        pass  # uvicorn raises the signal again once it has ended in good order
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        processes.end_children()

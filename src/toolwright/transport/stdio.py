@@ -1,0 +1,167 @@
+"""A server on standard input and output: one JSON message a line (basic/transports/stdio).
+
+The protocol has descriptors of its own. What anything else in this process or in its children prints goes to standard
+error, and nothing else reads standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Protocol
+
+from toolwright.transport import processes
+from toolwright.transport.lines import LineSplitter
+
+__all__ = ["serve"]
+
+_CHUNK = 256 * 1024
+_END_SECONDS = 1.0
+
+
+class Session(Protocol):
+    """What is served: takes lines and ends."""
+
+    def feed(self, frame: bytes) -> None: ...
+
+    def too_long(self) -> None: ...
+
+    async def drain(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class _Writer:
+    """Writes lines in order, at once while the reader keeps up, later what it has not taken; the loop never blocks."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._pending: list[bytes] = []
+        self._scheduled = False
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.WriteTransport | None = None
+
+    async def open(self) -> None:
+        if _can_wait_for(self._descriptor):  # all others never block
+            self._transport, _ = await self._loop.connect_write_pipe(
+                asyncio.BaseProtocol, os.fdopen(self._descriptor, "wb", buffering=0)
+            )
+
+    def write(self, frame: bytes) -> None:
+        """Everything that is written in one turn of the loop leaves in one write."""
+        self._pending += (frame, b"\n")
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        data = b"".join(self._pending)
+        self._pending.clear()
+        if self._transport is not None:
+            self._transport.write(data)
+        else:
+            _write_all(self._descriptor, data)
+
+    async def close(self) -> None:
+        self._flush()
+        if self._transport is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):
+                    while self._transport.get_write_buffer_size():
+                        await asyncio.sleep(0.005)
+            self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+class _Reader(asyncio.Protocol):
+    def __init__(self, feed: Callable[[bytes], None], ended: Callable[[], object]) -> None:
+        self._feed = feed
+        self._ended = ended
+
+    def data_received(self, data: bytes) -> None:
+        self._feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended()
+
+
+def _take_descriptors() -> tuple[int, int]:
+    """Private copies of standard input and output; 0 becomes empty and 1 becomes standard error, also for children."""
+    sys.stdout.flush()
+    source, target = os.dup(0), os.dup(1)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
+    return source, target
+
+
+async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
+    """Serve until the input ends or SIGINT or SIGTERM comes; then end what runs, children included, within 3 seconds.
+
+    ``make(write)`` makes the session; ``write`` takes one message without its newline. When the input ends, what has
+    been asked may still finish for a second; a signal ends it at once.
+    """
+    source, target = _take_descriptors()
+    loop = asyncio.get_running_loop()
+    ended, stopped = asyncio.Event(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, lambda: (stopped.set(), ended.set()))
+    processes.adopt_orphans()
+    writer = _Writer(target)
+    await writer.open()
+    session = make(writer.write)
+    splitter = LineSplitter(session.feed, session.too_long)
+    await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
+    await ended.wait()
+    await _end(session, stopped)
+    await writer.close()
+    processes.end_children()
+
+
+async def _end(session: Session, stopped: asyncio.Event) -> None:
+    if not stopped.is_set():
+        await _within(_END_SECONDS, session.drain())
+    await _within(_END_SECONDS, session.close())
+
+
+async def _within(seconds: float, work: Coroutine[object, object, None]) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await work
+
+
+async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> None:
+    loop = asyncio.get_running_loop()
+    if not _can_wait_for(source):
+        threading.Thread(
+            target=_read_file, args=(source, loop, feed, ended), name="toolwright-stdin", daemon=True
+        ).start()
+        return
+    await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
+
+
+def _can_wait_for(descriptor: int) -> bool:
+    """Whether the loop can wait for it: pipes, sockets and terminals; files and devices can only be read."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
+
+
+def _read_file(
+    source: int, loop: asyncio.AbstractEventLoop, feed: Callable[[bytes], None], ended: Callable[[], object]
+) -> None:
+    while data := os.read(source, _CHUNK):
+        loop.call_soon_threadsafe(feed, data)
+    loop.call_soon_threadsafe(ended)

@@ -1,0 +1,111 @@
+"""A client of a server that it starts: one JSON message a line on the child's standard input and output.
+
+The child gets a small environment, a process group of its own, and is gone, with its children, when the link is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+from toolwright.errors import ConnectionLost
+from toolwright.jsonrpc.messages import Id
+from toolwright.transport.carrier import Receiver
+from toolwright.transport.lines import LineSplitter
+
+__all__ = ["StdioLink"]
+
+# What a program needs to run at all; secrets that happen to be in the environment are not among it.
+_PASSED_ON = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
+
+_PATIENCE_SECONDS = 2.0
+_KEPT_STDERR = 4_096
+
+
+class StdioLink:
+    """The client's end. ``env`` is added to the small environment; ``cwd`` is where the child runs."""
+
+    shared = True
+
+    def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> None:
+        self._command = tuple(command)
+        self._env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | dict(env or {})
+        self._cwd = cwd
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._child: _Child | None = None
+
+    async def open(self, receiver: Receiver) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport, self._child = await loop.subprocess_exec(
+                lambda: _Child(receiver, self._command[0]),
+                *self._command,
+                env=self._env,
+                cwd=self._cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ConnectionLost.of("TW5003", command=self._command[0], problem=error.strerror or "unknown") from None
+
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
+        pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
+        if pipe is None or not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing():
+            raise ConnectionLost.of("TW5001")
+        pipe.write(frame + b"\n")
+
+    def abandon(self, id: Id) -> None:
+        """A shared channel is told by a notification, which is the client's to send."""
+
+    def listen(self, headers: Mapping[str, str]) -> None:
+        """Everything arrives on the one channel."""
+
+    async def close(self) -> None:
+        """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio)."""
+        if self._transport is None or self._child is None:
+            return
+        transport, self._transport = self._transport, None
+        if (pipe := transport.get_pipe_transport(0)) is not None:
+            pipe.close()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if await self._child.ended_within(_PATIENCE_SECONDS):
+                break
+            _signal_group(transport.get_pid(), number)
+        await self._child.ended_within(_PATIENCE_SECONDS)
+        _signal_group(transport.get_pid(), signal.SIGKILL)  # what the child has left behind
+        transport.close()
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    def __init__(self, receiver: Receiver, name: str) -> None:
+        self._receiver = receiver
+        self._name = name
+        self._lines = LineSplitter(receiver.feed, lambda: receiver.lose(ConnectionLost.of("TW5005")))
+        self._ended = asyncio.Event()
+        self._stderr = b""
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._lines.feed(data)
+        else:
+            self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
+
+    def process_exited(self) -> None:
+        self._ended.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        last = self._stderr.decode(errors="replace").strip().splitlines()[-3:]
+        self._receiver.lose(ConnectionLost.of("TW5004", command=self._name, stderr=" | ".join(last) or "nothing"))
+
+    async def ended_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        return self._ended.is_set()
