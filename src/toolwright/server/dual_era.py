@@ -1,0 +1,121 @@
+"""Which era a message belongs to, decided per message, from one table (basic/versioning, "Server side").
+
+Both eras are served on one process and one endpoint, interleaved. :class:`Conversation` is a channel that both ends share;
+:mod:`toolwright.server.http` is the same for single HTTP requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from toolwright.errors import InvalidRequest
+from toolwright.jsonrpc.messages import Notification, Request
+from toolwright.jsonrpc.peer import Exchange, Peer
+from toolwright.protocol import modern, versions
+from toolwright.server.legacy import LegacyDoor, Session
+from toolwright.server.modern import ModernDoor
+from toolwright.server.served import Served
+from toolwright.tools.toolset import Principal
+from toolwright.transport.carrier import Carrier
+
+__all__ = ["Conversation", "Doors", "Era", "Opening", "era_of"]
+
+Era: TypeAlias = Literal["modern", "handshake", "legacy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The facts that decide. ``header`` is the HTTP version header; ``opened`` that a handshake has taken place."""
+
+    method: str
+    has_modern_meta: bool
+    opened: bool
+    on_http: bool = False
+    header: str | None = None
+
+
+# The first row that holds. A request that is nobody's is a modern one with its facts missing, and is told so.
+_TABLE: tuple[tuple[Callable[[Opening], bool], Era], ...] = (
+    (lambda o: o.has_modern_meta, "modern"),
+    (lambda o: o.header in versions.MODERN, "modern"),
+    (lambda o: o.method == "initialize", "handshake"),
+    (lambda o: o.method == "ping", "legacy"),
+    (lambda o: o.opened, "legacy"),
+    (lambda o: o.on_http, "legacy"),  # sessions are optional there, and 2025-03-26 has no header either
+    (lambda o: True, "modern"),
+)
+
+
+def era_of(opening: Opening) -> Era:
+    return next(era for holds, era in _TABLE if holds(opening))
+
+
+class Doors:
+    """Both doors of one server."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.modern = ModernDoor(served)
+        self.legacy = LegacyDoor(served)
+
+
+class Conversation:
+    """A channel that both ends share (stdio, memory). It keeps the one legacy session that the channel may have."""
+
+    def __init__(self, doors: Doors, carrier: Carrier, principal: Principal) -> None:
+        self._doors = doors
+        self._carrier = carrier
+        self._principal = principal
+        self._session: Session | None = None
+        self._stop_listening: Callable[[], None] = lambda: None
+        self.peer: Peer | None = None
+
+    @property
+    def takes_batches(self) -> bool:
+        return self._session is not None and self._session.revision.batches
+
+    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+        opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
+        match era_of(opening):
+            case "modern":
+                return await self._doors.modern.answer(request, exchange, self._carrier, self._principal)
+            case "handshake":
+                return self._initialize(request)
+            case "legacy":
+                session = self._session or _BEFORE_HANDSHAKE
+                return await self._doors.legacy.answer(request, session, exchange, self._principal)
+
+    def _initialize(self, request: Request) -> bytes:
+        if self._session is not None:
+            raise InvalidRequest.of("TW1002", problem="the session has been initialized already")
+        self._session, answer = self._doors.legacy.initialize(request)
+        return answer
+
+    def on_notification(self, notification: Notification) -> None:
+        match notification.method:
+            case "notifications/cancelled":
+                self._cancel(notification.params.get("requestId"))
+            case "notifications/initialized" if self._session is not None:
+                self._listen()
+            case _:
+                pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
+
+    def _cancel(self, id: object) -> None:
+        if isinstance(id, int | str) and self.peer is not None:
+            self.peer.cancel(id)
+
+    def _listen(self) -> None:
+        self._stop_listening()
+        self._stop_listening = self._doors.served.hub.listen(self._tools_changed)
+
+    def _tools_changed(self) -> None:
+        if self.peer is not None:
+            self.peer.notify("notifications/tools/list_changed", {})
+
+    def close(self) -> None:
+        self._stop_listening()
+
+
+_BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

@@ -1,0 +1,57 @@
+"""A served provider and its doors, ready for a transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from toolwright.errors import InvalidRequest
+from toolwright.jsonrpc.peer import Peer
+from toolwright.server.dual_era import Conversation, Doors
+from toolwright.server.http import HttpDoors
+from toolwright.server.identity import Authenticate, identify
+from toolwright.server.served import Served
+from toolwright.tools.toolset import LOCAL
+from toolwright.transport.carrier import Carrier
+from toolwright.transport.lines import MAX_LINE
+
+__all__ = ["ProtocolServer", "ServerSession"]
+
+
+class ProtocolServer:
+    """Serves one provider over any number of channels and one HTTP endpoint."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self._doors = Doors(served)
+        served.provider.watch(served.hub.changed)
+
+    def connect(self, write: Callable[[bytes], None], carrier: Carrier) -> ServerSession:
+        """A session on a channel that both ends share. ``write`` takes one message and must not block."""
+        conversation = Conversation(self._doors, carrier, identify(carrier, None) or LOCAL)
+        return ServerSession(conversation, write, self.served.language)
+
+    def http(self, authenticate: Authenticate | None = None) -> HttpDoors:
+        return HttpDoors(self._doors, authenticate)
+
+
+class ServerSession:
+    """The server's end of a channel: feed it frames, close it once."""
+
+    def __init__(self, conversation: Conversation, write: Callable[[bytes], None], language: str) -> None:
+        self._conversation = conversation
+        self._peer = conversation.peer = Peer(write, conversation, language=language)
+        self.feed = self._peer.feed
+
+    def too_long(self) -> None:
+        """Answer a line that was over the limit and has been dropped."""
+        self._peer.refuse(InvalidRequest.of("TW1005", limit=MAX_LINE))
+
+    async def drain(self) -> None:
+        """Let what runs finish; subscriptions end."""
+        self._conversation.close()
+        await self._peer.drain()
+
+    async def close(self) -> None:
+        """Cancel what runs, and return when it has ended."""
+        self._conversation.close()
+        await self._peer.close()
