@@ -1,0 +1,86 @@
+"""Limits: how often, how many at once, how long. An operation without a limit of its own has the server's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from toolwright.errors import ToolTimeout
+from toolwright.tools.toolset import Layer, Provider, ToolCall
+
+__all__ = ["concurrency", "rate", "timeout"]
+
+OperationT = TypeVar("OperationT")
+OutcomeT = TypeVar("OutcomeT")
+
+
+def rate(inner: Provider) -> Provider:
+    """How often a principal may call. Lets everything pass: limits come with the guard."""
+    return Layer(inner)
+
+
+def concurrency(inner: Provider) -> Provider:
+    """How many calls run at once. Lets everything pass; plain functions are bounded by their pool of threads."""
+    return Layer(inner)
+
+
+def timeout(seconds: float) -> Callable[[Provider], Provider]:
+    """An answer within ``seconds``, or within the tool's own limit. What can be stopped is cancelled."""
+    return lambda inner: _Timeout(inner, seconds)
+
+
+@dataclass(frozen=True)
+class _Timeout(Layer):
+    seconds: float
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        seconds = _own_limit(operation) or self.seconds
+        deadline = _Deadline(seconds)
+        try:
+            outcome = await proceed(operation)
+        except asyncio.CancelledError:
+            if deadline.was_the_reason():
+                raise _late(operation, seconds) from None
+            raise
+        finally:
+            deadline.end()
+        if deadline.was_the_reason():  # the tool did not let itself be cancelled; its answer is late all the same
+            raise _late(operation, seconds)
+        return outcome
+
+
+class _Deadline:
+    """Cancels the current task after ``seconds``. Costs a third of ``asyncio.timeout``."""
+
+    def __init__(self, seconds: float) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a call needs a task to be cancelled by")
+        self._task = task
+        self._before = task.cancelling()
+        self._fired = False
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._fire)
+
+    def _fire(self) -> None:
+        self._fired = True
+        self._task.cancel()
+
+    def was_the_reason(self) -> bool:
+        """Whether it was this deadline, and nobody else, that cancelled the task; if so, that is undone."""
+        return self._fired and self._task.uncancel() <= self._before
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+
+def _own_limit(operation: object) -> float | None:
+    return operation.tool.seconds if isinstance(operation, ToolCall) and operation.tool else None
+
+
+def _late(operation: object, seconds: float) -> ToolTimeout:
+    if isinstance(operation, ToolCall):
+        stoppable = operation.tool is None or operation.tool.stoppable
+        return ToolTimeout.of("TW2002" if stoppable else "TW2003", tool=operation.name, seconds=seconds)
+    return ToolTimeout.of("TW2002", tool=type(operation).__name__, seconds=seconds)

@@ -1,0 +1,53 @@
+"""What leaves: a value that fits the output schema and the size limit, or else nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from toolwright.errors import InvalidResult, ToolError
+from toolwright.protocol.types import UNSET, CallToolResult, TextContent, ToolOutcome
+from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
+
+__all__ = ["tidy"]
+
+
+def tidy(max_bytes: int) -> Callable[[Provider], Provider]:
+    return lambda inner: _Tidy(inner, max_bytes)
+
+
+@dataclass(frozen=True)
+class _Tidy(Wrapper):
+    max_bytes: int
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        call, tool = await found(self.inner, call)
+        outcome = await self.inner.call_tool(call)
+        if isinstance(outcome, CallToolResult):
+            if not outcome.isError:
+                _check_output(tool, outcome)
+            _check_size(tool, outcome, tool.max_bytes or self.max_bytes)
+        return outcome
+
+
+def _check_output(tool: Tool, result: CallToolResult) -> None:
+    if tool.output is None:
+        return
+    if result.structuredContent is UNSET:
+        raise InvalidResult("an output schema is declared but no structured content was returned")
+    if not tool.output.accepts(result.structuredContent):
+        problem = tool.output.problems(result.structuredContent)[0]
+        raise InvalidResult(f"{problem.path}: expected {problem.expected}")
+
+
+def _check_size(tool: Tool, result: CallToolResult, limit: int) -> None:
+    size = sum(map(_size, result.content)) + len(result.encoded or b"")
+    if size > limit:
+        raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
+
+
+def _size(block: object) -> int:
+    """Bytes of a block's payload; the fields beside it are small."""
+    if isinstance(block, TextContent):
+        return len(block.text) if block.text.isascii() else len(block.text.encode(errors="replace"))
+    return len(getattr(block, "data", ""))

@@ -1,0 +1,51 @@
+"""Arguments fit the published schema before anything else looks at them; defaults are filled in first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolwright.errors import InvalidArguments
+from toolwright.protocol.schema import explain
+from toolwright.protocol.types import ToolOutcome
+from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
+
+__all__ = ["MAX_EXPLANATION", "check_arguments", "validate"]
+
+MAX_EXPLANATION = 600
+_NEXT = "Correct these and call the tool again."
+
+
+def validate(inner: Provider) -> Provider:
+    return _Validate(inner)
+
+
+@dataclass(frozen=True)
+class _Validate(Wrapper):
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        call, tool = await found(self.inner, call)
+        arguments = check_arguments(tool, call.arguments)
+        if arguments is not call.arguments:
+            call = replace(call, arguments=arguments)
+        return await self.inner.call_tool(call)
+
+
+def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the defaults of what was left out. ``InvalidArguments`` explains each problem."""
+    filled = _filled(tool.defaults, arguments)
+    if not tool.input.accepts(filled):
+        raise _invalid(tool, filled)
+    return filled
+
+
+def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    if all(name in arguments for name in defaults):
+        return arguments
+    return {**defaults, **arguments}
+
+
+def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:
+    room = MAX_EXPLANATION - len(InvalidArguments.of("TW2001", tool=tool.name, problems="", next=_NEXT).say())
+    problems = explain(tool.input.problems(arguments), room)
+    return InvalidArguments.of("TW2001", tool=tool.name, problems=problems, next=_NEXT)
