@@ -1,0 +1,1 @@
+"""A client of servers of either era, on any carrier."""

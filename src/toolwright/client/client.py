@@ -1,0 +1,283 @@
+"""A client: connect to anything, list, call.
+
+A tool's failure is a :class:`Result` with ``is_error``, for the model to read. A broken protocol is an ``RpcError``, a broken
+carrier a ``TransportError``.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import msgspec
+
+from toolwright.client.eras import Era, ServerFacts
+from toolwright.client.negotiate import negotiate
+from toolwright.errors import HeaderMismatch, MethodNotFound, ToolError, TransportError
+from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification
+from toolwright.jsonrpc.peer import Exchange, Peer
+from toolwright.protocol import headers as mirrored
+from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
+from toolwright.transport.carrier import ClientLink
+from toolwright.transport.http_client import HttpLink
+from toolwright.transport.memory import Connectable, MemoryLink
+from toolwright.transport.stdio_client import StdioLink
+
+__all__ = ["Client", "Progress", "Result", "Target"]
+
+Target: TypeAlias = str | Sequence[str] | Connectable
+Progress: TypeAlias = Callable[[float, float | None, str | None], None]
+
+_MAX_PAGES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call came to. ``structured`` is ``UNSET`` when the server sent none; ``None`` is JSON's null."""
+
+    content: tuple[Any, ...]
+    structured: Any
+    is_error: bool
+    raw: Mapping[str, Json]
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by newlines."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    @property
+    def value(self) -> Any:
+        """The structured value where there is one, else the text. Raises ``ToolError`` when the call failed."""
+        if self.is_error:
+            raise ToolError(self.text)
+        return self.text if self.structured is UNSET else self.structured
+
+
+class Client:
+    """``async with Client(target) as client``: a URL, a command (a string, a list, or the path of a ``.py`` file), or a
+    :class:`toolwright.Server`.
+
+    ``timeout`` bounds each request, in seconds, unless the call says otherwise. ``headers`` go with every HTTP request,
+    ``env`` is added to the small environment of a command. ``on_tools_changed`` is called when the server says that its
+    tools have changed. ``facts`` tells what the server said of itself.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeout: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        on_tools_changed: Callable[[], None] | None = None,
+    ) -> None:
+        self._link = _link(target, headers, env)
+        self._timeout = timeout
+        self._on_tools_changed = on_tools_changed
+        self._events = _Events(self)
+        self._peer = Peer(self._send_plain, self._events)
+        self._era: Era | None = None
+        self._facts: ServerFacts | None = None
+        self._tools: dict[str, Tool] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._link.open(self._peer)
+        try:
+            self._era, self._facts = await negotiate(self._ask, self._tell, self._timeout)
+        except BaseException:
+            await self.close()
+            raise
+        if not self._era.cancels_by_closing and not self._link.shared:
+            self._link.listen(self._era.headers("", {}))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._peer.close()
+        await self._link.close()
+
+    @property
+    def facts(self) -> ServerFacts:
+        """What the server said about itself. Only inside of ``async with``."""
+        if self._facts is None:
+            raise TransportError.of("TW5001")
+        return self._facts
+
+    async def list_tools(self) -> list[Tool]:
+        """All tools, every page of them. A server that repeats a cursor, or never ends, is a ``TransportError``."""
+        tools: list[Tool] = []
+        cursor, seen = None, set[str]()
+        for _ in range(_MAX_PAGES):
+            result = await self._request("tools/list", {} if cursor is None else {"cursor": cursor})
+            tools += _tools(result)
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                self._tools = {tool.name: tool for tool in tools}
+                return tools
+            if cursor in seen:
+                break
+            seen.add(cursor)
+        raise TransportError.of("TW5009", method="tools/list", problem="its pages never end")
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> Result:
+        """Call a tool; arguments come as a mapping, as keywords, or both.
+
+        ``progress(progress, total, message)`` is called as the server reports it. ``timeout`` in seconds bounds this
+        call. Raises ``RpcError`` (an unknown tool among them), ``RequestTimeout`` or ``ConnectionLost``.
+        """
+        params: dict[str, Json] = {"name": name, "arguments": {**(arguments or {}), **more}}
+        token = self._events.expect(progress) if progress is not None else None
+        try:
+            try:
+                result = await self._request("tools/call", params, timeout, token)
+            except HeaderMismatch:
+                # Parameters may have to be mirrored into headers, which only the tool's schema tells.
+                if self._link.shared or name in self._tools:
+                    raise
+                await self.list_tools()
+                result = await self._request("tools/call", params, timeout, token)
+        finally:
+            self._events.forget(token)
+        return _result(result)
+
+    async def ping(self) -> None:
+        """Ask for a sign of life: ``ping`` where there is one, ``server/discover`` where there is none any more."""
+        era = self._settled()
+        await self._request("server/discover" if era.cancels_by_closing else "ping", {})
+
+    # --- one request -------------------------------------------------------------------------------------------------
+
+    def _settled(self) -> Era:
+        if self._era is None:
+            raise TransportError.of("TW5001")
+        return self._era
+
+    async def _request(
+        self, method: str, params: dict[str, Json], timeout: float | None = None, token: Id | None = None
+    ) -> dict[str, Json]:
+        era = self._settled()
+        result = await self._ask(era, method, params, self._timeout if timeout is None else timeout, token)
+        return era.finished(result, method)
+
+    async def _ask(
+        self, era: Era | None, method: str, params: dict[str, Json], seconds: float, token: Id | None = None
+    ) -> Json:
+        head = {} if era is None else {**era.headers(method, params), **self._param_headers(era, method, params)}
+        return await self._peer.request(
+            method,
+            params if era is None else era.params(params, token),
+            timeout=seconds,
+            send=lambda frame, id: self._link.send(frame, id, head),
+            abandoned=lambda id: self._abandon(era, id),
+        )
+
+    def _param_headers(self, era: Era, method: str, params: Mapping[str, Json]) -> dict[str, str]:
+        tool = self._tools.get(params.get("name", "")) if method == "tools/call" else None
+        if tool is None or self._link.shared or not era.cancels_by_closing:
+            return {}
+        return mirrored.param_headers(mirrored.find_mirrors(tool.inputSchema), params.get("arguments", {}))
+
+    def _abandon(self, era: Era | None, id: Id) -> None:
+        # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
+        if era is not None and (self._link.shared or not era.cancels_by_closing):
+            self._tell(era, "notifications/cancelled", {"requestId": id})
+        self._link.abandon(id)
+
+    def _tell(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
+        said = dict(params or {})
+        if era.cancels_by_closing:
+            said = era.params(said, None)
+        self._link.send(encode_notification(method, said), None, era.headers(method, said))
+
+    def _send_plain(self, frame: bytes) -> None:
+        """Answers to what a legacy server asks."""
+        self._link.send(frame, None, {} if self._era is None else self._era.headers("", {}))
+
+    def tools_changed(self) -> None:
+        self._tools = {}
+        if self._on_tools_changed is not None:
+            self._on_tools_changed()
+
+
+class _Events:
+    """What a server says unasked. Requests of legacy servers are answered; only ``ping`` is understood so far."""
+
+    takes_batches = True
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._progress: dict[Id, Progress] = {}
+        self._tokens = 0
+
+    def expect(self, progress: Progress) -> Id:
+        self._tokens += 1
+        self._progress[self._tokens] = progress
+        return self._tokens
+
+    def forget(self, token: Id | None) -> None:
+        if token is not None:
+            self._progress.pop(token, None)
+
+    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+        if request.method == "ping":
+            return b"{}"
+        raise MethodNotFound.of("TW1011", method=request.method[:128])
+
+    def on_notification(self, notification: Notification) -> None:
+        params = notification.params
+        match notification.method:
+            case "notifications/progress":
+                progress = self._progress.get(params.get("progressToken", ""))
+                if progress is not None:
+                    progress(params.get("progress", 0.0), params.get("total"), params.get("message"))
+            case "notifications/tools/list_changed":
+                self._client.tools_changed()
+            case _:
+                pass
+
+
+def _link(target: Target, headers: Mapping[str, str] | None, env: Mapping[str, str] | None) -> ClientLink:
+    if isinstance(target, str):
+        if target.startswith(("http://", "https://")):
+            return HttpLink(target, headers=headers)
+        return StdioLink([sys.executable, target] if target.endswith(".py") else shlex.split(target), env=env)
+    if isinstance(target, Sequence):
+        return StdioLink(target, env=env)
+    return MemoryLink(target)
+
+
+def _tools(result: Mapping[str, Json]) -> list[Tool]:
+    """The tools of one page. One that is not valid costs itself, not the rest."""
+    tools: list[Tool] = []
+    listed = result.get("tools")
+    if not isinstance(listed, list):
+        raise TransportError.of("TW5009", method="tools/list", problem="tools is not an array")
+    for item in listed:  # pyright: ignore[reportUnknownVariableType]
+        try:
+            tools.append(msgspec.convert(item, Tool))
+        except msgspec.ValidationError:
+            continue
+    return tools
+
+
+def _result(result: Mapping[str, Json]) -> Result:
+    try:
+        content = msgspec.convert(result.get("content", []), list[ContentBlock])
+    except msgspec.ValidationError as error:
+        raise TransportError.of("TW5009", method="tools/call", problem=str(error).replace("`", "'")) from None
+    structured = result.get("structuredContent", UNSET)
+    return Result(tuple(content), structured, result.get("isError") is True, result)

@@ -1,0 +1,110 @@
+"""How a client speaks each era: what it adds to a request, how it cancels, how it reads a result.
+
+The era is chosen once, when the connection opens (:mod:`toolwright.client.negotiate`); after that nobody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from toolwright.errors import TransportError
+from toolwright.jsonrpc.messages import Id, Json
+from toolwright.protocol import headers, modern
+from toolwright.protocol.types import Implementation
+
+__all__ = ["CLIENT", "Era", "Legacy", "Modern", "ServerFacts"]
+
+CLIENT = Implementation(name="toolwright", version="0.1.0")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a server said about itself when the connection opened."""
+
+    revision: str
+    capabilities: Mapping[str, Json]
+    name: str = ""
+    version: str = ""
+    instructions: str | None = None
+    supported: tuple[str, ...] = field(default=())
+
+
+class Era(Protocol):
+    """One era, as a client speaks it."""
+
+    @property
+    def revision(self) -> str: ...
+
+    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        """The parameters of a request with what the era adds; ``token`` asks for progress."""
+        ...
+
+    def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]: ...
+
+    @property
+    def cancels_by_closing(self) -> bool:
+        """Whether closing an answer stream cancels its request. A shared channel always needs a notification."""
+        ...
+
+    def finished(self, result: Json, method: str) -> dict[str, Json]:
+        """A complete result, or ``TransportError`` for one that this era does not allow."""
+        ...
+
+
+def _object(result: Json, method: str) -> dict[str, Json]:
+    if not isinstance(result, dict):
+        raise TransportError.of("TW5009", method=method, problem="the result is not an object")
+    return result  # pyright: ignore[reportUnknownVariableType]
+
+
+@dataclass(frozen=True, slots=True)
+class Modern:
+    revision: str
+    cancels_by_closing: bool = True
+
+    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        meta = modern.request_meta(self.revision, CLIENT, {})
+        if token is not None:
+            meta["progressToken"] = token
+        return {**params, "_meta": meta}
+
+    def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
+        return headers.request_headers(method, params, self.revision)
+
+    def finished(self, result: Json, method: str) -> dict[str, Json]:
+        members = _object(result, method)
+        kind = members.get("resultType", "complete")
+        if kind == "input_required":
+            raise TransportError.of("TW5010")
+        if kind != "complete":
+            raise TransportError.of("TW5009", method=method, problem=f"unknown resultType {str(kind)[:40]!r}")
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    revision: str
+    cancels_by_closing: bool = False
+
+    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+        return dict(params) if token is None else {**params, "_meta": {"progressToken": token}}
+
+    def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
+        return {headers.VERSION_HEADER: self.revision}
+
+    def finished(self, result: Json, method: str) -> dict[str, Json]:
+        return _object(result, method)
+
+
+def server_info(result: Mapping[str, Any]) -> tuple[str, str]:
+    """Name and version that a server says it has; both may be missing."""
+    info = result.get("serverInfo") or (result.get("_meta") or {}).get(modern.SERVER_INFO) or {}
+    try:
+        known = msgspec.convert(info, Implementation)
+    except msgspec.ValidationError:
+        return "", ""
+    return known.name, known.version

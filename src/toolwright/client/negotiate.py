@@ -1,0 +1,98 @@
+"""Which era and revision to speak with a server, found out once (basic/versioning, "Client side").
+
+``server/discover`` comes first, on every carrier: modern servers have to answer it. A modern error says which revisions
+there are; anything else, silence included, means a legacy server, which gets its handshake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from toolwright.client.eras import CLIENT, Era, Legacy, Modern, ServerFacts, server_info
+from toolwright.errors import (
+    ConnectionLost,
+    HeaderMismatch,
+    MissingCapability,
+    RequestTimeout,
+    RpcError,
+    TransportError,
+    UnsupportedVersion,
+)
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol import versions
+from toolwright.transport.http_client import HttpStatus
+
+__all__ = ["negotiate"]
+
+Ask: TypeAlias = Callable[[Era | None, str, dict[str, Json], float], Awaitable[Json]]
+"""``(era, method, params, seconds)``; without an era nothing is added to the request."""
+
+_PROBE_SECONDS = 5.0
+
+
+async def negotiate(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
+    """Settle on an era. Each revision is tried once at most. ``TransportError`` when there is none in common."""
+    tried: set[str] = set()
+    candidates = list(versions.MODERN)
+    while candidates:
+        revision = candidates.pop(0)
+        tried.add(revision)
+        try:
+            return await _discover(ask, Modern(revision), min(seconds, _PROBE_SECONDS))
+        except UnsupportedVersion as error:
+            offered = _offered(error)
+            candidates = [name for name in versions.MODERN if name in offered and name not in tried]
+            if not candidates and not set(offered) & set(versions.LEGACY):
+                raise TransportError.of("TW5008", offered=", ".join(offered) or "none") from None
+        except (HeaderMismatch, MissingCapability):
+            raise
+        except ConnectionLost:
+            raise
+        except (RpcError, RequestTimeout, HttpStatus):
+            break
+    return await _handshake(ask, notify, seconds)
+
+
+async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:
+    result = era.finished(await ask(era, "server/discover", {}, seconds), "server/discover")
+    supported = result.get("supportedVersions")
+    if not isinstance(supported, list):
+        raise RpcError("a discover result without supportedVersions: no modern server")
+    if era.revision not in supported:
+        error = UnsupportedVersion("")
+        error.data = {"supported": supported}
+        raise error
+    name, version = server_info(result)
+    facts = ServerFacts(
+        era.revision,
+        _capabilities(result),
+        name,
+        version,
+        result.get("instructions"),
+        tuple(str(item) for item in supported),  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    )
+    return era, facts
+
+
+async def _handshake(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
+    params = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+    result = await ask(None, "initialize", params, seconds)
+    revision = result.get("protocolVersion") if isinstance(result, dict) else None  # pyright: ignore
+    if revision not in versions.LEGACY:
+        raise TransportError.of("TW5008", offered=str(revision)[:40])
+    era = Legacy(revision)
+    notify(era, "notifications/initialized")
+    name, version = server_info(result)
+    facts = ServerFacts(revision, _capabilities(result), name, version, result.get("instructions"), (revision,))
+    return era, facts
+
+
+def _offered(error: RpcError) -> list[str]:
+    supported: Any = error.data.get("supported") if isinstance(error.data, dict) else None  # pyright: ignore
+    return [item for item in supported if isinstance(item, str)] if isinstance(supported, list) else []
+
+
+def _capabilities(result: dict[str, Any]) -> dict[str, Json]:
+    capabilities = result.get("capabilities")
+    return capabilities if isinstance(capabilities, dict) else {}
