@@ -1,0 +1,490 @@
+"""Folders that a path cannot leave: how the files tools turn words of a model into open descriptors.
+
+A path is split into names (:meth:`Folders.target`), then followed name by name from a descriptor of its folder
+(:meth:`Folder.find`). Each directory is opened relative to the one before, never through a link; links are read and
+followed by hand, from the folder down. So nothing here compares path prefixes, and nothing is looked at by one path
+and used by another: whoever swaps a directory for a link during a call finds the call still in the old directory,
+or refused.
+
+What this is not: a defence against somebody who may already write outside the folders, or move things out of them.
+
+Errors speak of a path as the model gave it, never of where a folder lies on the machine.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from toolwright.errors import ConfigurationError, ToolError
+
+__all__ = ["PROTECTED", "SECRETS", "Folder", "Folders", "Names", "PathRules", "Spot", "Target", "expressible", "worded"]
+
+Names = tuple[str, ...]
+Use = Literal["read", "write"]
+
+LINKS = 40
+"""As many links as Linux follows in one path (path_resolution(7))."""
+
+DEPTH = 100
+"""Names in one path, links replaced. Far more than people use, and few enough to follow one by one."""
+
+SECRETS: tuple[str, ...] = (
+    # credentials of programs and services
+    ".env",
+    ".env.*",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".htpasswd",
+    # folders of keys
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    # private keys
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_*_sk",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+)
+"""Names that are not read, and not written: at any place in a path, as patterns over :func:`_folded` names."""
+
+HARMLESS: tuple[str, ...] = (".env.example", ".env.sample", ".env.template", ".env.dist")
+"""Names that a pattern above takes for a secret, and that are made to be shared."""
+
+PROTECTED: tuple[str, ...] = (
+    # version control: hooks and settings that run commands
+    ".git",
+    "git~1",
+    ".hg",
+    ".svn",
+    ".jj",
+    ".gitmodules",
+    ".gitconfig",
+    # hosts and editors: servers, tasks and hooks that start by themselves
+    ".mcp.json",
+    ".claude",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    # shells and tools that run a file when somebody enters a folder or logs in
+    ".envrc",
+    ".bashrc",
+    ".bash_*",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+)
+"""Names that are read but not written: who can write them makes somebody else run something."""
+
+_DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))))
+_UNSHOWABLE = frozenset(("Cc", "Cs", "Zl", "Zp"))
+
+
+@dataclass(frozen=True, slots=True)
+class PathRules:
+    """What a path may name. The tables hold patterns as in :mod:`fnmatch`, folded like the names."""
+
+    secrets: tuple[str, ...] = SECRETS
+    harmless: tuple[str, ...] = HARMLESS
+    protected: tuple[str, ...] = PROTECTED
+    allow_hard_links: bool = False
+    """Files with a second name, which may lie outside the folder."""
+    allow_other_filesystems: bool = False
+    """Directories on which something else is mounted, such as ``/proc``."""
+    allow_windows_names: bool = False
+    """Names that Windows reads as a drive, stream, share or device: ``a:b``, ``con.txt``, ``a\\b``."""
+
+    def denial(self, names: Names, use: Use) -> str | None:
+        """The code of the error for the first of ``names`` that is closed for ``use``."""
+        for name in map(_folded, names):
+            if _matches(name, self.secrets) and not _matches(name, self.harmless):
+                return "TW6030"
+            if use == "write" and _matches(name, self.protected):
+                return "TW6031"
+        return None
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, _folded(pattern)) for pattern in patterns)
+
+
+@lru_cache(maxsize=1024)
+def _folded(name: str) -> str:
+    """``name`` as the most forgiving file system would compare it.
+
+    Case and normal form do not count (APFS, NTFS), nor do invisible characters (HFS+, CVE-2014-9390), nor a stream
+    or trailing dots and spaces (NTFS). A name that is closed needlessly costs less than one that is open.
+    """
+    seen = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    return unicodedata.normalize("NFC", seen.casefold()).split(":")[0].rstrip(". ")
+
+
+def expressible(name: str) -> bool:
+    """Whether ``name`` can be shown and asked for: valid Unicode without control characters or line breaks."""
+    return not any(unicodedata.category(c) in _UNSHOWABLE for c in name)
+
+
+# From words to names
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a path of the model means. ``shown`` is how errors and results speak of it."""
+
+    folder: Folder
+    names: Names
+    shown: str
+
+
+def _split(path: str) -> Names:
+    """The names in ``path``; a leading empty name stands for the ``/`` of an absolute path.
+
+    Nothing is expanded, decoded or trimmed: ``~``, ``%2e`` and a trailing space are characters of a name.
+    """
+    if not path:
+        raise ToolError.of("TW6010")
+    if not expressible(path):
+        raise ToolError.of("TW6012", path=_brief(path))
+    parts = path.split("/")
+    if ".." in parts:
+        raise ToolError.of("TW6011", path=_brief(path))
+    names = tuple(part for part in parts if part not in ("", "."))
+    return ("", *names) if path.startswith("/") else names
+
+
+def _means_more_on_windows(name: str) -> bool:
+    return "\\" in name or ":" in name or name.split(".")[0].rstrip(" ").casefold() in _DEVICES
+
+
+def _brief(path: str) -> str:
+    """``path`` for a sentence: what is too long is cut, and an absolute path is not repeated."""
+    if path.startswith("/"):
+        return "/…"
+    return path if len(path) <= 200 else f"{path[:200]}…"
+
+
+def _absolute(path: Path) -> frozenset[Names]:
+    """The names of an absolute folder, as it was written and with its links resolved."""
+    written = Path(os.path.abspath(path))
+    return frozenset((written.parts[1:], Path(os.path.realpath(path)).parts[1:]))
+
+
+class Folders:
+    """The folders that are served, held open until :meth:`close`. Use as a context manager, or keep for good.
+
+    One folder is addressed by plain relative paths; of several, each by its label: ``label/…``.
+    """
+
+    def __init__(self, paths: Sequence[Path], rules: PathRules | None = None) -> None:
+        """Opens the folders; ``ConfigurationError`` when there is none or one of them is no directory."""
+        if not paths:
+            raise ConfigurationError.of("TW6002")
+        self.rules = rules or PathRules()
+        with ExitStack() as opened:
+            self._folders: dict[str, Folder] = {}
+            for path in paths:
+                label = _label(path, self._folders)
+                self._folders[label] = Folder(label, path, self.rules)
+                opened.callback(self._folders[label].close)
+            opened.pop_all()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Sorted. With one folder the label is not part of a path."""
+        return tuple(sorted(self._folders))
+
+    @property
+    def several(self) -> bool:
+        return len(self._folders) > 1
+
+    def __getitem__(self, label: str) -> Folder:
+        return self._folders[label]
+
+    def __enter__(self) -> Folders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the descriptors back; every later call is refused. No call may be running."""
+        for folder in self._folders.values():
+            folder.close()
+
+    def target(self, path: str) -> Target | None:
+        """What ``path`` means; ``None`` for the place above several folders. ``ToolError`` when it is refused."""
+        names = _split(path)
+        if names[:1] == ("",):
+            return self._absolute(names[1:])
+        self._check(names)
+        if not self.several:
+            (folder,) = self._folders.values()
+            return Target(folder, names, "/".join(names) or ".")
+        return self._labelled(names) if names else None
+
+    def _check(self, names: Names) -> None:
+        """Of the names in a folder; what the folder itself is called is the operator's business."""
+        if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
+            raise ToolError.of("TW6013", path=_brief("/".join(names)))
+
+    def _labelled(self, names: Names) -> Target:
+        folder = self._folders.get(names[0])
+        if folder is None:
+            raise ToolError.of("TW6015", name=_brief(names[0]), labels=", ".join(self.labels))
+        return Target(folder, names[1:], "/".join(names))
+
+    def _absolute(self, names: Names) -> Target:
+        """The innermost folder above ``names``, compared name by name and byte by byte."""
+        found = [(len(base), f) for f in self._folders.values() for base in f.bases if names[: len(base)] == base]
+        if not found:
+            raise ToolError.of("TW6014")
+        length, folder = max(found, key=lambda each: each[0])
+        rest = names[length:]
+        self._check(rest)
+        shown = "/".join((folder.label, *rest) if self.several else rest)
+        return Target(folder, rest, shown or ".")
+
+
+def _label(path: Path, taken: dict[str, Folder]) -> str:
+    """The name of the folder, made unique by a number; ``folder`` where it has no name that a path can hold."""
+    name = Path(os.path.abspath(path)).name
+    if not name or not expressible(name) or _means_more_on_windows(name):
+        name = "folder"
+    return name if name not in taken else next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in taken)
+
+
+# From names to descriptors
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A name in an open directory, with no link before it. Whoever gets it closes it, by ``with``.
+
+    ``fd`` can only be started from (``O_PATH``); ``names`` lead there from the folder, the last one included.
+    """
+
+    fd: int
+    names: Names
+    shown: str
+    rules: PathRules
+
+    @property
+    def name(self) -> str:
+        return self.names[-1]
+
+    def __enter__(self) -> Spot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
+    def status(self) -> os.stat_result | None:
+        """Of what stands at the name, links not followed; ``None`` for nothing."""
+        try:
+            return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def file(self, flags: int = os.O_RDONLY) -> Generator[int]:
+        """The regular file at the name, opened with ``flags``. ``ToolError`` for anything else.
+
+        It is looked at before it is opened, since opening a device may already do something, and again afterwards,
+        since it may have been exchanged in between.
+        """
+        found = os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+        self.must_be_plain(found)
+        # O_NONBLOCK: a FIFO put there in the meantime must not hang the thread.
+        fd = os.open(self.name, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
+        try:
+            self.must_be_plain(os.fstat(fd))
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def directory(self) -> Generator[int]:
+        """The directory at the name, opened for reading its entries."""
+        fd = os.open(self.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    def must_be_plain(self, found: os.stat_result) -> None:
+        """``ToolError`` unless ``found`` is a regular file with one name."""
+        if stat.S_ISLNK(found.st_mode):
+            raise ToolError.of("TW6032", path=self.shown)
+        if stat.S_ISDIR(found.st_mode):
+            raise ToolError.of("TW6023", path=self.shown)
+        if not stat.S_ISREG(found.st_mode):
+            raise ToolError.of("TW6024", path=self.shown)
+        if found.st_nlink > 1 and not self.rules.allow_hard_links:
+            raise ToolError.of("TW6025", path=self.shown)
+
+
+class Folder:
+    """One folder, held open: the only place where a way into it begins."""
+
+    def __init__(self, label: str, path: Path, rules: PathRules) -> None:
+        self.label = label
+        self.bases = _absolute(path)
+        self.rules = rules
+        try:
+            self._fd = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ConfigurationError.of("TW6001", folder=str(path), problem=error.strerror) from error
+        self.device = os.fstat(self._fd).st_dev
+
+    def close(self) -> None:
+        """Idempotent."""
+        # -1 is no descriptor, so a call that comes too late is refused instead of starting in a reused number.
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def find(self, names: Names, shown: str, use: Use, *, make: bool = False) -> Spot:
+        """The spot that ``names`` lead to; ``.`` as the last name leads to a directory itself.
+
+        For ``read`` a link at the end is followed and something must be there; for ``write`` the end is left as it
+        is, and with ``make`` the directories on the way are made. Names are judged as they were given and again
+        behind every link. ``ToolError`` for what is closed or leads out, ``OSError`` for what is not there.
+        """
+        for _ in range(LINKS + 1):
+            if code := self.rules.denial(names, use):
+                raise ToolError.of(code, path=shown)
+            if len(names) > DEPTH:
+                raise ToolError.of("TW6016", path=_brief(shown))
+            met = self._descend(names or (".",), shown, use, make)
+            if isinstance(met, Spot):
+                return met
+            names = met
+        raise ToolError.of("TW6027", path=shown)
+
+    def _descend(self, names: Names, shown: str, use: Use, make: bool) -> Spot | Names:
+        """The spot, or the names by which to begin again: those before the first link, and those it stands for."""
+        with ExitStack() as opened:
+            here = os.dup(self._fd)
+            opened.callback(os.close, here)
+            for depth, name in enumerate(names):
+                if name == "..":
+                    # Only a link says so; all before it are directories by now, so the name before it goes.
+                    return _upward(names[:depth], shown) + names[depth + 1 :]
+                last = depth == len(names) - 1
+                if last and use == "write":
+                    break
+                with _peek(here, name, make) as there:
+                    found = os.fstat(there)
+                    if stat.S_ISLNK(found.st_mode):
+                        return _through(names, depth, os.readlink("", dir_fd=there), shown)
+                    if not last:
+                        self._must_be_ours(found, shown)
+                        os.dup2(there, here, inheritable=False)
+                    elif stat.S_ISDIR(found.st_mode):
+                        self._must_be_ours(found, shown)
+            opened.pop_all()
+            return Spot(here, names, shown, self.rules)
+
+    def _must_be_ours(self, found: os.stat_result, shown: str) -> None:
+        if not stat.S_ISDIR(found.st_mode):
+            raise ToolError.of("TW6022", path=shown)
+        if not self.owns(found):
+            raise ToolError.of("TW6028", path=shown)
+
+    def owns(self, directory: os.stat_result) -> bool:
+        """Whether a directory is the folder's own and not a mount. (Files of an overlay have devices of their own.)"""
+        return self.rules.allow_other_filesystems or directory.st_dev == self.device
+
+
+@contextmanager
+def _peek(parent: int, name: str, make: bool = False) -> Generator[int]:
+    """What stands at ``name``, a link as the link itself, without opening it; with ``make`` at least a directory."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(name, flags, dir_fd=parent)
+    except FileNotFoundError:
+        if not make:
+            raise
+        with suppress(FileExistsError):  # another call makes the same directory
+            os.mkdir(name, dir_fd=parent)
+        fd = os.open(name, flags, dir_fd=parent)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _through(names: Names, depth: int, link: str, shown: str) -> Names:
+    """``names`` with the one at ``depth`` replaced by what its link says."""
+    if link.startswith("/"):
+        raise ToolError.of("TW6026", path=shown)
+    before, said = names[:depth], [part for part in link.split("/") if part not in ("", ".")]
+    while said and said[0] == "..":
+        before = _upward(before, shown)
+        said.pop(0)
+    return (*before, *said, *names[depth + 1 :])
+
+
+def _upward(names: Names, shown: str) -> Names:
+    if not names:
+        raise ToolError.of("TW6026", path=shown)
+    return names[:-1]
+
+
+# From the system's errors to words for the model
+
+_CODES: dict[int, str] = {
+    errno.ENOENT: "TW6020",
+    errno.ENOTDIR: "TW6022",
+    errno.EISDIR: "TW6023",
+    errno.ENXIO: "TW6024",
+    errno.ENAMETOOLONG: "TW6016",
+    errno.ELOOP: "TW6029",
+    errno.EACCES: "TW6033",
+    errno.EPERM: "TW6033",
+    errno.EROFS: "TW6033",
+    errno.ETXTBSY: "TW6033",
+    errno.ENOSPC: "TW6035",
+    errno.EDQUOT: "TW6035",
+    errno.EFBIG: "TW6035",
+}
+
+
+@contextmanager
+def worded(shown: str) -> Generator[None]:
+    """Turns an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or 0
+        code = _CODES.get(number, "TW6034")
+        if code == "TW6020" and any(mark in shown for mark in "~$%"):
+            code = "TW6021"
+        parent = shown.rpartition("/")[0] or "."
+        problem = errno.errorcode.get(number, "unknown")
+        raise ToolError.of(code, path=shown, parent=parent, problem=problem) from error

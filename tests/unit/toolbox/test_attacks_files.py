@@ -1,0 +1,709 @@
+"""Attacks on the files tools, a row of the attack list each, with a benign twin that looks alike and must pass.
+
+Every refusal is also looked at for what it says: a code, a next step, and never where the folder lies (d28).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import socket
+import stat
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.confined import PathRules
+from toolwright.toolbox.files import FileLimits, Files
+
+SECRET = "outside-secret"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder ``data`` that is served, and around it what must not be reached."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "x").write_text(SECRET)
+    return tmp_path
+
+
+@pytest.fixture
+def root(place: Path) -> Path:
+    return place / "data"
+
+
+@pytest.fixture
+def files(root: Path) -> Generator[Files]:
+    with Files([root]) as opened:
+        yield opened
+
+
+@contextmanager
+def refused(code: str, root: Path) -> Generator[None]:
+    with pytest.raises(ToolError) as caught:
+        yield
+    assert caught.value.code == code
+    said = caught.value.say("en") + caught.value.say("zh")
+    assert str(root) not in said
+    assert str(root.parent) not in said
+    assert SECRET not in said
+
+
+def untouched(root: Path) -> None:
+    assert (root.parent / "outside" / "x").read_text() == SECRET
+    assert sorted(os.listdir(root.parent / "outside")) == ["x"]
+
+
+# D01: traversal
+
+UPWARD = ["../outside/x", "../../etc/passwd", "a/../../outside/x", "./../outside/x", "a/..", "..", "a/b/../../../x"]
+
+
+@pytest.mark.parametrize("path", UPWARD)
+def test_d01_traversal(files: Files, root: Path, path: str) -> None:
+    (root / "a" / "b").mkdir(parents=True)
+    for call in (files.read_file, files.list_directory):
+        with refused("TW6011", root):
+            call(path)
+    with refused("TW6011", root):
+        files.write_file(path, "x", mode="overwrite", create_parents=True)
+    untouched(root)
+
+
+@pytest.mark.parametrize("path", ["..x", "a..b", "...", "x..", "..../y"])
+def test_d01_twin_names_with_dots_are_names(files: Files, path: str) -> None:
+    files.write_file(path, "fine", create_parents=True)
+    assert files.read_file(path)["content"] == "fine"
+
+
+# D02: a sibling whose name begins like the folder's
+
+
+def test_d02_prefix_sibling(files: Files, root: Path) -> None:
+    evil = root.parent / "data-evil"
+    evil.mkdir()
+    (evil / "x").write_text(SECRET)
+    for path in (f"{evil}/x", f"{root}-evil/x", f"{root}x", f"{root.parent}", "/"):
+        with refused("TW6014", root):
+            files.read_file(path)
+        with refused("TW6014", root):
+            files.list_directory(path)
+
+
+def test_d02_twin_an_absolute_path_inside(files: Files, root: Path) -> None:
+    (root / "data-evil").mkdir()
+    (root / "data-evil" / "x").write_text("fine")
+    result = files.read_file(f"{root}/data-evil/x")
+    assert (result["path"], result["content"]) == ("data-evil/x", "fine")
+
+
+# D03: a link outward
+
+
+@pytest.mark.parametrize("points_to", ["../outside", "/etc", "//etc", "in/../../outside", "../data/../outside"])
+def test_d03_symlink_to_outside(files: Files, root: Path, points_to: str) -> None:
+    (root / "in").mkdir()
+    (root / "link").symlink_to(points_to)
+    for path in ("link/x", "link/passwd"):
+        with refused("TW6026", root):
+            files.read_file(path)
+        with refused("TW6026", root):
+            files.write_file(path, "evil", mode="overwrite", create_parents=True)
+    with refused("TW6026", root):
+        files.list_directory("link")
+    untouched(root)
+
+
+def test_d03_twin_a_link_inside(files: Files, root: Path) -> None:
+    (root / "in").mkdir()
+    (root / "in" / "x").write_text("fine")
+    (root / "link").symlink_to("in/../in")
+    assert files.read_file("link/x")["content"] == "fine"
+    assert files.list_directory("link")["entries"] == [{"path": "link/x", "type": "file", "size": 4}]
+    files.write_file("link/y", "new")
+    assert (root / "in" / "y").read_text() == "new"
+
+
+# D04: writing through a link that points to nothing yet
+
+
+@pytest.mark.parametrize("mode", ["create", "overwrite", "append"])
+@pytest.mark.parametrize("points_to", ["../outside/new", "../outside/x", "inside"])
+def test_d04_dangling_symlink_write(files: Files, root: Path, mode: str, points_to: str) -> None:
+    (root / "link").symlink_to(points_to)
+    with refused("TW6032", root):
+        files.write_file("link", "evil", mode=mode)  # type: ignore[arg-type]
+    assert os.listdir(root) == ["link"]
+    untouched(root)
+
+
+def test_d04_twin_a_file_of_that_name(files: Files, root: Path) -> None:
+    files.write_file("link", "fine")
+    assert (root / "link").read_text() == "fine"
+
+
+# D05: a parent swapped between check and use
+
+
+def test_d05_parent_swapped_during_a_write(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the last moment, before the draft gets its name, its directory becomes a link outward."""
+    (root / "dir").mkdir()
+    real = os.fsync
+
+    def swap(fd: int) -> None:
+        if not (root / "old").exists():
+            (root / "dir").rename(root / "old")
+            (root / "dir").symlink_to("../outside")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", swap)
+    files.write_file("dir/new", "text")
+    assert (root / "old" / "new").read_text() == "text"
+    untouched(root)
+
+
+def test_d05_directory_swapped_during_a_listing(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "dir").mkdir()
+    (root / "dir" / "mine").touch()
+    real = os.stat
+
+    def swap(name: str, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
+        found = real(name, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+        if name == "dir" and stat.S_ISDIR(found.st_mode):
+            (root / "dir").rename(root / "old")
+            (root / "dir").symlink_to("../outside")
+        return found
+
+    monkeypatch.setattr(os, "stat", swap)
+    listed = [entry["path"] for entry in files.list_directory(depth=3)["entries"]]
+    assert listed == ["dir"]
+
+
+def test_d05_racing_swaps_during_writes(files: Files, root: Path) -> None:
+    """Bounded: 60 writes against a thread that swaps the directory for a link outward and back."""
+    (root / "dir").mkdir()
+    (root / "bait").symlink_to("../outside")
+    over = threading.Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            for name, other in (("dir", "aside"), ("bait", "dir"), ("dir", "bait"), ("aside", "dir")):
+                (root / name).rename(root / other)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        for n in range(60):
+            try:
+                files.write_file(f"dir/{n}", "text")
+            except ToolError as error:
+                allowed = {"TW6020", "TW6022", "TW6026", "TW6029", "TW6056"}
+                if error.code not in allowed:
+                    raise
+    finally:
+        over.set()
+        swapper.join()
+    untouched(root)
+
+
+def test_d05_twin_a_directory_renamed_before_the_call(files: Files, root: Path) -> None:
+    (root / "dir").mkdir()
+    (root / "dir").rename(root / "old")
+    files.write_file("old/new", "fine")
+    assert (root / "old" / "new").read_text() == "fine"
+
+
+# D06: hard links
+
+
+def test_d06_hard_link_out_of_root(files: Files, root: Path) -> None:
+    os.link(root.parent / "outside" / "x", root / "x")
+    with refused("TW6025", root):
+        files.read_file("x")
+    for mode in ("overwrite", "append", "create"):
+        with refused("TW6025", root):
+            files.write_file("x", "evil", mode=mode)
+    untouched(root)
+
+
+def test_d06_twin_a_copy(files: Files, root: Path) -> None:
+    (root / "x").write_bytes((root.parent / "outside" / "x").read_bytes())
+    assert files.read_file("x")["content"] == SECRET
+
+
+def test_d06_twin_links_where_the_operator_allows_them(root: Path) -> None:
+    (root / "x").write_text("fine")
+    os.link(root / "x", root / "y")
+    files = Files([root], rules=PathRules(allow_hard_links=True))
+    files.write_file("y", "new", mode="overwrite")
+    # Replaced, never written through: the other name keeps what it had.
+    assert ((root / "x").read_text(), (root / "y").read_text()) == ("fine", "new")
+
+
+# D07: trailing spaces and dots
+
+
+@pytest.mark.parametrize("tail", [" ", ".", "  ", "\u00a0", "%20"])
+def test_d07_trailing_space_or_dot(files: Files, root: Path, tail: str) -> None:
+    sibling = Path(f"{root}{tail}")
+    sibling.mkdir()
+    (sibling / "x").write_text(SECRET)
+    with refused("TW6014", root):
+        files.list_directory(f"{root}{tail}")
+    with refused("TW6014", root):
+        files.read_file(f"{root}{tail}/x")
+
+
+@pytest.mark.parametrize("name", ["a ", " a", "a.", "a . "])
+def test_d07_twin_a_name_is_kept_to_the_byte(files: Files, root: Path, name: str) -> None:
+    (root / "a").write_text("other")
+    files.write_file(name, "fine")
+    assert files.read_file(name)["content"] == "fine"
+    assert (root / "a").read_text() == "other"
+    assert name in os.listdir(root)
+
+
+# D08: control characters
+
+
+@pytest.mark.parametrize("char", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\u2028", "\ud800"])
+def test_d08_control_in_name(files: Files, root: Path, char: str) -> None:
+    with refused("TW6012", root):
+        files.write_file(f"a{char}.txt", "x")
+    with refused("TW6012", root):
+        files.read_file(f"a{char}.txt")
+    assert os.listdir(root) == []
+
+
+def test_d08_control_in_a_name_on_disk_is_counted_and_not_shown(files: Files, root: Path) -> None:
+    for name in (b"a\nb", b"\xff", b"\x1b[2J", b"fine"):
+        Path(os.fsdecode(os.path.join(os.fsencode(root), name))).touch()
+    assert files.list_directory() == {
+        "path": ".",
+        "entries": [{"path": "fine", "type": "file", "size": 0}],
+        "unshown": 3,
+    }
+
+
+@pytest.mark.parametrize("name", ["文件.txt", "naïve.txt", "a b", "emoji 👩\u200d💻", "نمونه"])
+def test_d08_twin_names_in_any_script(files: Files, name: str) -> None:
+    files.write_file(name, "fine")
+    assert [entry["path"] for entry in files.list_directory()["entries"]] == [name]
+
+
+# D09: nothing is expanded or decoded
+
+
+@pytest.mark.parametrize("path", ["~/x", "~root/x", "$HOME/x", "${HOME}/x", "%2e%2e%2fx", "..%2fx", "%7e/x"])
+def test_d09_expansion(files: Files, root: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(root.parent / "outside"))
+    with refused("TW6021", root):
+        files.read_file(path)
+
+
+@pytest.mark.parametrize("path", ["..\\outside\\x", "..\\..\\etc", "a\\b"])
+def test_d09_backslash(files: Files, root: Path, path: str) -> None:
+    with refused("TW6013", root):
+        files.read_file(path)
+
+
+@pytest.mark.parametrize("path", ["~", "~x", "$HOME", "100%", "%2e%2e", "cost $5"])
+def test_d09_twin_such_names_are_names(files: Files, root: Path, path: str) -> None:
+    files.write_file(path, "fine")
+    assert os.listdir(root) == [path]
+    assert files.read_file(path)["content"] == "fine"
+
+
+# D10: names that mean something on Windows
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "\\\\evil\\s",
+        "\\\\?\\C:\\x",
+        "C:/x",
+        "C:",
+        "a.txt:hid",
+        "a.txt::$DATA",
+        "CON",
+        "con.txt",
+        "sub/NUL",
+        "aux.tar.gz",
+        "LPT1",
+        "com9 .log",
+    ],
+)
+def test_d10_windows_names(files: Files, root: Path, path: str) -> None:
+    with refused("TW6013", root):
+        files.write_file(path, "x", create_parents=True)
+    with refused("TW6013", root):
+        files.read_file(path)
+    assert os.listdir(root) == []
+
+
+def test_d10_unc_with_slashes(files: Files, root: Path) -> None:
+    with refused("TW6014", root):
+        files.read_file("//evil/share/x")
+
+
+@pytest.mark.parametrize("path", ["console.txt", "con-1.txt", "nullable.py", "com10", "auxiliary", "lpt", "C"])
+def test_d10_twin_names_that_begin_alike(files: Files, path: str) -> None:
+    files.write_file(path, "fine")
+    assert files.read_file(path)["content"] == "fine"
+
+
+# D11: pipes that never answer
+
+
+def test_d11_fifo(files: Files, root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    with refused("TW6024", root):
+        files.read_file("pipe")
+    for mode in ("create", "overwrite", "append"):
+        with refused("TW6024", root):
+            files.write_file("pipe", "x", mode=mode)
+    with refused("TW6022", root):
+        files.read_file("pipe/x")
+
+
+def test_d11_twin_an_empty_file(files: Files, root: Path) -> None:
+    (root / "pipe").touch()
+    assert files.read_file("pipe")["content"] == ""
+
+
+# D12: devices, sockets, and what the kernel makes up
+
+
+def test_d12_socket(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)  # the name of a socket is short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        with refused("TW6024", root):
+            files.read_file("socket")
+
+
+@pytest.mark.parametrize("path", ["zero", "null", "random"])
+def test_d12_device(path: str) -> None:
+    with Files([Path("/dev")]) as files, refused("TW6024", Path("/dev/none")):
+        files.read_file(path)
+
+
+@pytest.mark.parametrize("path", ["proc/self/environ", "proc/1/environ", "sys/kernel/mm", "proc"])
+def test_d12_another_file_system(path: str) -> None:
+    with Files([Path("/")]) as files:
+        for call in (files.read_file, files.list_directory):
+            with pytest.raises(ToolError) as caught:
+                call(path)
+            assert caught.value.code in {"TW6028", "TW6026"}  # /proc/self is a link; /sys/… may lead out as well
+
+
+@pytest.mark.parametrize("path", ["fd/0", "cwd/x", "root/etc/passwd", "exe"])
+def test_d12_magic_links_are_only_words(path: str) -> None:
+    """Even where the operator serves a process's folder, its links are read as text and lead nowhere."""
+    read, write = os.pipe()
+    try:
+        path = path.replace("fd/0", f"fd/{read}")
+        with Files([Path(f"/proc/{os.getpid()}")]) as files, pytest.raises(ToolError) as caught:
+            files.read_file(path)
+        assert caught.value.code in {"TW6026", "TW6013", "TW6020"}
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_d12_a_mount_is_listed_and_not_entered() -> None:
+    with Files([Path("/")], limits=FileLimits(entries=2)) as files:
+        entries = files.list_directory(".", 2, "pro")["entries"]
+    assert entries[0] == {"path": "proc", "type": "directory", "closed": "file system"}
+    assert not entries[1]["path"].startswith("proc/")
+
+
+def test_d12_twin_a_mount_where_the_operator_allows_it() -> None:
+    with Files([Path("/")], rules=PathRules(allow_other_filesystems=True)) as files:
+        assert files.read_file("proc/version")["content"].startswith("Linux")
+
+
+# D13: huge files
+
+
+def test_d13_huge_sparse_file(files: Files, root: Path) -> None:
+    with (root / "huge").open("wb") as file:
+        file.truncate(50 << 30)
+    part = files.read_file("huge", "base64")
+    assert (part["size"], len(part["content"]), part.get("next_offset")) == (50 << 30, 1 << 20, 786_432)
+    with refused("TW6040", root):
+        files.read_file("huge")
+    with refused("TW6045", root):
+        files.read_file("huge", start_line=2)
+    with refused("TW6054", root):
+        files.write_file("huge", "x", mode="append")
+
+
+def test_d13_twin_a_file_at_the_limit(files: Files, root: Path) -> None:
+    (root / "full").write_text("x" * (1 << 20))
+    part = files.read_file("full")
+    assert len(part["content"]) == 1 << 20
+    assert "next_offset" not in part
+
+
+# D14: deep and wide trees
+
+
+def test_d14_wide_directory(files: Files, root: Path) -> None:
+    for n in range(2500):
+        (root / f"{n:05}").touch()
+    first = files.list_directory(depth=10)
+    assert len(first["entries"]) == 1000
+    assert first.get("next_cursor") == "00999"
+    second = files.list_directory(".", 10, "00999")
+    assert (second["entries"][0]["path"], second.get("next_cursor")) == ("01000", "01999")
+
+
+def test_d14_deep_directory(files: Files, root: Path) -> None:
+    (root / "/".join("d" * 90)).mkdir(parents=True)
+    assert len(files.list_directory(depth=10)["entries"]) == 10
+    with refused("TW6016", root):
+        files.write_file("d/" * 200 + "x", "x", create_parents=True)
+
+
+def test_d14_twin_a_tree_of_ordinary_size(files: Files, root: Path) -> None:
+    for n in range(30):
+        (root / f"{n:02}" / "src").mkdir(parents=True)
+    listing = files.list_directory(depth=3)
+    assert len(listing["entries"]) == 60
+    assert "next_cursor" not in listing
+
+
+# D15: loops
+
+
+def test_d15_symlink_loop(files: Files, root: Path) -> None:
+    (root / "a").symlink_to(".")
+    (root / "b").symlink_to("c")
+    (root / "c").symlink_to("b")
+    assert [(entry["path"], entry["type"]) for entry in files.list_directory(depth=10)["entries"]] == [
+        ("a", "symlink"),
+        ("b", "symlink"),
+        ("c", "symlink"),
+    ]
+    with refused("TW6027", root):
+        files.read_file("b")
+    with refused("TW6027", root):
+        files.read_file("a/" * 41 + "x")
+
+
+def test_d15_twin_a_link_used_more_than_once(files: Files, root: Path) -> None:
+    (root / "a").symlink_to(".")
+    (root / "x").write_text("fine")
+    assert files.read_file("a/a/a/x")["content"] == "fine"
+
+
+# D17: protected files and secrets
+
+PROTECTED = [".git/hooks/post-checkout", "sub/.git/config", ".mcp.json", ".vscode/tasks.json", ".bashrc", ".envrc"]
+SECRETS = [
+    ".env",
+    "sub/.env.production",
+    ".ssh/id_rsa",
+    ".ssh/config",
+    "id_ed25519",
+    "tls/server.key",
+    ".aws/credentials",
+]
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_d17_protected_files_are_not_written(files: Files, root: Path, path: str) -> None:
+    for mode in ("create", "overwrite", "append"):
+        with refused("TW6031", root):
+            files.write_file(path, "evil", mode=mode, create_parents=True)
+    assert os.listdir(root) == []
+
+
+@pytest.mark.parametrize("path", SECRETS)
+def test_d17_secrets_are_neither_read_nor_written(files: Files, root: Path, path: str) -> None:
+    (root / path).parent.mkdir(exist_ok=True)
+    (root / path).write_text(SECRET)
+    with refused("TW6030", root):
+        files.read_file(path)
+    with refused("TW6030", root):
+        files.write_file(path, "evil", mode="append")
+    assert (root / path).read_text() == SECRET
+
+
+def test_d17_a_link_does_not_open_them(files: Files, root: Path) -> None:
+    (root / ".git").mkdir()
+    (root / ".env").write_text(SECRET)
+    (root / "repo").symlink_to(".git")
+    (root / "settings.txt").symlink_to(".env")
+    with refused("TW6031", root):
+        files.write_file("repo/config", "evil")
+    with refused("TW6030", root):
+        files.read_file("settings.txt")
+
+
+@pytest.mark.parametrize(
+    "path", [".gitignore", ".github/x.yml", ".env.example", "id_rsa.pub", "git/hooks/x", "mcp.json"]
+)
+def test_d17_twin_names_that_look_alike(files: Files, path: str) -> None:
+    files.write_file(path, "fine", create_parents=True)
+    assert files.read_file(path)["content"] == "fine"
+
+
+def test_d17_twin_a_protected_file_is_read(files: Files, root: Path) -> None:
+    (root / ".git").mkdir()
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert files.read_file(".git/HEAD")["content"] == "ref: refs/heads/main\n"
+
+
+# D21: an overwrite of what was not seen
+
+
+def test_d21_stale_overwrite(files: Files, root: Path) -> None:
+    (root / "a").write_text("old")
+    version = files.read_file("a")["version"]
+    (root / "a").write_text("theirs, meanwhile")
+    with refused("TW6055", root):
+        files.write_file("a", "mine", mode="overwrite", if_version=version)
+    assert (root / "a").read_text() == "theirs, meanwhile"
+
+
+def test_d21_twin_an_overwrite_of_what_was_seen(files: Files, root: Path) -> None:
+    (root / "a").write_text("old")
+    version = files.read_file("a")["version"]
+    files.write_file("a", "mine", mode="overwrite", if_version=version)
+    assert (root / "a").read_text() == "mine"
+
+
+# D20, D22, D23: what a careless tool loses
+
+
+@pytest.mark.parametrize("data", [b"a\r\nb\nc\rd", b"\xef\xbb\xbfa\r\n", b"no newline", b"\n\n\n"])
+def test_d20_line_endings_survive_reading_and_appending(files: Files, root: Path, data: bytes) -> None:
+    (root / "a").write_bytes(data)
+    files.write_file("b", files.read_file("a")["content"])
+    files.write_file("a", "more", mode="append")
+    assert (root / "b").read_bytes() == data
+    assert (root / "a").read_bytes() == data + b"more"
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append"])
+def test_d22_a_script_stays_executable(files: Files, root: Path, mode: str) -> None:
+    (root / "run").write_text("#!/bin/sh\n")
+    (root / "run").chmod(0o755)
+    files.write_file("run", "#!/bin/sh\nexit 0\n", mode=mode)  # type: ignore[arg-type]
+    assert stat.S_IMODE((root / "run").stat().st_mode) == 0o755
+
+
+def test_d22_twin_a_private_file_stays_private(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a").write_text("old")
+    (root / "a").chmod(0o600)
+    seen: list[int] = []
+    real = os.write
+
+    def watched(fd: int, data: memoryview) -> int:
+        seen.append(stat.S_IMODE(os.fstat(fd).st_mode) & 0o077)
+        return real(fd, data)
+
+    monkeypatch.setattr(os, "write", watched)
+    files.write_file("a", "new", mode="overwrite")
+    assert seen == [0]
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o600
+
+
+def test_d23_binary_read_as_text(files: Files, root: Path) -> None:
+    (root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    with refused("TW6040", root):
+        files.read_file("a.png")
+
+
+def test_d23_twin_the_same_as_base64(files: Files, root: Path) -> None:
+    (root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    result = files.read_file("a.png", "base64")
+    files.write_file("b.png", result["content"], "base64")
+    assert (root / "b.png").read_bytes() == (root / "a.png").read_bytes()
+
+
+# D25: quota
+
+
+def test_d25_a_write_over_the_limit(files: Files, root: Path) -> None:
+    with refused("TW6051", root):
+        files.write_file("a", "x" * ((10 << 20) + 1))
+    assert os.listdir(root) == []
+
+
+def test_d25_twin_a_write_at_the_limit(files: Files, root: Path) -> None:
+    assert files.write_file("a", "x" * (10 << 20))["size"] == 10 << 20
+
+
+# D26, D27: the same name in another spelling
+
+
+@pytest.mark.parametrize("path", [".ｇit/config", ".g\u200cit/config", ".mcp.json\u200b", ".mcp.j\u017fon"])
+def test_d26_unicode_spellings(files: Files, root: Path, path: str) -> None:
+    with refused("TW6031", root):
+        files.write_file(path, "evil", create_parents=True)
+
+
+def test_d26_normal_forms_of_a_name_of_the_operators(root: Path) -> None:
+    files = Files([root], rules=PathRules(secrets=("caf\u00e9",)))
+    for name in ("caf\u00e9", "cafe\u0301", "CAFE\u0301"):
+        with refused("TW6030", root):
+            files.read_file(name)
+
+
+def test_d26_twin_two_normal_forms_are_two_files(files: Files, root: Path) -> None:
+    files.write_file("caf\u00e9", "one")
+    files.write_file("cafe\u0301", "two")
+    assert files.read_file("caf\u00e9")["content"] == "one"
+    assert len(os.listdir(root)) == 2
+
+
+@pytest.mark.parametrize("path", [".GIT/config", ".Git/config", ".MCP.json", ".git /config", ".git./config", "GIT~1/x"])
+def test_d27_case_and_tails(files: Files, root: Path, path: str) -> None:
+    with refused("TW6031", root):
+        files.write_file(path, "evil", create_parents=True)
+    assert os.listdir(root) == []
+
+
+def test_d27_twin_case_is_kept(files: Files, root: Path) -> None:
+    files.write_file("README", "one")
+    files.write_file("readme", "two")
+    assert sorted(os.listdir(root)) == ["README", "readme"]
+
+
+# D28: errors that tell where things are
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode))
+def test_d28_no_error_of_the_system_leaks_a_path(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, "injected", str(root / "a"))
+
+    monkeypatch.setattr(os, "open", fail)
+    with pytest.raises(ToolError) as caught:
+        files.read_file("a")
+    said = caught.value.say("en") + caught.value.say("zh")
+    assert str(root.parent) not in said
+    assert re.search(r"\[TW60\d\d\]", said)
+
+
+def test_d28_an_absolute_path_is_not_repeated(files: Files, root: Path) -> None:
+    for path, code in ((f"{root}/none", "TW6020"), (f"{root}/../x", "TW6011"), (f"{root}/a\n", "TW6012")):
+        with refused(code, root):
+            files.read_file(path)
+
+
+def test_d28_twin_the_error_names_the_relative_path(files: Files) -> None:
+    with pytest.raises(ToolError, match=r"'src/none' does not exist\. list_directory on 'src'"):
+        files.read_file("src/none")

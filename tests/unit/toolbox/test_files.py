@@ -1,0 +1,687 @@
+"""The three tools: what they return, how they go on, and that a write is all or nothing."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+import typing
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.confined import PathRules
+from toolwright.toolbox.files import TOOLS, DirectoryListing, FileContent, FileLimits, Files
+from toolwright.tools.local import LocalToolset
+from toolwright.wording import SENTENCES
+
+
+@contextmanager
+def refused(code: str) -> Generator[None]:
+    with pytest.raises(ToolError) as caught:
+        yield
+    assert caught.value.code == code
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def files(root: Path) -> Generator[Files]:
+    with Files([root]) as opened:
+        yield opened
+
+
+def small(root: Path, **limits: int) -> Files:
+    return Files([root], limits=FileLimits(**limits))
+
+
+def names_in(root: Path) -> list[str]:
+    return sorted(os.listdir(root))
+
+
+# Reading
+
+
+def test_a_file_is_read_whole(files: Files, root: Path) -> None:
+    (root / "a.txt").write_bytes("\ufeffone\r\ntwo 二".encode())
+    assert files.read_file("a.txt") == {
+        "path": "a.txt",
+        "encoding": "utf-8",
+        "content": "\ufeffone\r\ntwo 二",
+        "size": 15,
+        "version": files.read_file("a.txt")["version"],
+        "start_line": 1,
+        "end_line": 2,
+    }
+
+
+def test_an_empty_file_has_no_lines_and_no_rest(files: Files, root: Path) -> None:
+    (root / "a").touch()
+    text, data = files.read_file("a"), files.read_file("a", "base64")
+    assert (text["content"], text.get("start_line"), text.get("end_line")) == ("", 1, 0)
+    assert data["content"] == ""
+    assert "next_offset" not in text
+    assert "next_offset" not in data
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "content", "next_line"),
+    [
+        (1, 1, "1\n", 2),
+        (2, 3, "2\n3\n", 4),
+        (4, None, "4", None),
+        (4, 99, "4", None),
+        (None, 2, "1\n2\n", 3),
+        (1, 4, "1\n2\n3\n4", None),
+    ],
+)
+def test_lines_are_read_by_number(
+    files: Files, root: Path, start: int | None, end: int | None, content: str, next_line: int | None
+) -> None:
+    (root / "a").write_text("1\n2\n3\n4")
+    result = files.read_file("a", start_line=start, end_line=end)
+    assert (result["content"], result.get("next_start_line")) == (content, next_line)
+
+
+@pytest.mark.parametrize(("text", "lines"), [("1\n2\n", 2), ("1\n2", 2), ("", 0)])
+def test_a_line_past_the_end_is_refused_with_the_number_of_lines(
+    files: Files, root: Path, text: str, lines: int
+) -> None:
+    (root / "a").write_text(text)
+    with pytest.raises(ToolError) as caught:
+        files.read_file("a", start_line=max(lines, 1) + 1)
+    assert (caught.value.code, caught.value.facts["lines"]) == ("TW6041", lines)
+
+
+def test_ranges_that_contradict_are_refused(files: Files, root: Path) -> None:
+    (root / "a").write_text("1\n2\n")
+    with refused("TW6042"):
+        files.read_file("a", start_line=2, end_line=1)
+    with refused("TW6043"):
+        files.read_file("a", start_line=1, offset=0)
+    with refused("TW6043"):
+        files.read_file("a", "base64", end_line=1)
+    with refused("TW6044"):
+        files.read_file("a", offset=5)
+
+
+def rest(files: Files, result: FileContent) -> Generator[FileContent]:
+    """``result`` and all that follows it, by line where the result offers that and by offset otherwise."""
+    while True:
+        yield result
+        if line := result.get("next_start_line"):
+            result = files.read_file("a", result["encoding"], start_line=line)
+        elif offset := result.get("next_offset"):
+            result = files.read_file("a", result["encoding"], offset=offset)
+        else:
+            return
+
+
+def test_a_long_file_comes_in_whole_lines(root: Path) -> None:
+    (root / "a").write_text("12345\n123\n12\n1\n")
+    files = small(root, read_bytes=8)
+    assert [part["content"] for part in rest(files, files.read_file("a"))] == ["12345\n", "123\n12\n", "1\n"]
+
+
+def test_a_long_line_comes_in_whole_characters(root: Path) -> None:
+    (root / "a").write_text("二二二二\n")
+    files = small(root, read_bytes=7)
+    assert [part["content"] for part in rest(files, files.read_file("a"))] == ["二二", "二二\n"]
+
+
+@given(st.text(st.sampled_from("a\n二\r é"), max_size=60), st.integers(4, 20))
+def test_the_parts_of_a_text_make_the_text(tmp_path_factory: pytest.TempPathFactory, text: str, cap: int) -> None:
+    root = tmp_path_factory.mktemp("parts")
+    (root / "a").write_bytes(text.encode())
+    with small(root, read_bytes=cap) as files:
+        parts = [part["content"] for part in rest(files, files.read_file("a"))]
+    assert "".join(parts) == text
+    assert all(len(part.encode()) <= cap for part in parts)
+
+
+@given(st.binary(max_size=60), st.integers(4, 20))
+def test_the_parts_of_any_bytes_make_the_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, cap: int) -> None:
+    root = tmp_path_factory.mktemp("parts")
+    (root / "a").write_bytes(data)
+    with small(root, read_bytes=cap) as files:
+        parts = [part["content"] for part in rest(files, files.read_file("a", "base64"))]
+    assert b"".join(map(base64.b64decode, parts)) == data
+    assert all(len(part) <= cap for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [(b"\x89PNG\r\n", "utf-8"), (b"a\0b", "utf-8"), (b"caf\xe9", "utf-8"), ("é".encode(), "ascii")],
+)
+def test_bytes_that_are_not_the_text_asked_for_are_refused(
+    files: Files, root: Path, data: bytes, encoding: typing.Literal["utf-8", "ascii"]
+) -> None:
+    (root / "a").write_bytes(data)
+    with refused("TW6040"):
+        files.read_file("a", encoding)
+    assert base64.b64decode(files.read_file("a", "base64")["content"]) == data
+
+
+def test_lines_are_counted_only_so_far(root: Path) -> None:
+    (root / "a").write_text("1\n" * (1 << 20))
+    files = small(root, scan_bytes=1 << 20)
+    with refused("TW6045"):
+        files.read_file("a", start_line=1 << 20)
+    assert files.read_file("a", offset=(1 << 21) - 2)["content"] == "1\n"
+
+
+def test_a_line_beyond_the_first_chunk_is_found(files: Files, root: Path) -> None:
+    (root / "a").write_text("1\n" * (1 << 20) + "end")
+    assert files.read_file("a", start_line=(1 << 20) + 1)["content"] == "end"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("none", "TW6020"), ("~/x", "TW6021"), (".", "TW6023"), ("d", "TW6023"), ("f/", "TW6023"), ("f/x", "TW6022")],
+)
+def test_what_is_no_file_is_refused_with_the_next_step(files: Files, root: Path, path: str, code: str) -> None:
+    (root / "d").mkdir()
+    (root / "f").touch()
+    with refused(code):
+        files.read_file(path)
+
+
+# Writing
+
+
+def test_a_new_file_is_created_with_the_permissions_of_any_new_file(files: Files, root: Path) -> None:
+    (root / "usual").touch()
+    result = files.write_file("a.txt", "二\r\n")
+    assert (root / "a.txt").read_bytes() == "二\r\n".encode()
+    assert (root / "a.txt").stat().st_mode == (root / "usual").stat().st_mode
+    assert (root / "a.txt").stat().st_nlink == 1
+    assert result == {
+        "path": "a.txt",
+        "created": True,
+        "bytes_written": 5,
+        "size": 5,
+        "version": files.read_file("a.txt")["version"],
+    }
+
+
+def test_create_leaves_an_existing_file_alone(files: Files, root: Path) -> None:
+    (root / "a").write_text("old")
+    with refused("TW6050"):
+        files.write_file("a", "new")
+    assert (root / "a").read_text() == "old"
+
+
+def test_of_two_creations_at_once_one_is_refused(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.link
+
+    def late(*names: str, **settings: typing.Any) -> None:
+        (root / "a").write_text("theirs")
+        real(*names, **settings)
+
+    monkeypatch.setattr(os, "link", late)
+    with refused("TW6050"):
+        files.write_file("a", "ours")
+    assert (root / "a").read_text() == "theirs"
+    assert names_in(root) == ["a"]
+
+
+def test_overwrite_keeps_permissions_and_attributes(files: Files, root: Path) -> None:
+    (root / "run.sh").write_text("old")
+    (root / "run.sh").chmod(0o4751)
+    os.setxattr(root / "run.sh", "user.origin", b"here")
+    result = files.write_file("run.sh", "new", mode="overwrite")
+    assert (root / "run.sh").read_text() == "new"
+    # All but setuid: the content is another, and did not earn it.
+    assert stat.S_IMODE((root / "run.sh").stat().st_mode) == 0o751
+    assert os.getxattr(root / "run.sh", "user.origin") == b"here"
+    assert result["created"] is False
+
+
+def test_group_rights_are_not_given_to_another_group(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a").write_text("old")
+    (root / "a").chmod(0o664)
+    real = os.fstat
+
+    def elsewhere(fd: int) -> os.stat_result:
+        found = real(fd)
+        if stat.S_IMODE(found.st_mode) != 0o664:
+            return found
+        fields = list(found)
+        fields[stat.ST_GID] += 1
+        return os.stat_result(fields, {"st_mtime_ns": found.st_mtime_ns})
+
+    def refuse(*_: int) -> None:
+        raise PermissionError(errno.EPERM, "not yours")
+
+    monkeypatch.setattr(os, "fstat", elsewhere)
+    monkeypatch.setattr(os, "fchown", refuse)
+    files.write_file("a", "new", mode="overwrite")
+    monkeypatch.undo()
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o604
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append"])
+def test_a_missing_file_is_created_by_the_other_modes_too(
+    files: Files, root: Path, mode: typing.Literal["overwrite", "append"]
+) -> None:
+    assert files.write_file("a", "new", mode=mode)["created"] is True
+    assert (root / "a").read_text() == "new"
+
+
+def test_append_adds_at_the_end(files: Files, root: Path) -> None:
+    (root / "a").write_bytes(b"one\r\n")
+    result = files.write_file("a", "two", mode="append")
+    assert (root / "a").read_bytes() == b"one\r\ntwo"
+    assert (result["bytes_written"], result["size"]) == (3, 8)
+
+
+def test_appends_from_many_threads_are_all_there(files: Files, root: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: files.write_file("a", f"{n}\n", mode="append"), range(40)))
+    assert sorted((root / "a").read_text().split(), key=int) == [str(n) for n in range(40)]
+    assert names_in(root) == ["a"]
+
+
+def test_base64_is_written_as_bytes(files: Files, root: Path) -> None:
+    files.write_file("a", base64.b64encode(bytes(range(256))).decode(), "base64")
+    assert (root / "a").read_bytes() == bytes(range(256))
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "code"),
+    [
+        ("é", "ascii", "TW6053"),
+        ("\ud800", "utf-8", "TW6053"),
+        ("abc", "base64", "TW6052"),
+        ("YW Jj", "base64", "TW6052"),
+        ("é", "base64", "TW6052"),
+    ],
+)
+def test_content_that_is_not_what_it_says_is_refused_before_anything_is_made(
+    files: Files, root: Path, content: str, encoding: typing.Literal["utf-8", "ascii", "base64"], code: str
+) -> None:
+    with refused(code):
+        files.write_file("d/a", content, encoding, create_parents=True)
+    assert names_in(root) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"), [("x" * 9, "utf-8"), ("二二二", "utf-8"), (base64.b64encode(b"x" * 9).decode(), "base64")]
+)
+def test_content_over_the_limit_is_refused(
+    root: Path, content: str, encoding: typing.Literal["utf-8", "base64"]
+) -> None:
+    with refused("TW6051"):
+        small(root, write_bytes=8).write_file("a", content, encoding)
+    assert names_in(root) == []
+
+
+@pytest.mark.parametrize(("content", "encoding"), [("x" * 8, "utf-8"), (base64.b64encode(b"x" * 8).decode(), "base64")])
+def test_content_at_the_limit_is_written(root: Path, content: str, encoding: typing.Literal["utf-8", "base64"]) -> None:
+    assert small(root, write_bytes=8).write_file("a", content, encoding)["size"] == 8
+
+
+def test_a_file_does_not_grow_over_its_limit(root: Path) -> None:
+    files = small(root, file_bytes=8)
+    files.write_file("a", "12345")
+    with refused("TW6054"):
+        files.write_file("a", "6789", mode="append")
+    assert files.write_file("a", "678", mode="append")["size"] == 8
+
+
+def test_missing_directories_are_made_only_when_asked(files: Files, root: Path) -> None:
+    with refused("TW6056"):
+        files.write_file("a/b/c", "x")
+    assert names_in(root) == []
+    files.write_file("a/b/c", "x", create_parents=True)
+    assert (root / "a/b/c").read_text() == "x"
+
+
+def test_a_stale_version_is_refused_and_the_fresh_one_accepted(files: Files, root: Path) -> None:
+    first = files.write_file("a", "one")["version"]
+    second = files.write_file("a", "two", mode="overwrite", if_version=first)["version"]
+    with refused("TW6055"):
+        files.write_file("a", "three", mode="overwrite", if_version=first)
+    with refused("TW6055"):
+        files.write_file("b", "new", mode="overwrite", if_version=first)
+    assert (root / "a").read_text() == "two"
+    assert files.read_file("a")["version"] == second
+
+
+def test_a_change_by_somebody_else_during_the_call_is_not_overwritten(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_text("old")
+    real = os.fchmod
+
+    def late(fd: int, mode: int) -> None:
+        (root / "a").write_text("their longer text")
+        real(fd, mode)
+
+    monkeypatch.setattr(os, "fchmod", late)
+    with refused("TW6055"):
+        files.write_file("a", "ours", mode="overwrite")
+    assert (root / "a").read_text() == "their longer text"
+    assert names_in(root) == ["a"]
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append"])
+@pytest.mark.parametrize(
+    ("call", "number", "code"),
+    [("write", errno.ENOSPC, "TW6035"), ("fsync", errno.EIO, "TW6034"), ("rename", errno.EROFS, "TW6033")],
+)
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    files: Files,
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: typing.Literal["overwrite", "append"],
+    call: str,
+    number: int,
+    code: str,
+) -> None:
+    (root / "a").write_text("old")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, "injected")
+
+    monkeypatch.setattr(os, call, fail)
+    with refused(code):
+        files.write_file("a", "new", mode=mode)
+    monkeypatch.undo()
+    assert (root / "a").read_text() == "old"
+    assert names_in(root) == ["a"]
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "link"])
+def test_a_failed_creation_leaves_nothing(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "injected")
+
+    monkeypatch.setattr(os, call, fail)
+    with refused("TW6035"):
+        files.write_file("a", "new")
+    monkeypatch.undo()
+    assert names_in(root) == []
+
+
+def test_a_file_system_without_hard_links_will_do(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    files.write_file("a", "new")
+    assert (root / "a").read_text() == "new"
+    with refused("TW6050"):
+        files.write_file("a", "newer")
+    monkeypatch.setattr(os, "rename", refuse)
+    with refused("TW6033"):
+        files.write_file("b", "new")
+    assert names_in(root) == ["a"]
+
+
+def test_short_writes_are_continued(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, data[:2]))
+    files.write_file("a", "12345")
+    monkeypatch.undo()
+    assert (root / "a").read_text() == "12345"
+
+
+def test_a_directory_that_cannot_be_synced_is_no_failure_of_the_write(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.fsync
+
+    def only_files(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "injected")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    assert files.write_file("a", "new")["created"] is True
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from toolwright.errors import ToolError
+from toolwright.toolbox.files import Files
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    Files([Path(sys.argv[1])]).write_file("a", "x" * 10000, mode="overwrite")
+except ToolError as error:
+    print(error.code)
+"""
+
+
+@pytest.mark.process
+def test_a_disk_that_is_really_full_leaves_the_old_file(root: Path) -> None:
+    (root / "a").write_text("old")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.strip() == "TW6035"
+    assert (root / "a").read_text() == "old"
+    assert names_in(root) == ["a"]
+
+
+# Listing
+
+
+def tree(root: Path) -> None:
+    (root / "b" / "sub").mkdir(parents=True)
+    (root / "b" / "sub" / "deep.txt").write_text("12345")
+    (root / "b" / "x").write_text("1")
+    (root / "a").write_text("12")
+    (root / "b.txt").touch()
+    (root / "c").symlink_to("b")
+    os.mkfifo(root / "d")
+
+
+def test_a_directory_is_listed_in_order_with_type_and_size(files: Files, root: Path) -> None:
+    tree(root)
+    assert files.list_directory() == {
+        "path": ".",
+        "entries": [
+            {"path": "a", "type": "file", "size": 2},
+            {"path": "b", "type": "directory"},
+            {"path": "b.txt", "type": "file", "size": 0},
+            {"path": "c", "type": "symlink"},
+            {"path": "d", "type": "other"},
+        ],
+    }
+
+
+def paths(listing: DirectoryListing) -> list[str]:
+    return [entry["path"] for entry in listing["entries"]]
+
+
+def test_depth_reaches_into_directories_and_not_into_links(files: Files, root: Path) -> None:
+    tree(root)
+    assert paths(files.list_directory(depth=2)) == ["a", "b", "b/sub", "b/x", "b.txt", "c", "d"]
+    assert paths(files.list_directory(depth=3)) == ["a", "b", "b/sub", "b/sub/deep.txt", "b/x", "b.txt", "c", "d"]
+    assert paths(files.list_directory("b", depth=2)) == ["b/sub", "b/sub/deep.txt", "b/x"]
+
+
+def test_a_link_to_a_directory_is_listed_when_it_is_named(files: Files, root: Path) -> None:
+    tree(root)
+    assert paths(files.list_directory("c/")) == ["c/sub", "c/x"]
+
+
+def pages(files: Files, path: str, depth: int) -> Generator[list[str]]:
+    listing = files.list_directory(path, depth)
+    yield paths(listing)
+    while cursor := listing.get("next_cursor"):
+        listing = files.list_directory(path, depth, cursor)
+        yield paths(listing)
+
+
+@pytest.mark.parametrize("entries", [1, 2, 3, 7, 8, 100])
+@pytest.mark.parametrize("path", [".", "b"])
+def test_the_pages_of_a_listing_make_the_listing(root: Path, entries: int, path: str) -> None:
+    tree(root)
+    whole = paths(small(root).list_directory(path, depth=5))
+    parts = list(pages(small(root, entries=entries), path, 5))
+    assert [each for part in parts for each in part] == whole
+    assert all(len(part) == entries for part in parts[:-1])
+
+
+def test_a_page_also_ends_when_its_paths_are_long(root: Path) -> None:
+    for n in range(4):
+        (root / (str(n) * 100)).touch()
+    assert list(map(len, pages(small(root, entry_bytes=250), ".", 1))) == [2, 2]
+    assert list(map(len, pages(small(root, entry_bytes=1), ".", 1))) == [1, 1, 1, 1]
+
+
+def test_a_cursor_survives_that_its_entry_is_gone(root: Path) -> None:
+    tree(root)
+    files = small(root, entries=3)
+    cursor = files.list_directory(depth=3).get("next_cursor")
+    assert cursor == "b/sub"
+    (root / "b" / "sub" / "deep.txt").unlink()
+    (root / "b" / "sub").rmdir()
+    assert paths(files.list_directory(".", 3, cursor)) == ["b/x", "b.txt", "c"]
+
+
+@pytest.mark.parametrize("cursor", ["other/x", "b", "", "bx/y", "/b/x"])
+def test_a_cursor_of_another_listing_is_refused(files: Files, root: Path, cursor: str) -> None:
+    tree(root)
+    with refused("TW6060"):
+        files.list_directory("b", 1, cursor)
+
+
+def test_several_folders_are_listed_by_label(tmp_path: Path) -> None:
+    for name in ("two", "one"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").touch()
+        (tmp_path / name / "b").touch()
+    files = Files([tmp_path / "two", tmp_path / "one"], limits=FileLimits(entries=2))
+    assert list(pages(files, ".", 1)) == [["one", "two"]]
+    assert list(pages(files, ".", 2)) == [["one", "one/a"], ["one/b", "two"], ["two/a", "two/b"]]
+    assert list(pages(files, "two", 1)) == [["two/a", "two/b"]]
+    assert files.write_file("two/c", "x")["path"] == "two/c"
+    with refused("TW6023"):
+        files.write_file(".", "x")
+
+
+def test_a_directory_that_may_not_be_entered_says_why(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / ".ssh").mkdir()
+    (root / ".ssh" / "config").touch()
+    (root / "locked").mkdir()
+    real = os.open
+
+    def opened(name: str, *how: int, dir_fd: int | None = None) -> int:
+        if name == "locked":
+            raise PermissionError(errno.EACCES, "injected")
+        return real(name, *how, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", opened)
+    assert files.list_directory(depth=2)["entries"] == [
+        {"path": ".ssh", "type": "directory", "closed": "secret"},
+        {"path": "locked", "type": "directory", "closed": "permission"},
+    ]
+
+
+def test_what_is_no_directory_cannot_be_listed(files: Files, root: Path) -> None:
+    (root / "f").touch()
+    with refused("TW6022"):
+        files.list_directory("f")
+    with refused("TW6020"):
+        files.list_directory("none")
+    with refused("TW6030"):
+        files.list_directory(".ssh")
+
+
+# The tools as such
+
+
+def test_every_tool_has_its_settings_and_a_schema_that_its_results_fit(files: Files, root: Path) -> None:
+    (root / "a").write_text("1\n")
+    results = {
+        "list_directory": files.list_directory(),
+        "read_file": files.read_file("a"),
+        "write_file": files.write_file("b", "x"),
+    }
+    assert [name for name, _ in TOOLS] == sorted(results)
+    for name, result in results.items():
+        returned = typing.get_type_hints(getattr(Files, name), include_extras=True)["return"]
+        assert TypeAdapter(returned).validate_python(result, strict=True) == result
+
+
+def test_every_tool_can_be_registered_as_its_settings_say(files: Files) -> None:
+    toolset = LocalToolset()
+    tools = [toolset.add(getattr(files, name), **settings) for name, settings in TOOLS]
+    assert [tool.name for tool in tools] == ["list_directory", "read_file", "write_file"]
+
+
+def test_no_descriptor_is_left_after_any_call(files: Files, root: Path) -> None:
+    tree(root)
+    before = len(os.listdir("/proc/self/fd"))
+    for path in ("a", "d", "b", "none", "c/x", "c/none/x"):
+        for call in (files.read_file, files.list_directory):
+            try:
+                call(path)
+            except ToolError:
+                continue
+    for mode in ("create", "overwrite", "append", "create"):
+        try:
+            files.write_file("new", "x", mode=typing.cast("typing.Any", mode))
+        except ToolError:
+            continue
+    small(root, entries=2).list_directory(depth=3)
+    assert len(os.listdir("/proc/self/fd")) <= before + 1  # the folder of `small`, kept open
+
+
+def test_a_closed_toolbox_refuses(root: Path) -> None:
+    files = Files([root])
+    files.close()
+    with refused("TW6034"):
+        files.list_directory()
+
+
+def test_calls_from_many_threads_do_not_disturb_each_other(files: Files, root: Path) -> None:
+    (root / "a").write_text("0" * 1000)
+    seen: set[str] = set()
+    together = threading.Barrier(4)
+
+    def work(digit: str) -> None:
+        together.wait(10)
+        for _ in range(20):
+            files.write_file("a", digit * 1000, mode="overwrite")
+            seen.add(files.read_file("a")["content"])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, "1234"))
+    assert seen <= {digit * 1000 for digit in "01234"}
+
+
+def test_the_rules_can_be_opened_by_the_operator(root: Path) -> None:
+    (root / "a:b").write_text("1")
+    os.link(root / "a:b", root / "c")
+    files = Files([root], rules=PathRules(allow_hard_links=True, allow_windows_names=True))
+    assert files.read_file("a:b")["content"] == files.read_file("c")["content"] == "1"
+
+
+def test_every_sentence_of_these_tools_names_a_next_step_in_both_languages() -> None:
+    for code in (code for code in SENTENCES if code.startswith("TW60")):
+        english, chinese = SENTENCES[code]
+        assert english.endswith(".")
+        assert chinese.endswith("。")
