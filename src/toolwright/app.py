@@ -1,0 +1,144 @@
+"""What an author imports: tools, the standard pipeline and the doors, put together and nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, Unpack, overload
+
+from toolwright.policy.pipeline import LAYERS, Limits, standard
+from toolwright.policy.rules import Decide, allow_all
+from toolwright.protocol.types import Implementation
+from toolwright.server.identity import Authenticate
+from toolwright.server.sealing import Sealer, new_key
+from toolwright.server.served import Served
+from toolwright.server.server import ProtocolServer, ServerSession
+from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.tools.local import LocalToolset, ToolSettings
+from toolwright.tools.toolset import Provider, Tool
+from toolwright.tools.views import combined
+from toolwright.transport import stdio
+from toolwright.transport.carrier import Carrier
+from toolwright.transport.http_server import Access, HttpApp
+
+__all__ = ["Server"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Server:
+    """A tool server for clients of either era, safe without a setting.
+
+    ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools. ``limits``
+    bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en`` or ``zh``) is
+    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback
+    only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy
+    sessions and cursors. ``facts`` is where several workers share state.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "0.0.0",
+        title: str | None = None,
+        instructions: str | None = None,
+        toolsets: Sequence[Provider] = (),
+        limits: Limits | None = None,
+        decide: Decide = allow_all,
+        language: str = "en",
+        keys: Sequence[bytes] = (),
+        facts: Facts | None = None,
+        authenticate: Authenticate | None = None,
+        page_size: int = 1000,
+        threads: int = 32,
+    ) -> None:
+        self.name = name
+        self.authenticate = authenticate
+        self.tools = LocalToolset(threads=threads)
+        self._limits = limits
+        provider: Provider = combined(self.tools, *toolsets) if toolsets else self.tools
+        self._served = Served(
+            Implementation(name=name, version=version, title=title),
+            standard(provider, limits=limits or Limits(), decide=decide, language=language),
+            Sealer(keys or (new_key(),)),
+            facts or MemoryFacts(),
+            instructions=instructions,
+            page_size=page_size,
+            language=language,
+        )
+        self._protocol = ProtocolServer(self._served)
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+
+    @overload
+    def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
+
+    def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
+        """Make a tool of a function: ``@server.tool`` or ``@server.tool(effect="read", …)``."""
+        return self.tools.tool(**settings) if function is None else self.tools.tool(function)
+
+    def add_tool(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
+        """Make a tool of any callable, methods included; also while the server runs."""
+        return self.tools.add(function, **settings)
+
+    def add_raw_tool(
+        self,
+        name: str,
+        input_schema: Mapping[str, Any],
+        handler: Callable[..., Any],
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        **settings: Unpack[ToolSettings],
+    ) -> Tool:
+        """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        return self.tools.add_raw(name, input_schema, handler, output_schema=output_schema, **settings)
+
+    def remove_tool(self, name: str) -> None:
+        """Take a tool away while the server runs. Raises ``UnknownTool``."""
+        self.tools.remove(name)
+
+    @property
+    def provider(self) -> Provider:
+        """All that is served, behind the whole pipeline."""
+        return self._served.provider
+
+    def connect(self, write: Callable[[bytes], None]) -> ServerSession:
+        """A session in memory: what ``toolwright.Client(server)`` speaks to."""
+        return self._protocol.connect(write, Carrier("memory"))
+
+    def run(self) -> None:
+        """Serve standard input and output until the input ends, or SIGINT or SIGTERM comes.
+
+        For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
+        """
+        asyncio.run(stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio"))))
+        _leave()
+
+    def http_app(self, *, access: Access | None = None) -> HttpApp:
+        """The endpoint as an ASGI application. Who mounts it answers for where it listens: beyond loopback the server
+        needs ``authenticate``, and an ``access`` that names the hosts."""
+        return HttpApp(self._protocol.http(self.authenticate), access or Access())
+
+    def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
+        """Before serving: use the keys and facts that all workers of one server share."""
+        self._served = replace(self._served, sealer=Sealer(keys), facts=facts)
+        self._protocol = ProtocolServer(self._served)
+
+    def guard(self) -> list[tuple[str, str, str]]:
+        """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
+        limits = self._limits or Limits()
+        origin = "default" if self._limits is None else "Server(limits=…)"
+        facts = {"seconds": limits.seconds, "max_bytes": limits.max_bytes}
+        return [(name, state.format(**facts), origin if "{" in state else "default") for name, state in LAYERS]
+
+
+def _leave() -> None:
+    """End the process now. A worker thread in the middle of something would otherwise be joined, or crash on its way."""
+    with contextlib.suppress(OSError):
+        os.fsync(2)
+    os._exit(0)

@@ -1,0 +1,106 @@
+"""``toolwright call``: one call of one tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from toolwright.cli.output import show_json, show_result
+from toolwright.cli.targets import target_of
+from toolwright.client.client import Client, Result
+from toolwright.errors import ConfigurationError
+from toolwright.protocol.types import Tool
+
+__all__ = ["command", "read_arguments"]
+
+
+@click.command("call", short_help="Call a tool.")
+@click.argument("target")
+@click.argument("tool")
+@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option(
+    "--args", "whole", metavar="JSON", help="All arguments as a JSON object; '-' reads it from standard input."
+)
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
+)
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+def command(
+    target: str,
+    tool: str,
+    arguments: tuple[str, ...],
+    whole: str | None,
+    roots: tuple[str, ...],
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Call TOOL of TARGET with KEY=VALUE pairs: text where the schema wants text, otherwise JSON. KEY:=VALUE is JSON always."""
+    result = asyncio.run(_call(target, tool, arguments, whole, roots, timeout))
+    show_json(result.raw) if as_json else show_result(result)
+    if result.is_error:
+        sys.exit(1)
+
+
+async def _call(
+    target: str, name: str, pairs: tuple[str, ...], whole: str | None, roots: tuple[str, ...], timeout: float
+) -> Result:
+    async with Client(target_of(target, roots), timeout=timeout) as client:
+        tools = {tool.name: tool for tool in await client.list_tools()}
+        arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
+        return await client.call_tool(name, arguments, progress=_show_progress)
+
+
+def _show_progress(progress: float, total: float | None, message: str | None) -> None:
+    share = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+    click.secho(f"… {share} {message or ''}".rstrip(), fg="cyan", err=True)
+
+
+def _whole(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    value = _json(sys.stdin.read() if text == "-" else text, "--args")
+    if not isinstance(value, dict):
+        raise ConfigurationError.of("TW4006", what="--args", problem="it must be an object")
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def read_arguments(pairs: tuple[str, ...], tool: Tool | None) -> dict[str, Any]:
+    """``key=value`` and ``key:=json`` pairs as arguments, by the types of the tool's schema."""
+    properties: Mapping[str, Any] = tool.inputSchema.get("properties", {}) if tool else {}
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise ConfigurationError.of("TW4006", what=pair, problem="write KEY=VALUE")
+        if key.endswith(":"):
+            arguments[key[:-1]] = _json(text, pair)
+        else:
+            arguments[key] = text if _wants_text(properties.get(key)) else _json_or_text(text)
+    return arguments
+
+
+def _wants_text(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return True
+    options: list[Any] = schema.get("anyOf", [schema])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return any(option.get("type") == "string" or "enum" in option for option in options if isinstance(option, dict))
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text  # the server says what it wanted instead
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError.of("TW4006", what=what, problem=f"not JSON: {error}") from None

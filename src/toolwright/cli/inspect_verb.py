@@ -1,0 +1,75 @@
+"""``toolwright inspect``: what is on, with which limits, and where that came from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from toolwright.app import Server
+from toolwright.cli.output import show_json, show_rows
+from toolwright.cli.targets import target_of
+from toolwright.client.client import Client, Target
+from toolwright.client.eras import ServerFacts
+from toolwright.protocol import versions
+from toolwright.protocol.types import Tool
+
+__all__ = ["command"]
+
+
+@click.command("inspect", short_help="Show what a server is and what guards it.")
+@click.argument("target")
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(target: str, roots: tuple[str, ...], as_json: bool) -> None:
+    """Inspect TARGET: a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes."""
+    found = target_of(target, roots)
+    facts, tools = asyncio.run(_look(found))
+    report = {"server": _server(facts), "tools": len(tools), "guard": _guard(found)}
+    show_json(report) if as_json else _show(report)
+
+
+async def _look(target: Target) -> tuple[ServerFacts, Sequence[Tool]]:
+    async with Client(target) as client:
+        return client.facts, await client.list_tools()
+
+
+def _server(facts: ServerFacts) -> dict[str, Any]:
+    return {
+        "name": facts.name,
+        "version": facts.version,
+        "revision": facts.revision,
+        "supported": list(facts.supported),
+        "capabilities": sorted(facts.capabilities),
+        "instructions": facts.instructions,
+    }
+
+
+def _guard(target: Target) -> list[dict[str, str]]:
+    """The layers of a server of ours, outermost first. What guards somebody else's server cannot be seen from here."""
+    if not isinstance(target, Server):
+        return []
+    return [{"layer": layer, "state": state, "from": origin} for layer, state, origin in target.guard()]
+
+
+def _show(report: dict[str, Any]) -> None:
+    server = report["server"]
+    click.secho(f"{server['name'] or '(unnamed)'} {server['version']}", bold=True)
+    newest = "modern" if server["revision"] in versions.MODERN else "legacy"
+    show_rows(
+        [
+            ("speaks", f"{server['revision']} ({newest})"),
+            ("also", ", ".join(name for name in server["supported"] if name != server["revision"]) or "nothing else"),
+            ("offers", ", ".join(server["capabilities"]) or "nothing"),
+            ("tools", str(report["tools"])),
+        ]
+    )
+    if report["guard"]:
+        click.secho("\nThe way of a call, outermost first", bold=True)
+        show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+    else:
+        click.echo("\nWhat guards this server cannot be seen from outside.")

@@ -1,0 +1,31 @@
+"""``toolwright list``: the tools of any server."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from toolwright.cli.output import show_json, show_tools
+from toolwright.cli.targets import target_of
+from toolwright.client.client import Client
+from toolwright.protocol.types import Tool
+
+__all__ = ["command"]
+
+
+@click.command("list", short_help="List a server's tools.")
+@click.argument("target")
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(target: str, roots: tuple[str, ...], as_json: bool) -> None:
+    """List the tools of TARGET: a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes."""
+    tools = asyncio.run(_list(target, roots))
+    show_json(tools) if as_json else show_tools(tools)
+
+
+async def _list(target: str, roots: tuple[str, ...]) -> list[Tool]:
+    async with Client(target_of(target, roots)) as client:
+        return await client.list_tools()

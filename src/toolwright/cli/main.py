@@ -1,0 +1,76 @@
+"""``toolwright``: the verbs, and what their exit codes mean.
+
+0 done · 1 the tool answered with an error · 2 wrong usage or settings · 3 the peer broke, or refused, the protocol ·
+4 nobody there: cannot start, connect, or get an answer in time
+"""
+
+from __future__ import annotations
+
+import importlib
+import locale
+import os
+import sys
+
+import click
+
+import toolwright
+from toolwright.errors import ConfigurationError, DefinitionError, RpcError, StateError, ToolwrightError, TransportError
+
+__all__ = ["EXIT_CODES", "main"]
+
+_VERBS = ("call", "inspect", "list", "serve")
+
+EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
+    (ConfigurationError, 2),
+    (DefinitionError, 2),
+    (StateError, 2),
+    (RpcError, 3),
+    (TransportError, 4),
+)
+
+
+class _Verbs(click.Group):
+    """Each verb is loaded when it is used, so that none pays for another."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _VERBS:
+            return None
+        return importlib.import_module(f"toolwright.cli.{cmd_name}_verb").command
+
+
+@click.command(
+    cls=_Verbs, epilog=" ".join((__doc__ or "").split("\n\n")[-1].split()).replace("0 done", "Exit codes: 0 done")
+)
+@click.version_option(toolwright.__version__, prog_name="toolwright")
+@click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of errors. Default: from the locale.")
+@click.pass_context
+def cli(context: click.Context, lang: str | None) -> None:
+    """Serve, list, call and inspect tools of the Model Context Protocol."""
+    context.obj = lang or _language()
+
+
+def _language() -> str:
+    name = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or locale.getlocale()[0]
+    return "zh" if (name or "").lower().startswith("zh") else "en"
+
+
+def main() -> None:
+    """Run a verb. Errors of ours end in one sentence and an exit code, never in a stack trace."""
+    try:
+        cli(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        os._exit(0)  # whoever read our output has seen enough
+    except ToolwrightError as error:
+        context = click.get_current_context(silent=True)
+        print(f"toolwright: {error.say(context.obj if context else _language())}", file=sys.stderr)
+        sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3))

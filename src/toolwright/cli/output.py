@@ -1,0 +1,81 @@
+"""What a person sees on a terminal, and what a script gets with ``--json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from toolwright.client.client import Result
+from toolwright.jsonrpc.messages import encode
+from toolwright.protocol.types import TextContent, Tool
+
+__all__ = ["as_json", "show_json", "show_result", "show_rows", "show_tools"]
+
+
+def as_json(value: Any) -> Any:
+    """Wire values as plain JSON values."""
+    return json.loads(encode(value))
+
+
+def show_json(value: Any) -> None:
+    click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
+
+
+def printable(text: str) -> str:
+    """Text of others on our terminal: control characters are shown, not obeyed."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+
+
+def show_rows(rows: Iterable[Sequence[str]]) -> None:
+    """Columns, as wide as they need to be; the last one is as it is."""
+    table = [list(map(printable, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
+    for row in table:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo(line.rstrip())
+
+
+def show_tools(tools: Sequence[Tool]) -> None:
+    for tool in tools:
+        click.secho(printable(tool.name), bold=True, nl=False)
+        click.secho(f"  {_hints(tool)}".rstrip(), fg="yellow")
+        for line in (tool.description or "(no description)").splitlines():
+            click.echo(f"    {printable(line)}")
+        show_rows(_parameters(tool))
+        click.echo()
+
+
+def _hints(tool: Tool) -> str:
+    hints = tool.annotations
+    if hints is None:
+        return ""
+    said = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
+    return ", ".join(word for word, holds in said.items() if holds)
+
+
+def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
+    required = tool.inputSchema.get("required", [])
+    for name, schema in tool.inputSchema.get("properties", {}).items():
+        schema = schema if isinstance(schema, dict) else {}
+        default = f" (default {json.dumps(schema['default'])})" if "default" in schema else ""
+        mark = "" if name in required else "?"
+        yield f"      {name}{mark}", _type(schema), f"{schema.get('description', '')}{default}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "|".join(map(str, schema["enum"]))
+    kind = schema.get("type") or "|".join(sorted({_type(option) for option in schema.get("anyOf", [])})) or "any"
+    return "|".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def show_result(result: Result) -> None:
+    """Text as it is, other blocks by what they are; an error in red, with a word before it."""
+    if result.is_error:
+        click.secho("The tool answered with an error:", fg="red", err=True)
+    for block in result.content:
+        said = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
+        click.echo(printable(said))
