@@ -1,0 +1,87 @@
+"""Server processes: started with a clean environment, never left behind, never waited for without end. Linux only."""
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+Command = Sequence[str]
+
+_LONGEST = 60.0  # a server that is silent this long is stopped, which its client sees as the end of the stream
+_GRACE = 2.0
+# Set on many build machines; both sides would compile their sources on every start.
+_UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH", "VIRTUAL_ENV")
+
+
+class ServerFailed(Exception):
+    """A server ended, or closed its connection, before it had answered. The text ends with what it wrote to stderr."""
+
+
+@contextmanager
+def running(command: Command) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of `command` with pipes for stdin and stdout; ended, with its stdin closed first, on the way out.
+
+    Raises ServerFailed in place of an EOFError or ConnectionError from the body.
+    """
+    with tempfile.TemporaryFile() as errors:
+        process = _start(command, errors)
+        watchdog = threading.Timer(_LONGEST, process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            yield process
+        except (EOFError, ConnectionError) as error:
+            _end(process)
+            raise ServerFailed(f"{error or type(error).__name__}: {_tail(errors)}") from error
+        finally:
+            watchdog.cancel()
+            _end(process)
+
+
+@contextmanager
+def on_one_cpu() -> Iterator[None]:
+    """This thread and the servers it starts share one CPU in the body."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def memory(process: subprocess.Popen[bytes], field: str) -> float:
+    """MB of `Rss` or `Pss` the process holds now."""
+    for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(field)
+
+
+def _start(command: Command, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+    return subprocess.Popen(
+        command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+def _tail(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").strip().splitlines()
+    return " / ".join(lines[-3:]) or "nothing on stderr"

@@ -1,0 +1,66 @@
+"""The tools of the call rows, on toolwright. `peer/calls.py` is the same server on the official SDK."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from toolwright import Server
+
+server = Server("bench", version="1.0")
+
+
+class Price(BaseModel):
+    low: Annotated[float, Field(ge=0)]
+    high: Annotated[float, Field(le=100_000)]
+
+
+class Product(BaseModel):
+    id: str
+    title: str
+    category: Literal["book", "music", "tool"]
+    price: float
+    in_stock: bool
+    tags: list[str]
+
+
+class Page(BaseModel):
+    total: int
+    products: list[Product]
+
+
+@server.tool(effect="read")
+async def echo(text: str) -> str:
+    """Echo."""
+    return text
+
+
+@server.tool(effect="read")
+def echo_sync(text: str) -> str:
+    """Echo."""
+    return text
+
+
+@server.tool(effect="read")
+async def search_products(
+    query: str,
+    price: Price,
+    category: Literal["book", "music", "tool"],
+    limit: Annotated[int, Field(ge=1, le=100)] = 20,
+) -> Page:
+    """Search the shop."""
+    products = [
+        Product(
+            id=f"p-{number}",
+            title=f"{query} {number}",
+            category=category,
+            price=price.low + number,
+            in_stock=number % 2 == 0,
+            tags=["new", "sale"],
+        )
+        for number in range(limit)
+    ]
+    return Page(total=1_000, products=products)
+
+
+if __name__ == "__main__":
+    server.run()

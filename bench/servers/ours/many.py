@@ -1,0 +1,21 @@
+"""1,000 tools, on toolwright. `peer/many.py` is the same server on the official SDK."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from toolwright import Server
+
+server = Server("bench", version="1.0")
+
+
+async def note(key: str, kind: Literal["a", "b"] = "a", count: Annotated[int, Field(ge=0, le=9)] = 1) -> str:
+    """Read a note. Use it when the key is known; it changes nothing."""
+    return f"{key} {kind} {count}"
+
+
+for number in range(1_000):
+    server.tool(name=f"read_note_{number:04}", effect="read")(note)
+
+if __name__ == "__main__":
+    server.run()
