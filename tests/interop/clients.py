@@ -1,0 +1,62 @@
+"""The official clients, each with what it needs and the revision it must negotiate with us."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from environments import HERE, NODE_HOME, node, python_for
+
+MODERN = "2026-07-28"
+LEGACY = "2025-11-25"
+PACKAGES: dict[str, str] = json.loads((HERE / "node" / "package.json").read_text())["dependencies"]
+
+
+@dataclass(frozen=True, slots=True)
+class Official:
+    """A client somebody else wrote. `command` makes its environment and says how to start it.
+
+    `command` raises Failure if the environment cannot be made, NoNode if it needs a Node and there is none.
+    """
+
+    name: str
+    package: str
+    revision: str
+    needs_node: bool
+    command: Callable[[], list[str]]
+
+
+def _python(name: str, script: str, version: str, revision: str) -> Official:
+    def command() -> list[str]:
+        return [python_for(name, f"mcp=={version}"), str(HERE / script)]
+
+    return Official(name, f"mcp {version}", revision, False, command)
+
+
+def _typescript(name: str, script: str, package: str, revision: str) -> Official:
+    def command() -> list[str]:
+        return [node(), str(NODE_HOME / script)]
+
+    return Official(name, _label(package), revision, True, command)
+
+
+def _inspector(era: str, revision: str) -> Official:
+    def command() -> list[str]:
+        program = NODE_HOME / "node_modules" / ".bin" / "mcp-inspector"
+        return [sys.executable, str(HERE / "inspector.py"), node(), str(program), era]
+
+    return Official(f"inspector-{era}", _label("inspector"), revision, True, command)
+
+
+def _label(package: str) -> str:
+    return f"{package} {PACKAGES[f'@modelcontextprotocol/{package}']}"
+
+
+CLIENTS = (
+    _python("python-2", "python_sdk_v2.py", "2.3.0", MODERN),
+    _python("python-1", "python_sdk_v1.py", "1.30.0", LEGACY),
+    _typescript("typescript-2", "typescript_v2.mjs", "client", MODERN),
+    _typescript("typescript-1", "typescript_v1.mjs", "sdk", LEGACY),
+    _inspector("modern", MODERN),
+    _inspector("legacy", LEGACY),
+)

@@ -1,0 +1,66 @@
+"""What every client is told to do, and whether what it saw is what it should have seen."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from clients import Official
+
+TOOLS = ["list_directory", "read_file", "write_file"]
+CALLS = {
+    "write": ("write_file", {"path": "hello.txt", "content": "hello", "mode": "create"}),
+    "read": ("read_file", {"path": "hello.txt"}),
+    "refused": ("read_file", {"path": "../outside"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one client saw over one transport, judged. `trouble` is what went wrong around it."""
+
+    client: Official
+    transport: str
+    revision: str = "-"
+    listed: bool = False
+    called: bool = False
+    refused: bool = False
+    trouble: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+
+    @property
+    def agreed(self) -> bool:
+        return self.revision == self.client.revision
+
+    @property
+    def passed(self) -> bool:
+        return self.agreed and self.listed and self.called and self.refused and not self.trouble
+
+
+def judged(client: Official, transport: str, seen: dict, stderr: str) -> Row:
+    results = seen["results"]
+    return Row(
+        client,
+        transport,
+        revision=str(seen["revision"]),
+        listed=sorted(seen["tools"]) == TOOLS,
+        called=results["write"]["is_error"] is False and _says(results["read"], "hello"),
+        refused=results["refused"]["is_error"] is True,
+        detail=f"it saw: {json.dumps(seen)}\n{stderr}",
+    )
+
+
+def _says(result: dict, text: str) -> bool:
+    """Whether a value in the result is exactly `text`: in the structured content, or all of the text."""
+    return result["is_error"] is False and text in {result["text"].strip(), *_strings(result["structured"])}
+
+
+def _strings(value: object) -> Iterable[str]:
+    match value:
+        case str():
+            yield value.strip()
+        case dict():
+            yield from _strings(list(value.values()))
+        case list():
+            for inner in value:
+                yield from _strings(inner)

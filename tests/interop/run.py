@@ -1,0 +1,164 @@
+"""Proof by other people's programs: the official MCP clients against `toolwright serve files`.
+
+    python tests/interop/run.py [--python-only | --node-only] [--only CLIENT] [--no-skip]
+
+Each client, over stdio and over Streamable HTTP, lists the tools, writes a file, reads it back and is refused a
+file outside the root. The clients are small programs beside this one (`clients.py` has the list). Each is told the
+calls and the server, and prints one line of JSON: the revision it negotiated, the tools it was shown, the results
+it got. This program starts them, judges what they saw (`judging.py`) and prints a table; it ends with 1 if a row
+failed.
+
+It needs nothing but the standard library. Environments are made under `.interop/` and kept (`environments.py`).
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from clients import CLIENTS, Official
+from environments import HOME, NoNode
+from judging import CALLS, Row, judged
+from processes import Failure, adopt_orphans, children, completed, end_orphans, free_port, listening, written
+
+CLIENT_SECONDS = 90
+TRANSPORTS = ("stdio", "http")
+COLUMNS = ("client", "package", "transport", "revision", "listed", "called", "refused", "seconds", "")
+
+
+def rows_of(client: Official, toolwright: str) -> list[Row]:
+    """A row for each transport. Raises NoNode."""
+    try:
+        command = client.command()
+    except Failure as failure:
+        return [Row(client, transport, trouble=str(failure), detail=failure.detail) for transport in TRANSPORTS]
+    return [tried(client, command, transport, toolwright) for transport in TRANSPORTS]
+
+
+def all_rows(clients: Sequence[Official], toolwright: str) -> tuple[list[Row], list[str]]:
+    """The rows, and a line for each client that could not be tried."""
+    rows, skipped = [], []
+    for client in clients:
+        try:
+            rows += rows_of(client, toolwright)
+        except NoNode as reason:
+            skipped.append(f"SKIPPED (no Node): {client.name}: {reason}")
+    return rows, skipped
+
+
+def tried(client: Official, command: list[str], transport: str, toolwright: str) -> Row:
+    """One row. What the row left running is ended, and counts as trouble."""
+    before, start = children(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="toolwright-interop-") as root, tempfile.TemporaryFile() as log:
+        serve = [toolwright, "serve", "files", "--root", root]
+        row = attempt(client, command, transport, serve, log)
+        seconds = time.monotonic() - start
+        left = end_orphans(before)
+        detail = row.detail + written(log)
+    trouble = "; ".join([*filter(None, [row.trouble]), *(f"left running: {name}" for name in left)])
+    return dataclasses.replace(row, trouble=trouble, detail=detail, seconds=seconds)
+
+
+def attempt(client: Official, command: list[str], transport: str, serve: list[str], log: IO[bytes]) -> Row:
+    run = over_http if transport == "http" else over_stdio
+    try:
+        seen, stderr = run(command, serve, log)
+    except Failure as failure:
+        return Row(client, transport, trouble=str(failure), detail=failure.detail)
+    return judged(client, transport, seen, stderr)
+
+
+def over_stdio(command: list[str], serve: list[str], _log: IO[bytes]) -> tuple[dict, str]:
+    return report(command, serve)
+
+
+def over_http(command: list[str], serve: list[str], log: IO[bytes]) -> tuple[dict, str]:
+    port = free_port()
+    with listening([*serve, "--http", f"127.0.0.1:{port}"], port, log):
+        return report(command, [f"http://127.0.0.1:{port}/mcp"])
+
+
+def report(command: list[str], target: list[str]) -> tuple[dict, str]:
+    """What the client says it saw, and its stderr. Raises Failure."""
+    done = completed([*command, json.dumps(CALLS), *target], CLIENT_SECONDS, env=environment())
+    if done.returncode:
+        raise Failure(f"the client ended with {done.returncode}", done.stdout + done.stderr)
+    try:
+        return json.loads(done.stdout), done.stderr
+    except ValueError:
+        raise Failure("the client did not print JSON", done.stdout + done.stderr) from None
+
+
+def environment() -> dict[str, str]:
+    """Ours, with the Inspector's files kept out of the home folder and this machine reached without a proxy."""
+    files = HOME / "inspector"
+    return os.environ | {
+        "MCP_STORAGE_DIR": str(files),
+        "MCP_CATALOG_PATH": str(files / "catalog.json"),
+        "MCP_CLIENT_CONFIG_PATH": str(files / "client.json"),
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = [COLUMNS, *(cells(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    revision = row.revision if row.agreed else f"{row.revision} (!)"
+    marks = ("yes" if good else "NO" for good in (row.listed, row.called, row.refused))
+    verdict = "passed" if row.passed else "FAILED"
+    return row.client.name, row.client.package, row.transport, revision, *marks, f"{row.seconds:.1f}", verdict
+
+
+def explained(row: Row) -> str:
+    trouble = row.trouble or f"expected revision {row.client.revision} and a yes in each column"
+    return f"\n--- {row.client.name} over {row.transport}: {trouble}\n{row.detail.rstrip()}"
+
+
+def chosen(options: argparse.Namespace) -> list[Official]:
+    return [
+        client
+        for client in CLIENTS
+        if (not options.only or client.name in options.only)
+        and not (options.python_only and client.needs_node)
+        and not (options.node_only and not client.needs_node)
+    ]
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Official MCP clients against `toolwright serve files`.")
+    parser.add_argument("--only", action="append", choices=[client.name for client in CLIENTS], help="repeatable")
+    language = parser.add_mutually_exclusive_group()
+    language.add_argument("--python-only", action="store_true", help="only the clients that need no Node")
+    language.add_argument("--node-only", action="store_true", help="only the clients that need Node")
+    parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
+    beside = Path(sys.executable).parent / "toolwright"
+    parser.add_argument("--toolwright", default=str(beside), help="the program to test (default: beside this Python)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parsed(arguments)
+    adopt_orphans()
+    before = children()
+    try:
+        rows, skipped = all_rows(chosen(options), options.toolwright)
+    finally:
+        end_orphans(before)
+    print(table(rows), *skipped, *(explained(row) for row in rows if not row.passed), sep="\n")
+    may_skip = not options.no_skip and os.environ.get("CI") != "true"
+    return int(not all(row.passed for row in rows) or (bool(skipped) and not may_skip))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
