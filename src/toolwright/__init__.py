@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolwright.protocol.types import TextContent as TextContent
     from toolwright.tools.binding import Depends as Depends
     from toolwright.tools.local import LocalToolset as LocalToolset
-    from toolwright.tools.toolset import RequestContext as Context
+    from toolwright.tools.toolset import Context as Context
     from toolwright.tools.views import combined as combined
     from toolwright.tools.views import filtered as filtered
     from toolwright.tools.views import prefixed as prefixed
@@ -39,7 +39,7 @@ _EXPORTS = {
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",
     "ConfigurationError": "toolwright.errors",
-    "Context": "toolwright.tools.toolset:RequestContext",
+    "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",
     "Depends": "toolwright.tools.binding",
     "EmbeddedResource": "toolwright.protocol.types",
@@ -65,8 +65,7 @@ __all__ = ["__version__", *_EXPORTS]  # pyright: ignore[reportUnsupportedDunderA
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module 'toolwright' has no attribute {name!r}")
-    module, _, original = _EXPORTS[name].partition(":")
-    value = getattr(importlib.import_module(module), original or name)
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value
 

@@ -32,11 +32,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Server:
     """A tool server for clients of either era, safe without a setting.
 
-    ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools. ``limits``
-    bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en`` or ``zh``) is
-    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback
-    only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy
-    sessions and cursors. ``facts`` is where several workers share state.
+    ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
+    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en``
+    or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server
+    listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a
+    restart ends legacy sessions and cursors. ``facts`` is where several workers share state.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Server:
         name: str,
         input_schema: Mapping[str, Any],
         handler: Callable[..., Any],
+        /,
         *,
         output_schema: Mapping[str, Any] | None = None,
         **settings: Unpack[ToolSettings],
@@ -138,7 +139,7 @@ class Server:
 
 
 def _leave() -> None:
-    """End the process now. A worker thread in the middle of something would otherwise be joined, or crash on its way."""
+    """End the process now; a worker thread in the middle of something must not hold it up, or crash on its way out."""
     with contextlib.suppress(OSError):
         os.fsync(2)
     os._exit(0)

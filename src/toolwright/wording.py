@@ -166,7 +166,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW3006": (
         "a type has no JSON form ({problem}); use JSON types, Pydantic models, dataclasses or TypedDicts, "
         "or hide the parameter with Depends.",
-        "某个类型没有 JSON 形式（{problem}）；请使用 JSON 类型、Pydantic 模型、dataclass 或 TypedDict，或用 Depends 隐藏该参数。",
+        "某个类型没有 JSON 形式（{problem}）；请使用 JSON 类型、Pydantic 模型、dataclass 或 TypedDict，"
+        "或用 Depends 隐藏该参数。",
     ),
     "TW3007": (
         "{name!r} is not a tool name; use {rule}, for example read_file. Pass name=… for functions without one.",
@@ -178,7 +179,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         '输入模式的根必须是 "type": "object"，因为参数是一个对象。',
     ),
     "TW3010": (
-        "an example does not fit the tool's own schema at {path}: expected {problem}. Correct the example or the schema.",
+        "an example does not fit the tool's own schema at {path}: expected {problem}. Correct one of them.",
         "示例在 {path} 处不符合工具自身的模式：应为 {problem}。请修正示例或模式。",
     ),
     "TW3011": (
@@ -214,7 +215,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
         "127.0.0.1, or give the server an authenticate function: Server(…, authenticate=…).",
-        "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，或为服务器设置 Server(…, authenticate=…)。",
+        "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，"
+        "或为服务器设置 Server(…, authenticate=…)。",
     ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier

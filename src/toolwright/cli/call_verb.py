@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
+from toolwright.cli.connecting import target_of
 from toolwright.cli.output import show_json, show_result
-from toolwright.cli.targets import target_of
 from toolwright.client.client import Client, Result
 from toolwright.errors import ConfigurationError
+from toolwright.jsonrpc.messages import is_object
 from toolwright.protocol.types import Tool
 
 __all__ = ["command", "read_arguments"]
@@ -40,7 +41,10 @@ def command(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Call TOOL of TARGET with KEY=VALUE pairs: text where the schema wants text, otherwise JSON. KEY:=VALUE is JSON always."""
+    """Call TOOL of TARGET with KEY=VALUE pairs.
+
+    A value is text where the schema wants text, and JSON otherwise; KEY:=VALUE is always JSON.
+    """
     result = asyncio.run(_call(target, tool, arguments, whole, roots, timeout))
     show_json(result.raw) if as_json else show_result(result)
     if result.is_error:
@@ -86,10 +90,10 @@ def read_arguments(pairs: tuple[str, ...], tool: Tool | None) -> dict[str, Any]:
 
 
 def _wants_text(schema: Any) -> bool:
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return True
-    options: list[Any] = schema.get("anyOf", [schema])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return any(option.get("type") == "string" or "enum" in option for option in options if isinstance(option, dict))
+    options: list[Any] = schema.get("anyOf", [schema])
+    return any(is_object(option) and (option.get("type") == "string" or "enum" in option) for option in options)
 
 
 def _json_or_text(text: str) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from toolwright.app import Server
+from toolwright.cli.connecting import target_of
 from toolwright.cli.output import show_json, show_rows
-from toolwright.cli.targets import target_of
 from toolwright.client.client import Client, Target
 from toolwright.client.eras import ServerFacts
 from toolwright.protocol import versions
@@ -26,7 +26,10 @@ __all__ = ["command"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str, roots: tuple[str, ...], as_json: bool) -> None:
-    """Inspect TARGET: a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes."""
+    """Inspect TARGET.
+
+    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
+    """
     found = target_of(target, roots)
     facts, tools = asyncio.run(_look(found))
     report = {"server": _server(facts), "tools": len(tools), "guard": _guard(found)}

@@ -6,8 +6,8 @@ import asyncio
 
 import click
 
+from toolwright.cli.connecting import target_of
 from toolwright.cli.output import show_json, show_tools
-from toolwright.cli.targets import target_of
 from toolwright.client.client import Client
 from toolwright.protocol.types import Tool
 
@@ -21,7 +21,10 @@ __all__ = ["command"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str, roots: tuple[str, ...], as_json: bool) -> None:
-    """List the tools of TARGET: a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes."""
+    """List the tools of TARGET.
+
+    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
+    """
     tools = asyncio.run(_list(target, roots))
     show_json(tools) if as_json else show_tools(tools)
 

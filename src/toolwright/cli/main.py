@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import importlib
 import locale
 import os
 import sys
@@ -14,6 +13,7 @@ import sys
 import click
 
 import toolwright
+from toolwright.cli.loading import load
 from toolwright.errors import ConfigurationError, DefinitionError, RpcError, StateError, ToolwrightError, TransportError
 
 __all__ = ["EXIT_CODES", "main"]
@@ -38,7 +38,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        return importlib.import_module(f"toolwright.cli.{cmd_name}_verb").command
+        return load(f"cli.{cmd_name}_verb:command")
 
 
 @click.command(

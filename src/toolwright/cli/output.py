@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from toolwright.client.client import Result
-from toolwright.jsonrpc.messages import encode
+from toolwright.jsonrpc.messages import encode, is_array, is_object
 from toolwright.protocol.types import TextContent, Tool
 
 __all__ = ["as_json", "show_json", "show_result", "show_rows", "show_tools"]
@@ -58,8 +58,8 @@ def _hints(tool: Tool) -> str:
 
 def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
     required = tool.inputSchema.get("required", [])
-    for name, schema in tool.inputSchema.get("properties", {}).items():
-        schema = schema if isinstance(schema, dict) else {}
+    for name, given in tool.inputSchema.get("properties", {}).items():
+        schema = given if is_object(given) else {}
         default = f" (default {json.dumps(schema['default'])})" if "default" in schema else ""
         mark = "" if name in required else "?"
         yield f"      {name}{mark}", _type(schema), f"{schema.get('description', '')}{default}"
@@ -68,8 +68,8 @@ def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
 def _type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "|".join(map(str, schema["enum"]))
-    kind = schema.get("type") or "|".join(sorted({_type(option) for option in schema.get("anyOf", [])})) or "any"
-    return "|".join(kind) if isinstance(kind, list) else str(kind)
+    kind = schema.get("type") or [_type(option) for option in schema.get("anyOf", [])] or "any"
+    return "|".join(map(str, kind)) if is_array(kind) else str(kind)
 
 
 def show_result(result: Result) -> None:

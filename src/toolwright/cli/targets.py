@@ -1,29 +1,27 @@
-"""What a TARGET on the command line is: a toolbox name, a Python file or module, a URL, or a command."""
+"""What a TARGET of our own is on the command line: a toolbox name, a Python file, or a module."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import os
-import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from toolwright.app import Server
-from toolwright.client.client import Target
+from toolwright.cli.loading import load
 from toolwright.errors import ConfigurationError
-from toolwright.toolbox import files
 from toolwright.tools.toolset import Provider
 
-__all__ = ["TOOLBOX", "Spec", "is_ours", "load_server", "target_of"]
+__all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A server of ours: what it is called, and the settings of a toolbox family. Plain data, so that workers can get it."""
+    """A server of ours: what it is called, and the settings of a toolbox family. Plain data, for workers."""
 
     target: str
     roots: tuple[str, ...] = ()
@@ -32,7 +30,7 @@ class Spec:
 def _files(spec: Spec) -> Provider:
     if not spec.roots:
         raise ConfigurationError.of("TW4001", name="files", option="--root DIR")
-    return files.toolset([Path(root) for root in spec.roots])
+    return load("toolbox.files:toolset")([Path(root) for root in spec.roots])
 
 
 TOOLBOX: dict[str, Callable[[Spec], Provider]] = {"files": _files}
@@ -40,19 +38,9 @@ TOOLBOX: dict[str, Callable[[Spec], Provider]] = {"files": _files}
 
 def is_ours(target: str) -> bool:
     """Whether ``target`` is a server of ours that runs in this process, rather than one to connect to."""
-    place = target.partition(":")[0]
-    return (
-        target in TOOLBOX
-        or (place.endswith(".py") and " " not in target)
-        or (":" in target and "/" not in target and " " not in target)
-    )
-
-
-def target_of(target: str, roots: Sequence[str] = ()) -> Target:
-    """What a client connects to: a URL, a command, or a server of ours."""
-    if target.startswith(("http://", "https://")):
-        return target
-    return load_server(Spec(target, tuple(roots))) if is_ours(target) else shlex.split(target)
+    place, colon, _ = target.partition(":")
+    is_command = " " in target or ("/" in target and not place.endswith(".py"))
+    return target in TOOLBOX or (not is_command and (place.endswith(".py") or bool(colon)))
 
 
 def load_server(spec: Spec, **settings: object) -> Server:

@@ -1,18 +1,23 @@
-"""One HTTP worker: builds the application from what the parent left in the environment."""
+"""One HTTP worker: an ASGI application that builds the server when it starts and lets go of everything when it ends."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import json
 import os
+import signal
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from types import FrameType
 from typing import Any
 
 from toolwright.cli.targets import Spec, load_server
 from toolwright.state.urls import open_facts
-from toolwright.transport.http_server import Access, HttpApp
+from toolwright.transport.http_server import Access, HttpApp, Receive, Scope, Send
 
-__all__ = ["VARIABLE", "Job", "app"]
+__all__ = ["VARIABLE", "Job", "Worker", "app"]
 
 VARIABLE = "TOOLWRIGHT_WORKER"
 
@@ -36,10 +41,46 @@ class Job:
         return Job(spec, tuple(said["hosts"]), said["state"], said["key"])
 
 
-def app() -> HttpApp:
+def app() -> Worker:
     """The application of this worker. The key does not stay where a tool's child process would inherit it."""
-    job = Job.read(os.environ.pop(VARIABLE))
-    facts = open_facts(job.state)
-    server = load_server(job.spec)
-    server.share(keys=[base64.b64decode(job.key)], facts=facts)
-    return server.http_app(access=Access(job.hosts))
+    return Worker(Job.read(os.environ.pop(VARIABLE)))
+
+
+class Worker:
+    """ASGI: the lifespan opens the shared facts and the server; requests go to its endpoint."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._app: HttpApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._app is not None:
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with contextlib.AsyncExitStack() as stack:
+            facts = await stack.enter_async_context(open_facts(self._job.state))
+            server = load_server(self._job.spec)
+            server.share(keys=[base64.b64decode(self._job.key)], facts=facts)
+            self._app = server.http_app(access=Access(self._job.hosts))
+            _before_the_end(self._app.closing)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _before_the_end(closing: Callable[[], None]) -> None:
+    """Call ``closing`` when the signal to end comes, before the HTTP server waits for open streams to end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        then = signal.getsignal(number)
+
+        def handle(number: int, frame: FrameType | None, then: Any = then) -> None:
+            loop.call_soon_threadsafe(closing)
+            if callable(then):
+                then(number, frame)
+
+        signal.signal(number, handle)

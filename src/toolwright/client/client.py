@@ -1,7 +1,7 @@
 """A client: connect to anything, list, call.
 
-A tool's failure is a :class:`Result` with ``is_error``, for the model to read. A broken protocol is an ``RpcError``, a broken
-carrier a ``TransportError``.
+A tool's failure is a :class:`Result` with ``is_error``, for the model to read. A broken protocol is an ``RpcError``, a
+broken carrier a ``TransportError``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
 from toolwright.errors import HeaderMismatch, MethodNotFound, ToolError, TransportError
-from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification
+from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification, is_array
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
 from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
@@ -264,9 +264,9 @@ def _tools(result: Mapping[str, Json]) -> list[Tool]:
     """The tools of one page. One that is not valid costs itself, not the rest."""
     tools: list[Tool] = []
     listed = result.get("tools")
-    if not isinstance(listed, list):
+    if not is_array(listed):
         raise TransportError.of("TW5009", method="tools/list", problem="tools is not an array")
-    for item in listed:  # pyright: ignore[reportUnknownVariableType]
+    for item in listed:
         try:
             tools.append(msgspec.convert(item, Tool))
         except msgspec.ValidationError:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from toolwright.errors import TransportError
-from toolwright.jsonrpc.messages import Id, Json
+from toolwright.jsonrpc.messages import Id, Json, is_object
 from toolwright.protocol import headers, modern
 from toolwright.protocol.types import Implementation
 
@@ -56,9 +56,9 @@ class Era(Protocol):
 
 
 def _object(result: Json, method: str) -> dict[str, Json]:
-    if not isinstance(result, dict):
+    if not is_object(result):
         raise TransportError.of("TW5009", method=method, problem="the result is not an object")
-    return result  # pyright: ignore[reportUnknownVariableType]
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ class Legacy:
 
 def server_info(result: Mapping[str, Any]) -> tuple[str, str]:
     """Name and version that a server says it has; both may be missing."""
-    info = result.get("serverInfo") or (result.get("_meta") or {}).get(modern.SERVER_INFO) or {}
+    meta = result.get("_meta")
+    info = result.get("serverInfo") or (meta.get(modern.SERVER_INFO) if is_object(meta) else None)
     try:
         known = msgspec.convert(info, Implementation)
     except msgspec.ValidationError:

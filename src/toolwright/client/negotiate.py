@@ -19,7 +19,7 @@ from toolwright.errors import (
     TransportError,
     UnsupportedVersion,
 )
-from toolwright.jsonrpc.messages import Json
+from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.protocol import versions
 from toolwright.transport.http_client import HttpStatus
 
@@ -57,7 +57,7 @@ async def negotiate(ask: Ask, notify: Callable[[Era, str], None], seconds: float
 async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:
     result = era.finished(await ask(era, "server/discover", {}, seconds), "server/discover")
     supported = result.get("supportedVersions")
-    if not isinstance(supported, list):
+    if not is_array(supported):
         raise RpcError("a discover result without supportedVersions: no modern server")
     if era.revision not in supported:
         error = UnsupportedVersion("")
@@ -70,16 +70,16 @@ async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerF
         name,
         version,
         result.get("instructions"),
-        tuple(str(item) for item in supported),  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        tuple(map(str, supported)),
     )
     return era, facts
 
 
 async def _handshake(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
-    params = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+    params: dict[str, Json] = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": {}, "clientInfo": CLIENT}
     result = await ask(None, "initialize", params, seconds)
-    revision = result.get("protocolVersion") if isinstance(result, dict) else None  # pyright: ignore
-    if revision not in versions.LEGACY:
+    revision = result.get("protocolVersion") if is_object(result) else None
+    if not is_object(result) or revision not in versions.LEGACY:
         raise TransportError.of("TW5008", offered=str(revision)[:40])
     era = Legacy(revision)
     notify(era, "notifications/initialized")
@@ -89,10 +89,10 @@ async def _handshake(ask: Ask, notify: Callable[[Era, str], None], seconds: floa
 
 
 def _offered(error: RpcError) -> list[str]:
-    supported: Any = error.data.get("supported") if isinstance(error.data, dict) else None  # pyright: ignore
-    return [item for item in supported if isinstance(item, str)] if isinstance(supported, list) else []
+    supported = error.data.get("supported") if is_object(error.data) else None
+    return [item for item in supported if isinstance(item, str)] if is_array(supported) else []
 
 
 def _capabilities(result: dict[str, Any]) -> dict[str, Json]:
     capabilities = result.get("capabilities")
-    return capabilities if isinstance(capabilities, dict) else {}
+    return capabilities if is_object(capabilities) else {}

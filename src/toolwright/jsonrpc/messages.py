@@ -1,14 +1,15 @@
 """JSON-RPC 2.0 messages: bytes in, typed values out, and back.
 
 What comes in is input: :func:`decode` refuses what other parsers read in different ways (duplicate keys, NaN, lone
-surrogates, bottomless nesting, endless integers), so that nobody before or behind us can see another message than we do.
+surrogates, bottomless nesting, endless integers), so that nobody before or behind us can see another message than we
+do.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -29,6 +30,8 @@ __all__ = [
     "encode_failure",
     "encode_notification",
     "encode_request",
+    "is_array",
+    "is_object",
     "parse",
 ]
 
@@ -39,6 +42,15 @@ MAX_DEPTH = 100
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Json]]:
+    """Whether a decoded JSON value is an object; their keys are always strings."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[Json]]:
+    return isinstance(value, list)
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -94,14 +106,14 @@ def decode(data: bytes) -> Json:
 
 def _check_depth(value: Json) -> None:
     level, depth = [value], 0
-    while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]:
+    while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list))]:
         depth += 1
         if depth >= MAX_DEPTH:
             raise ParseError.of("TW1004", limit=MAX_DEPTH)
 
 
 def _inside(value: Json) -> Iterable[Json]:
-    return value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
+    return value.values() if is_object(value) else value
 
 
 def _check_keys(data: bytes) -> None:
@@ -127,57 +139,51 @@ def parse(value: Json) -> Message:
 
     Unknown members are ignored. ``params`` by position (an array) is refused; absent ``params`` are an empty object.
     """
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise InvalidRequest.of("TW1002", problem="it is not an object")
-    message: dict[str, Json] = value  # pyright: ignore[reportUnknownVariableType]
-    has_id = "id" in message
-    id = message.get("id")
-    if message.get("jsonrpc") != "2.0":
+    id = _read_id(value)
+    if value.get("jsonrpc") != "2.0":
         raise _invalid('"jsonrpc" must be "2.0"', id)
-    if has_id and not _is_id(id) and not (id is None and "error" in message):
-        raise _invalid('"id" must be a string or an integer', None)
-    if "method" in message:
-        return _call(message, id, has_id)
-    if "result" in message and "error" not in message and has_id:
-        return Answer(id, message["result"])
-    if "error" in message and "result" not in message:
-        return Failure(id, _received(message["error"], id))
+    if "method" in value:
+        return _call(value, id)
+    if "result" in value and "error" not in value and id is not None:
+        return Answer(id, value["result"])
+    if "error" in value and "result" not in value:
+        return Failure(id, _received(value["error"], id))
     raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
 
 
-def _call(message: dict[str, Json], id: Json, has_id: bool) -> Request | Notification:
-    method = message["method"]
-    params = message.get("params", _ABSENT)
+def _read_id(message: dict[str, Json]) -> Id | None:
+    id = message.get("id")
+    # Exact types: True is an int to Python, and no id at all on the wire.
+    if type(id) is int or type(id) is str:
+        return id
+    is_unreadable = id is None and "error" in message and "method" not in message
+    if "id" in message and not is_unreadable:
+        raise _invalid('"id" must be a string or an integer', None)
+    return None
+
+
+def _call(message: dict[str, Json], id: Id | None) -> Request | Notification:
+    method, params = message["method"], message.get("params", {})
     if not isinstance(method, str):
         raise _invalid('"method" must be a string', id)
-    if params is _ABSENT:
-        params = {}
-    elif not isinstance(params, dict):
+    if not is_object(params):
         raise _invalid('"params" must be an object', id)
-    return Request(id, method, params) if has_id else Notification(method, params)
+    return Notification(method, params) if id is None else Request(id, method, params)
 
 
-_ABSENT = object()
-
-
-def _is_id(id: Json) -> bool:
-    # Exact types: True is an int to Python, and no id at all on the wire.
-    return type(id) is int or type(id) is str
-
-
-def _invalid(problem: str, id: Json) -> InvalidRequest:
+def _invalid(problem: str, id: Id | None) -> InvalidRequest:
     error = InvalidRequest.of("TW1002", problem=problem)
-    error.id = id if _is_id(id) else None
+    error.id = id
     return error
 
 
-def _received(error: Json, id: Json) -> RpcError:
-    if not isinstance(error, dict):
-        raise _invalid('"error" must be an object', id)
-    members: dict[str, Json] = error  # pyright: ignore[reportUnknownVariableType]
+def _received(error: Json, id: Id | None) -> RpcError:
+    members = error if is_object(error) else {}
     code, message = members.get("code"), members.get("message", "")
     if type(code) is not int or not isinstance(message, str):
-        raise _invalid('"error" needs an integer "code" and a string "message"', id)
+        raise _invalid('"error" must be an object with an integer "code" and a string "message"', id)
     return RpcError.received(code, message, members.get("data"))
 
 

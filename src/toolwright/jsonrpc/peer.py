@@ -1,8 +1,8 @@
 """One end of a JSON-RPC conversation on a channel that both ends share (stdio, memory, sockets).
 
-The peer correlates answers with requests, runs what the other end asks, cancels, and owns every task it starts. It is the
-last boundary for errors: what a handler did not foresee is logged and answered as "Internal error" with an id, and the
-conversation lives. What the methods mean is the handler's business.
+The peer correlates answers with requests, runs what the other end asks, cancels, and owns every task it starts. It is
+the last boundary for errors: what a handler did not foresee is logged and answered as "Internal error" with an id, and
+the conversation lives. What the methods mean is the handler's business.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ from toolwright.jsonrpc.messages import (
     encode_failure,
     encode_notification,
     encode_request,
+    is_array,
+    is_object,
     parse,
 )
 
-__all__ = ["Exchange", "Handler", "Peer", "internal_error", "spawn"]
+__all__ = ["MAX_BATCH", "Exchange", "Handler", "Peer", "internal_error"]
 
 MAX_BATCH = 100
 
@@ -55,15 +57,6 @@ class Handler(Protocol):
         ...
 
     def on_notification(self, notification: Notification) -> None: ...
-
-
-def spawn(coroutine: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> asyncio.Task[None]:
-    """Start a task that ``tasks`` owns until it ends. Where Python can, it runs at once up to its first wait."""
-    task = _start(coroutine)
-    if not task.done():
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-    return task
 
 
 def _start_lazy(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -92,16 +85,16 @@ def _late(future: asyncio.Future[Json], method: str, seconds: float) -> None:
 class Peer:
     """One end of a conversation.
 
-    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. Feed every frame that
-    arrives to :meth:`feed`; end with :meth:`close`.
+    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. Feed every frame
+    that arrives to :meth:`feed`; end with :meth:`close`.
     """
 
     def __init__(self, write: Callable[[bytes], None], handler: Handler, *, language: str = "en") -> None:
         self._write = write
         self._handler = handler
         self._language = language
-        self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Id, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
         self._waiting: dict[Id, asyncio.Future[Json]] = {}
         self._last_id = 0
         self._closed = False
@@ -110,8 +103,8 @@ class Peer:
         """Take one frame: a message, or an array of them where the handler takes batches. Never raises."""
         try:
             value = decode(frame)
-            if isinstance(value, list):
-                self._begin_batch(value)  # pyright: ignore[reportUnknownArgumentType]
+            if is_array(value):
+                self._begin_batch(value)
             else:
                 self._take(parse(value), self._write)
         except InvalidRequest as error:
@@ -136,7 +129,7 @@ class Peer:
             error = InvalidRequest.of("TW1009", id=request.id)
             reply(encode_failure(request.id, error, self._language))
             return
-        task = spawn(self._answer(request, reply), self._tasks)
+        task = _start(self._answer(request, reply))
         if not task.done():
             self._running[request.id] = task
 
@@ -148,7 +141,9 @@ class Peer:
         except Exception as error:  # noqa: BLE001 - the last boundary
             answer = encode_failure(request.id, internal_error(error), self._language)
         finally:
-            self._running.pop(request.id, None)
+            # A cancelled request is not there any more, and its id may be in use again.
+            if self._running.get(request.id) is asyncio.current_task():
+                del self._running[request.id]
         reply(answer)
 
     def _note(self, notification: Notification) -> None:
@@ -173,7 +168,12 @@ class Peer:
             raise InvalidRequest.of("TW1007")
         if len(values) > MAX_BATCH:
             raise InvalidRequest.of("TW1008", limit=MAX_BATCH)
-        spawn(self._batch(values), self._tasks)
+        self._own(_start(self._batch(values)))
+
+    def _own(self, task: asyncio.Task[None]) -> None:
+        if not task.done():
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
 
     async def _batch(self, values: list[Json]) -> None:
         """Run every element as if it had come alone, and answer with one array (JSON-RPC 2.0, section 6)."""
@@ -183,8 +183,8 @@ class Peer:
                 self._take(parse(value), answers.append)
             except InvalidRequest as error:
                 answers.append(encode_failure(error.id, error, self._language))
-        ids = [value.get("id") for value in values if isinstance(value, dict)]
-        running = [self._running[id] for id in ids if type(id) in (int, str) and id in self._running]
+        ids = [value.get("id") for value in values if is_object(value)]
+        running = [task for id, task in self._running.items() if id in ids]
         if running:
             await asyncio.wait(running)
         if answers:
@@ -197,7 +197,18 @@ class Peer:
     def cancel(self, id: Id) -> bool:
         """Stop the request with this id of the other end; it gets no answer. False when it is not running."""
         task = self._running.pop(id, None)
-        return task is not None and task.cancel()
+        if task is None:
+            return False
+        self._own(task)
+        return task.cancel()
+
+    @property
+    def busy(self) -> bool:
+        """Whether requests of the other end are running."""
+        return bool(self._running)
+
+    def _owned(self) -> tuple[asyncio.Task[None], ...]:
+        return (*self._running.values(), *self._ending)
 
     def notify(self, method: str, params: Json) -> None:
         if not self._closed:
@@ -252,13 +263,13 @@ class Peer:
 
     async def drain(self) -> None:
         """Wait until all that runs has ended."""
-        while self._tasks:
-            await asyncio.wait(tuple(self._tasks))
+        while tasks := self._owned():
+            await asyncio.wait(tasks)
 
     async def close(self) -> None:
         """Cancel what runs, fail what waits, and return when all tasks have ended."""
         self.lose(ConnectionLost.of("TW5001"))
-        tasks = tuple(self._tasks)
+        tasks = self._owned()
         for task in tasks:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

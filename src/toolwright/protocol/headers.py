@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolwright.errors import DefinitionError, HeaderMismatch
-from toolwright.jsonrpc.messages import Json
+from toolwright.jsonrpc.messages import Json, is_array, is_object
 
 __all__ = [
     "METHOD_HEADER",
@@ -115,14 +115,12 @@ def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
 
 def _reachable(schema: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
     properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return
-    for name, inner in properties.items():  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(inner, dict):
+    for name, inner in properties.items() if is_object(properties) else ():
+        if not is_object(inner):
             continue
         if "x-mcp-header" in inner:
-            yield _mirror(inner, (*path, name))  # pyright: ignore[reportUnknownArgumentType]
-        yield from _reachable(inner, (*path, name))  # pyright: ignore[reportUnknownArgumentType]
+            yield _mirror(inner, (*path, name))
+        yield from _reachable(inner, (*path, name))
 
 
 def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
@@ -136,22 +134,21 @@ def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tupl
 
 def _count(schema: Any) -> int:
     """How many annotations there are anywhere, so that stray ones are noticed."""
-    if isinstance(schema, list):
-        return sum(_count(item) for item in schema)  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
+    if is_array(schema):
+        return sum(map(_count, schema))
+    if not is_object(schema):
         return 0
-    members: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
-    inner = sum(_count(value) for key, value in members.items() if key not in ("enum", "const", "default", "examples"))
+    inner = sum(_count(value) for key, value in schema.items() if key not in ("enum", "const", "default", "examples"))
     # A *property* of that name is no annotation: its value is a schema.
-    return inner + (not isinstance(members.get("x-mcp-header", {}), dict | bool))
+    return inner + (not isinstance(schema.get("x-mcp-header", {}), dict | bool))
 
 
 def _value_at(arguments: Json, path: tuple[str, ...]) -> Json:
     for name in path:
-        if not isinstance(arguments, dict):
+        if not is_object(arguments):
             return None
-        arguments = arguments.get(name)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return arguments  # pyright: ignore[reportUnknownVariableType]
+        arguments = arguments.get(name)
+    return arguments
 
 
 def _said(value: Json) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from toolwright.jsonrpc.messages import Json, encode
+from toolwright.jsonrpc.messages import Json, encode, is_object
 from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams
 from toolwright.protocol.types import (
     AudioContent,
@@ -93,9 +93,8 @@ class Projection:
             said["description"] = tool.description
         if revision.title and tool.title is not None:
             said["title"] = tool.title
-        if revision.structured and tool.outputSchema is not None:
-            if (output := _object_schema(tool.outputSchema)) is not None:
-                said["outputSchema"] = output
+        if revision.structured and (output := _object_schema(tool.outputSchema)) is not None:
+            said["outputSchema"] = output
         if revision.annotations and (annotations := self._annotations(tool)):
             said["annotations"] = annotations
         if revision.icons and tool.icons is not None:
@@ -108,13 +107,13 @@ class Projection:
         # 2025-03-26 has a title only here.
         if tool.title is None or self.revision.title:
             return tool.annotations
-        hints = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
+        hints: dict[str, Json] = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
         return {"title": tool.title, **hints}
 
     def call(self, result: CallToolResult) -> bytes:
         content = [self._block(block) for block in result.content]
         parts = [b'{"content":', encode(content)]
-        if self.revision.structured and isinstance(result.structuredContent, dict):
+        if self.revision.structured and is_object(result.structuredContent):
             parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
         parts.append(b',"isError":true' if result.isError else b',"isError":false')
         parts.append(b',"_meta":%b}' % encode(result.meta) if result.meta else b"}")
@@ -131,6 +130,6 @@ class Projection:
         return block
 
 
-def _object_schema(schema: dict[str, Any]) -> dict[str, Any] | None:
+def _object_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
     """Legacy output schemas have an object at the root; other ones cannot be said."""
-    return schema if schema.get("type") == "object" else None
+    return schema if schema is not None and schema.get("type") == "object" else None

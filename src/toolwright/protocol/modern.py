@@ -6,13 +6,12 @@ Every request stands alone; what it needs to know is in ``params._meta`` (basic 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
 from toolwright.errors import InvalidParams
-from toolwright.jsonrpc.messages import Id, Json, encode
+from toolwright.jsonrpc.messages import Id, Json, encode, is_object
 from toolwright.protocol import versions
 from toolwright.protocol.types import CallToolResult, Implementation, InputRequiredResult, Tool, ToolOutcome
 
@@ -97,14 +96,13 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What a modern request says about itself. ``client`` is for display only and never decides anything."""
 
     version: str
     capabilities: Mapping[str, Json]
     client: Mapping[str, Json]
-    meta: Mapping[str, Json] = field(repr=False)
+    meta: Mapping[str, Json]
     progress_token: Id | None = None
     log_level: str | None = None
 
@@ -112,16 +110,15 @@ class Facts:
 def carries_version(params: Mapping[str, Json]) -> bool:
     """Whether a request is modern: its ``_meta`` names a protocol version (basic/versioning)."""
     meta = params.get("_meta")
-    return isinstance(meta, dict) and VERSION in meta
+    return is_object(meta) and VERSION in meta
 
 
 def read_facts(params: Mapping[str, Json]) -> Facts:
     """The facts of a modern request. ``InvalidParams`` (TW1013) names each required field that is missing."""
-    meta: Any = params.get("_meta")
-    if not isinstance(meta, dict):
-        meta = {}
+    given = params.get("_meta")
+    meta = given if is_object(given) else {}
     version, capabilities = meta.get(VERSION), meta.get(CAPABILITIES)
-    if not isinstance(version, str) or not isinstance(capabilities, dict):
+    if not isinstance(version, str) or not is_object(capabilities):
         raise _missing(version, capabilities)
     return Facts(
         version,

@@ -1,7 +1,7 @@
 """The newest shape of everything that crosses the wire on the tools path (schema 2026-07-28).
 
-Only this shape is known inside; ``protocol/modern.py`` and ``protocol/legacy.py`` translate it for each era. Names are the
-schema's own, camelCase included.
+Only this shape is known inside; ``protocol/modern.py`` and ``protocol/legacy.py`` translate it for each era. Names are
+the schema's own, camelCase included.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which era a message belongs to, decided per message, from one table (basic/versioning, "Server side").
 
-Both eras are served on one process and one endpoint, interleaved. :class:`Conversation` is a channel that both ends share;
-:mod:`toolwright.server.http` is the same for single HTTP requests.
+Both eras are served on one process and one endpoint, interleaved. :class:`Conversation` is a channel that both ends
+share; :mod:`toolwright.server.http` is the same for single HTTP requests.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from toolwright.jsonrpc.messages import (
     decode,
     encode_answer,
     encode_failure,
+    is_array,
+    is_object,
     parse,
 )
 from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
@@ -77,8 +79,8 @@ class HttpDoors:
             return self._failure(None, error)
 
     async def _message(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
-        if isinstance(value, list):
-            return await self._batch(value, caller, exchange)  # pyright: ignore[reportUnknownArgumentType]
+        if is_array(value):
+            return await self._batch(value, caller, exchange)
         message = parse(value)
         if isinstance(message, Request):
             return await self._request(message, caller, exchange)
@@ -173,9 +175,9 @@ class HttpDoors:
 
     async def _element(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
         try:
-            if isinstance(value, dict) and value.get("method") == "initialize":  # pyright: ignore
+            if is_object(value) and value.get("method") == "initialize":
                 raise InvalidRequest.of("TW1002", problem='"initialize" cannot be part of a batch')
-            if isinstance(value, list):
+            if is_array(value):
                 raise InvalidRequest.of("TW1002", problem="it is not an object")
             return await self._message(value, caller, exchange)
         except InvalidRequest as error:

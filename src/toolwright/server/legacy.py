@@ -1,7 +1,7 @@
 """The legacy door (2024-11-05 … 2025-11-25): a handshake opens a session, and the same provider answers.
 
-A session is what the handshake settled. On a channel it lives as long as the channel; on HTTP the client carries it as a
-sealed token, so that the server remembers nothing and any worker can serve it.
+A session is what the handshake settled. On a channel it lives as long as the channel; on HTTP the client carries it as
+a sealed token, so that the server remembers nothing and any worker can serve it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.errors import InvalidRequest, MethodNotFound, RpcError
-from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode
+from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_object
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import legacy, versions
 from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
@@ -119,7 +119,9 @@ class LegacyDoor:
 
     def seal(self, session: Session, principal: Principal) -> str:
         """The session as a token of at most 1 kB. Only which capabilities there are is kept, not their settings."""
-        capabilities = {name: {} for name in ("elicitation", "roots", "sampling") if name in session.capabilities}
+        capabilities: dict[str, Json] = {
+            name: {} for name in ("elicitation", "roots", "sampling") if name in session.capabilities
+        }
         payload = encode([session.revision.name, capabilities])
         return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
 
@@ -150,7 +152,7 @@ class _Asked:
 
     def __init__(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> None:
         meta = request.params.get("_meta")
-        self._meta: Mapping[str, Json] = meta if isinstance(meta, dict) else {}
+        self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
         self.session = session
         self.principal = principal
         token: Id | None = self._meta.get("progressToken")

@@ -116,7 +116,7 @@ class ModernDoor:
         return {"ttlMs": self._served.list_ttl_ms, "cacheScope": "private"}
 
     async def _listen(self, params: modern.ListenParams, asked: _Asked) -> bytes:
-        """Acknowledge, then tell of each change until the client or the server ends it (basic/patterns/subscriptions)."""
+        """Acknowledge, then tell of each change until either side ends it (basic/patterns/subscriptions)."""
         id, exchange = asked.request.id, asked.exchange
         wanted = {"toolsListChanged": True} if params.notifications.toolsListChanged else {}
         exchange.notify("notifications/subscriptions/acknowledged", modern.stamp({"notifications": wanted}, id))

@@ -84,7 +84,8 @@ SILENT = _Silent()
 class RequestChannel:
     """Progress and logs of one request, in the words that both eras share. Takes calls from any thread.
 
-    Progress must increase (basic/patterns/progress); what does not is dropped, and so is all that comes after the answer.
+    Progress must increase (basic/patterns/progress); what does not is dropped, and so is all that comes after the
+    answer.
     """
 
     def __init__(self, exchange: Exchange, token: Id | None, level: str | None, *, with_message: bool = True) -> None:

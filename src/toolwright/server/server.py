@@ -42,6 +42,11 @@ class ServerSession:
         self._peer = conversation.peer = Peer(write, conversation, language=language)
         self.feed = self._peer.feed
 
+    @property
+    def busy(self) -> bool:
+        """Whether more answers are to come soon, so that it pays to send them together."""
+        return self._peer.busy
+
     def too_long(self) -> None:
         """Answer a line that was over the limit and has been dropped."""
         self._peer.refuse(InvalidRequest.of("TW1005", limit=MAX_LINE))

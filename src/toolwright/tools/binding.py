@@ -14,19 +14,20 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import pydantic
+from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema, PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, PydanticUndefined, to_jsonable_python
 from typing_extensions import TypedDict
 
 from toolwright.errors import DefinitionError, InvalidArguments, InvalidResult
-from toolwright.jsonrpc.messages import Json, encode
+from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import NAME_RULE, is_name
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.protocol.types import ToolOutcome
-from toolwright.tools.content import BLOCKS, present, structured
+from toolwright.tools.content import BLOCKS, is_blocks, present, structured
 from toolwright.tools.docstrings import read_docstring
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import EFFECTS, Effect, RequestContext, Tool, ToolCall
@@ -50,9 +51,9 @@ class Depends:
 class Settings:
     """What an author may declare beside the function; everything has a default.
 
-    - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose something),
-      ``open-world`` (acts on others outside). Undeclared counts as ``write``, and clients are told nothing, so that they
-      assume the worst.
+    - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose
+      something), ``open-world`` (acts on others outside). Undeclared counts as ``write``, and clients are told nothing,
+      so that they assume the worst.
     - ``idempotent``: calling again with the same arguments adds nothing.
     - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
     - ``seconds`` and ``max_bytes``: limits of this tool; the server's otherwise.
@@ -223,7 +224,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     if get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
     default = parameter.default
-    if isinstance(default, FieldInfo):  # x: int = Field(5, ge=1)
+    if isinstance(default, FieldInfo):  # written x: int = Field(5, ge=1)
         metadata.append(default)
         default = _MISSING if default.default in (PydanticUndefined, ...) else default.default
     texts = [item for item in metadata if isinstance(item, str)]
@@ -231,15 +232,17 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     description = texts[0] if texts else described
     if description and not any(isinstance(item, FieldInfo) and item.description for item in rest):
         rest.append(pydantic.Field(description=description))
-    type_: Any = Annotated[(annotation, *map(_without_default, rest))] if rest else annotation  # pyright: ignore
+    plain = [part for item in rest for part in _without_default(item)]
+    type_: Any = Annotated[(annotation, *plain)] if plain else annotation  # pyright: ignore[reportInvalidTypeForm]
     return _Parameter(parameter.name, type_, default, parameter.kind is parameter.POSITIONAL_ONLY)
 
 
-def _without_default(item: Any) -> Any:
-    # The default is published from the signature; a TypedDict field may not carry one.
-    if isinstance(item, FieldInfo) and item.default is not PydanticUndefined:
-        item = pydantic.fields.FieldInfo.merge_field_infos(item, default=PydanticUndefined)
-    return item
+def _without_default(item: Any) -> Sequence[Any]:
+    """Metadata of a parameter as it may stand in a TypedDict: its default is published from the signature instead."""
+    if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
+        return (item,)
+    said = pydantic.Field(title=item.title, description=item.description, examples=item.examples)
+    return (*item.metadata, said)
 
 
 # --- the schemas -----------------------------------------------------------------------------------------------------
@@ -279,20 +282,20 @@ def _write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation"
 
 def _tidy_schema(schema: Any, own_title: str) -> Any:
     """Close the objects that do not say whether they are open, and drop the titles that are only class names."""
-    if isinstance(schema, list):
-        return [_tidy_schema(item, "") for item in schema]  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
+    if is_array(schema):
+        return [_tidy_schema(item, "") for item in schema]
+    if not is_object(schema):
         return schema
     tidy: dict[str, Any] = {}
-    for key, value in schema.items():  # pyright: ignore[reportUnknownVariableType]
+    for key, value in schema.items():
         if key == "title" and value == own_title:
             continue
         if key in ("properties", "$defs"):
-            tidy[key] = {name: _tidy_schema(inner, name) for name, inner in value.items()}  # pyright: ignore
+            tidy[key] = {name: _tidy_schema(inner, name) for name, inner in value.items()}
         elif key in ("default", "const", "enum", "examples"):
             tidy[key] = value
         else:
-            tidy[key] = _tidy_schema(value, "")  # pyright: ignore[reportUnknownArgumentType]
+            tidy[key] = _tidy_schema(value, "")
     if tidy.get("type") == "object" and "properties" in tidy:
         tidy.setdefault("additionalProperties", False)
     return tidy
@@ -366,9 +369,10 @@ def _present_anything(value: Any) -> ToolOutcome:
 
 
 def _needs_conversion(value: Any) -> bool:
-    if isinstance(value, wire.CallToolResult | wire.InputRequiredResult | str | None) or isinstance(value, BLOCKS):
-        return False
-    return not (isinstance(value, list | tuple) and value and all(isinstance(item, BLOCKS) for item in value))  # pyright: ignore[reportUnknownVariableType]
+    return not (value is None or isinstance(value, _READY) or is_blocks(value))
+
+
+_READY = (str, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
 
 
 def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOutcome:
@@ -409,9 +413,7 @@ def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool
         raise DefinitionError.of("TW3009")
     input_schema = compile_schema(definition.inputSchema, bounds=OWN)
     properties: dict[str, Any] = definition.inputSchema.get("properties", {})
-    defaults = {
-        name: inner["default"] for name, inner in properties.items() if isinstance(inner, dict) and "default" in inner
-    }
+    defaults = {name: inner["default"] for name, inner in properties.items() if is_object(inner) and "default" in inner}
     for example in settings.examples:
         if not input_schema.accepts(dict(example)):
             problem = input_schema.problems(dict(example))[0]
@@ -505,10 +507,10 @@ def _never_integral(annotation: Any) -> bool:
 def _integral(value: Json) -> Json:
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, list):
-        return [_integral(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, dict):
-        return {key: _integral(inner) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if is_array(value):
+        return list(map(_integral, value))
+    if is_object(value):
+        return {key: _integral(inner) for key, inner in value.items()}
     return value
 
 

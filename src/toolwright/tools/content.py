@@ -1,21 +1,21 @@
 """A Python value → the result of a call, right in every client.
 
-Text is text. Content blocks are themselves. Any other value is JSON: once as ``structuredContent`` and once as text, for
-clients that show their model only one of the two (2026-07-28, server/tools "Structured Content").
+Text is text. Content blocks are themselves. Any other value is JSON: once as ``structuredContent`` and once as text,
+for clients that show their model only one of the two (2026-07-28, server/tools "Structured Content").
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, get_args
+from collections.abc import Sequence
+from typing import Any, TypeGuard, get_args
 
 from toolwright.errors import InvalidResult
 from toolwright.jsonrpc.messages import decode, encode
 from toolwright.protocol.types import CallToolResult, ContentBlock, InputRequiredResult, TextContent, ToolOutcome
 
-__all__ = ["BLOCKS", "failed", "present", "structured"]
+__all__ = ["BLOCKS", "failed", "is_blocks", "present", "structured"]
 
 BLOCKS: tuple[type, ...] = get_args(ContentBlock)
-_Blocks: TypeAlias = list[ContentBlock]
 
 
 def present(value: Any) -> ToolOutcome:
@@ -28,9 +28,18 @@ def present(value: Any) -> ToolOutcome:
         return value
     if isinstance(value, BLOCKS):
         return CallToolResult([value])
-    if isinstance(value, list | tuple) and value and all(isinstance(item, BLOCKS) for item in value):  # pyright: ignore[reportUnknownVariableType]
-        return CallToolResult(list(value))  # pyright: ignore[reportUnknownArgumentType]
+    if is_blocks(value):
+        return CallToolResult(list(value))
     return structured(value)
+
+
+def is_blocks(value: object) -> TypeGuard[Sequence[ContentBlock]]:
+    """Whether a value is a list of content blocks, one at least."""
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_block, value))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _is_block(value: object) -> bool:
+    return isinstance(value, BLOCKS)
 
 
 def structured(value: Any) -> CallToolResult:

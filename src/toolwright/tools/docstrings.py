@@ -1,4 +1,4 @@
-"""What a docstring says of a function and of its parameters (Google, NumPy and Sphinx styles). Owns docstring-parser."""
+"""What a docstring says of a function and of its parameters (Google, NumPy, Sphinx styles). Owns docstring-parser."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ def read_docstring(text: str | None) -> tuple[str | None, Mapping[str, str]]:
     if not text:
         return None, {}
     clean = inspect.cleandoc(text)
+    if "\n" not in clean:
+        return clean or None, {}
     parsed = docstring_parser.parse(clean)
     parameters = {
         parameter.arg_name.lstrip("*"): " ".join(parameter.description.split())

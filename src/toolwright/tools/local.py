@@ -52,7 +52,7 @@ class LocalToolset(NoLibrary):
     def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
 
     def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
-        """Make a tool of a function: ``@tools.tool`` or ``@tools.tool(effect="read", …)``. The function stays as it is."""
+        """Make a tool of a function: ``@tools.tool`` or ``@tools.tool(effect="read", …)``. It stays a function."""
 
         def register(function: F) -> F:
             self.add(function, **settings)
@@ -69,6 +69,7 @@ class LocalToolset(NoLibrary):
         name: str,
         input_schema: Mapping[str, Any],
         handler: Callable[..., Any],
+        /,
         *,
         output_schema: Mapping[str, Any] | None = None,
         **settings: Unpack[ToolSettings],

@@ -20,6 +20,7 @@ __all__ = [
     "EFFECTS",
     "LOCAL",
     "Channel",
+    "Context",
     "Effect",
     "Layer",
     "Library",
@@ -83,6 +84,10 @@ class RequestContext:
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging)."""
         self.channel.log(level, data, logger)
+
+
+Context: TypeAlias = RequestContext
+"""The name under which authors know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +189,18 @@ class NoLibrary:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A provider around a provider that changes nothing; views and layers override what they change."""
+    """A provider around a provider that changes nothing; views and layers override what they change.
+
+    What is not overridden *is* the inner provider's own method, so that standing in the way without doing anything
+    costs nothing.
+    """
 
     inner: Provider
+
+    def __post_init__(self) -> None:
+        for name in _FORWARDED:
+            if getattr(type(self), name) is getattr(Wrapper, name):
+                object.__setattr__(self, name, getattr(self.inner, name))
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return await self.inner.list_tools(context)
@@ -213,6 +227,8 @@ class Wrapper:
         return await self.inner.get_prompt(get)
 
 
+_FORWARDED = tuple(name for name in vars(Wrapper) if not name.startswith("_"))
+
 OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet)
 OutcomeT = TypeVar("OutcomeT")
 
@@ -220,6 +236,12 @@ OutcomeT = TypeVar("OutcomeT")
 @dataclass(frozen=True)
 class Layer(Wrapper):
     """A wrapper that treats calling, reading and getting alike, in :meth:`around`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self).around is Layer.around:
+            for name in ("call_tool", "read_resource", "get_prompt"):
+                object.__setattr__(self, name, getattr(self.inner, name))
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         return await proceed(operation)

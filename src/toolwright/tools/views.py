@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import msgspec
 
@@ -124,9 +125,9 @@ class _Named(Wrapper):
         return await self.inner.call_tool(replace(call, name=tool.name, tool=tool))
 
 
-def _sorted(tools: object) -> Tools:
-    ordered = tuple(sorted(tools, key=lambda tool: tool.name))  # pyright: ignore
-    for one, other in zip(ordered, ordered[1:], strict=False):
+def _sorted(tools: Iterable[Tool]) -> Tools:
+    ordered = tuple(sorted(tools, key=lambda tool: tool.name))
+    for one, other in pairwise(ordered):
         if one.name == other.name:
             raise DefinitionError.of("TW3021", names=one.name)
     return ordered
@@ -160,7 +161,12 @@ class _Combined:
 
     def watch(self, changed: Callable[[], None]) -> Unwatch:
         ends = [part.watch(changed) for part in self.parts]
-        return lambda: [end() for end in ends] and None
+
+        def unwatch() -> None:
+            for end in ends:
+                end()
+
+        return unwatch
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
         return tuple([item for part in self.parts for item in await part.list_resources(context)])

@@ -1,10 +1,10 @@
-"""Streamable HTTP, the client's half: each message is a POST of its own, answered in JSON or by a stream. Owns httpx2."""
+"""Streamable HTTP, the client's half: each message is a POST, answered in JSON or by a stream. Owns httpx2."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any
 
 import httpx2
@@ -77,7 +77,7 @@ class HttpLink:
     @contextlib.asynccontextmanager
     async def _stream(
         self, method: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> AsyncIterator[httpx2.Response]:
+    ) -> AsyncGenerator[httpx2.Response]:
         if self._client is None:
             raise ConnectionLost.of("TW5001")
         async with self._client.stream(

@@ -1,12 +1,10 @@
-"""Runs an ASGI application: where it may listen, and uvicorn with the settings that this project stands for. Owns uvicorn."""
+"""Runs an ASGI application: where it may listen, and uvicorn with the settings that we stand for. Owns uvicorn."""
 
 from __future__ import annotations
 
 import ipaddress
 import signal
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
@@ -59,16 +57,6 @@ def hosts_of(address: Address) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*LOOPBACK, shown.lower())))
 
 
-class _Server(uvicorn.Server):
-    """Tells the application that the end is near, so that open streams end and do not hold it up."""
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
-        closing: Any = getattr(self.config.loaded_app, "closing", None) if self.config.loaded else None
-        if closing is not None:
-            closing()
-
-
 def run(factory: str, address: Address, *, workers: int) -> None:
     """Serve the application that ``factory`` (``module:function``) makes until SIGINT or SIGTERM; no child is left."""
     config = uvicorn.Config(
@@ -90,12 +78,11 @@ def run(factory: str, address: Address, *, workers: int) -> None:
         backlog=2048,
     )
     processes.adopt_orphans()
-    server = _Server(config)
     try:
         if workers == 1:
-            server.run()
+            uvicorn.Server(config).run()
         else:
-            Multiprocess(config, target=server.run, sockets=[config.bind_socket()]).run()
+            Multiprocess(config, sockets=[config.bind_socket()]).run()
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended in good order
     finally:

@@ -1,7 +1,7 @@
 """Streamable HTTP, the server's half: one ASGI application around an endpoint that is handed to it.
 
-Answers are JSON; the first notification of a request turns its answer into a stream (text/event-stream). Host and Origin
-are checked on every path, before anything else is looked at.
+Answers are JSON; the first notification of a request turns its answer into a stream (text/event-stream). Host and
+Origin are checked on every path, before anything else is looked at.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Endpoint(Protocol):
 class Access:
     """Which ``Host`` and ``Origin`` may reach the endpoint: names without port, any port. Loopback unless said.
 
-    A page of another site that a browser shows (CSRF), or that has its name point here (DNS rebinding), is refused by it.
+    A page of another site that a browser shows (CSRF), or that has its name point here (DNS rebinding), is refused by
+    it.
     """
 
     hosts: tuple[str, ...] = LOOPBACK
@@ -165,16 +166,23 @@ class HttpApp:
         await _send(send, await self._endpoint.delete(carrier))
 
 
-def _read_headers(raw: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str | None]:
+def _read_headers(raw: Sequence[tuple[bytes, bytes]]) -> tuple[dict[str, str], str | None]:
     """Headers by name, and the first that is repeated although it may not be."""
-    headers: dict[str, str] = {}
-    repeated = None
-    for name_, value in raw:
-        name = name_.decode("latin-1")
-        if name in headers and (name.startswith("mcp-") or name in ("host", "origin", "content-type", "authorization")):
-            repeated = name
-        headers[name] = value.decode("latin-1")
-    return headers, repeated
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    return headers, None if len(headers) == len(raw) else _repeated(raw)
+
+
+def _repeated(raw: Sequence[tuple[bytes, bytes]]) -> str | None:
+    seen: set[bytes] = set()
+    for name, _ in raw:
+        if name in seen and (name.startswith(b"mcp-") or name in _ONCE):
+            return name.decode("latin-1")
+        seen.add(name)
+    return None
+
+
+# Read twice, these could mean one thing to whoever stands before us and another to us.
+_ONCE = (b"host", b"origin", b"content-type", b"authorization")
 
 
 def _refusal(status: int, reason: str) -> Reply:
@@ -245,14 +253,14 @@ class Stream:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
-        self._more = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
-        self._last = False
 
     def open(self) -> None:
         """Begin the stream before there is anything to say."""
         if self._writer is None:
+            self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
+            self._more = asyncio.Event()
+            self._last = False
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
     def notify(self, method: str, params: Json) -> None:

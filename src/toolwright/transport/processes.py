@@ -1,4 +1,4 @@
-"""Children of a server that ends: none is left behind (Linux; elsewhere there is nothing to ask, and nothing is done)."""
+"""Children of a server that ends: none is left behind. Linux only; elsewhere nothing is done."""
 
 from __future__ import annotations
 

@@ -14,19 +14,22 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolwright.transport import processes
 from toolwright.transport.lines import LineSplitter
 
 __all__ = ["serve"]
 
-_CHUNK = 256 * 1024
+_CHUNK = 64 * 1024
 _END_SECONDS = 1.0
 
 
 class Session(Protocol):
     """What is served: takes lines and ends."""
+
+    @property
+    def busy(self) -> bool: ...
 
     def feed(self, frame: bytes) -> None: ...
 
@@ -42,23 +45,31 @@ class _Writer:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.more_to_come: Callable[[], bool] = lambda: False
+        self._reader = _Watch()
         self._pending: list[bytes] = []
         self._scheduled = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
 
-    async def open(self) -> None:
+    async def open(self, gone: Callable[[], None]) -> None:
+        """``gone`` is called when nobody reads any more."""
+        self._reader.ended = gone
         if _can_wait_for(self._descriptor):  # all others never block
             self._transport, _ = await self._loop.connect_write_pipe(
-                asyncio.BaseProtocol, os.fdopen(self._descriptor, "wb", buffering=0)
+                lambda: self._reader, os.fdopen(self._descriptor, "wb", buffering=0)
             )
 
     def write(self, frame: bytes) -> None:
-        """Everything that is written in one turn of the loop leaves in one write."""
+        """Send now, or together with the answers that are about to come."""
         self._pending += (frame, b"\n")
-        if not self._scheduled:
+        if self._scheduled:
+            return
+        if self.more_to_come():
             self._scheduled = True
             self._loop.call_soon(self._flush)
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         self._scheduled = False
@@ -70,13 +81,25 @@ class _Writer:
             _write_all(self._descriptor, data)
 
     async def close(self) -> None:
+        """Let the reader take what has been written, for a second at most."""
         self._flush()
         if self._transport is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_END_SECONDS):
-                    while self._transport.get_write_buffer_size():
-                        await asyncio.sleep(0.005)
-            self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
+            self._transport.close()
+            await _within(_END_SECONDS, self._reader.gone.wait())
+            if not self._reader.gone.is_set():
+                self._transport.abort()
+
+
+class _Watch(asyncio.BaseProtocol):
+    """Notices that the other end of a pipe has gone."""
+
+    def __init__(self) -> None:
+        self.ended: Callable[[], object] = lambda: None
+        self.gone = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+        self.ended()
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -85,16 +108,14 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-class _Reader(asyncio.Protocol):
+class _Reader(_Watch, asyncio.Protocol):
     def __init__(self, feed: Callable[[bytes], None], ended: Callable[[], object]) -> None:
+        super().__init__()
         self._feed = feed
-        self._ended = ended
+        self.ended = ended
 
     def data_received(self, data: bytes) -> None:
         self._feed(data)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._ended()
 
 
 def _take_descriptors() -> tuple[int, int]:
@@ -121,8 +142,9 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
         loop.add_signal_handler(number, lambda: (stopped.set(), ended.set()))
     processes.adopt_orphans()
     writer = _Writer(target)
-    await writer.open()
+    await writer.open(ended.set)
     session = make(writer.write)
+    writer.more_to_come = lambda: session.busy
     splitter = LineSplitter(session.feed, session.too_long)
     await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
     await ended.wait()
@@ -137,7 +159,7 @@ async def _end(session: Session, stopped: asyncio.Event) -> None:
     await _within(_END_SECONDS, session.close())
 
 
-async def _within(seconds: float, work: Coroutine[object, object, None]) -> None:
+async def _within(seconds: float, work: Coroutine[object, object, object]) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await work
@@ -150,7 +172,10 @@ async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], 
             target=_read_file, args=(source, loop, feed, ended), name="toolwright-stdin", daemon=True
         ).start()
         return
-    await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
+    transport: Any
+    transport, _ = await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
+    if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
+        transport.max_size = _CHUNK
 
 
 def _can_wait_for(descriptor: int) -> bool:

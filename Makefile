@@ -1,0 +1,46 @@
+# Two commands to know: `make demo` and `make test`. Everything else is listed by `make help`.
+
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+BIN := .venv/bin
+
+.PHONY: help setup demo test lint bench interop interop-node schema-suite clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
+
+# uv comes along in an environment of its own where it is not installed; nothing is installed globally.
+.tools/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, as PYTHON=…"; exit 1; }
+	$(PYTHON) -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
+
+setup: $(filter .tools/bin/uv,$(UV))  ## the environment, from the lock file
+	@$(UV) sync --quiet --locked
+
+demo: setup  ## serve files over HTTP and use them; KEEP=1 leaves it running
+	@$(BIN)/python demo/demo.py $(if $(KEEP),--keep)
+
+test: setup  ## the test suite
+	$(BIN)/python -m pytest
+
+lint: setup  ## format, lint, types, import contract
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: setup  ## against the official Python SDK, as ratios; BENCH="--only stdio --rounds 5"
+	$(BIN)/python bench/run.py $(BENCH)
+
+interop: setup  ## the official clients and Inspector against our server
+	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)
+
+interop-node: setup  ## their Node parts only
+	UV=$(UV) $(BIN)/python tests/interop/run.py --node-only $(INTEROP)
+
+schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a checkout of it
+	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
+
+clean:  ## remove what these commands have made
+	rm -rf .venv .tools .bench .interop .schema-suite .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist

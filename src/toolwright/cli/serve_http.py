@@ -1,0 +1,47 @@
+"""Serving over HTTP: where it may listen, what the workers share, and what each of them is told."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import click
+
+from toolwright.cli.targets import Spec, load_server
+from toolwright.cli.worker import VARIABLE, Job
+from toolwright.server.sealing import new_key
+from toolwright.transport import http_runner
+
+__all__ = ["serve_http"]
+
+
+def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state: str | None) -> None:
+    """Serve until SIGINT or SIGTERM. ``ConfigurationError`` before anything listens."""
+    address = http_runner.parse_address(http)
+    authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
+    http_runner.check_bind(address, authenticates=authenticates)
+    with _shared_state(state, workers) as url:
+        _hand_over(Job(spec, (*http_runner.hosts_of(address), *hosts), url, base64.b64encode(new_key()).decode()))
+        count = "1 worker" if workers == 1 else f"{workers} workers"
+        click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
+        http_runner.run("toolwright.cli.worker:app", address, workers=workers)
+
+
+@contextlib.contextmanager
+def _shared_state(url: str | None, workers: int) -> Generator[str]:
+    """One worker needs nothing; several share a file that goes when they go."""
+    if url is not None or workers == 1:
+        yield url or "memory:"
+        return
+    with tempfile.TemporaryDirectory(prefix="toolwright-") as folder:
+        yield f"sqlite://{Path(folder) / 'state.db'}"
+
+
+def _hand_over(job: Job) -> None:
+    """What each worker needs to know, the key among it. A worker takes it out of its environment at once."""
+    os.environ[VARIABLE] = json.dumps(job.as_dict())
