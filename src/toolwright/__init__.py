@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
     from toolwright.policy.pipeline import Limits as Limits
+    from toolwright.policy.rules import Allow as Allow
+    from toolwright.policy.rules import Ask as Ask
+    from toolwright.policy.rules import Deny as Deny
     from toolwright.protocol.types import AudioContent as AudioContent
     from toolwright.protocol.types import CallToolResult as CallToolResult
     from toolwright.protocol.types import EmbeddedResource as EmbeddedResource
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from toolwright.tools.binding import Depends as Depends
     from toolwright.tools.local import LocalToolset as LocalToolset
     from toolwright.tools.toolset import Context as Context
+    from toolwright.tools.toolset import Principal as Principal
     from toolwright.tools.views import combined as combined
     from toolwright.tools.views import filtered as filtered
     from toolwright.tools.views import prefixed as prefixed
@@ -35,17 +39,21 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "Allow": "toolwright.policy.rules",
+    "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",
     "ConfigurationError": "toolwright.errors",
     "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",
+    "Deny": "toolwright.policy.rules",
     "Depends": "toolwright.tools.binding",
     "EmbeddedResource": "toolwright.protocol.types",
     "ImageContent": "toolwright.protocol.types",
     "Limits": "toolwright.policy.pipeline",
     "LocalToolset": "toolwright.tools.local",
+    "Principal": "toolwright.tools.toolset",
     "ResourceLink": "toolwright.protocol.types",
     "RpcError": "toolwright.errors",
     "Server": "toolwright.app",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, Unpack, overload
@@ -14,11 +14,11 @@ from toolwright.policy.rules import Decide, allow_all
 from toolwright.protocol.types import Implementation
 from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
+from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import Provider, Tool
+from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
@@ -60,12 +60,15 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self._limits = limits
+        self._decide = decide
+        self._keys = keys
+        self._facts = facts
         provider: Provider = combined(self.tools, *toolsets) if toolsets else self.tools
         self._served = Served(
             Implementation(name=name, version=version, title=title),
             standard(provider, limits=limits or Limits(), decide=decide, language=language),
             Sealer(keys or (new_key(),)),
-            facts or MemoryFacts(),
+            facts if facts is not None else MemoryFacts(),
             instructions=instructions,
             page_size=page_size,
             language=language,
@@ -117,8 +120,12 @@ class Server:
 
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
-        asyncio.run(stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio"))))
+        asyncio.run(self._serve_stdio())
         _leave()
+
+    async def _serve_stdio(self) -> None:
+        await self.check()
+        await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
 
     def http_app(self, *, access: Access | None = None) -> HttpApp:
         """The endpoint as an ASGI application. Who mounts it answers for where it listens: beyond loopback the server
@@ -126,20 +133,32 @@ class Server:
         return HttpApp(self._protocol.http(self.authenticate), access or Access())
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
-        """Before serving: use the keys and facts that all workers of one server share."""
-        self._served = replace(self._served, sealer=Sealer(keys), facts=facts)
+        """Before serving: use the keys and facts that all workers share, where the author gave none."""
+        facts = facts if self._facts is None else self._facts
+        self._served = replace(self._served, sealer=Sealer(self._keys or keys), facts=facts)
         self._protocol = ProtocolServer(self._served)
+
+    async def check(self) -> None:
+        """Before serving: raise ``DefinitionError`` where the tools cannot be listed together."""
+        await self.provider.list_tools(RequestContext(LOCAL, SILENT))
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
         limits = self._limits or Limits()
-        origin = "default" if self._limits is None else "Server(limits=…)"
-        facts = {"seconds": limits.seconds, "max_bytes": limits.max_bytes}
-        return [(name, state.format(**facts), origin if "{" in state else "default") for name, state in LAYERS]
+        facts = {"seconds": f"{limits.seconds:g}", "max_bytes": limits.max_bytes}
+        origins = {"timeout": "limits", "tidy": "limits"} if self._limits is not None else {}
+        if self._decide is not allow_all:
+            origins |= dict.fromkeys(("authorize", "authorize arguments"), "decide")
+        return [(name, *_said(state, facts, origins.get(name))) for name, state in LAYERS]
+
+
+def _said(state: str, facts: Mapping[str, Any], setting: str | None) -> tuple[str, str]:
+    if setting == "decide":
+        return "on: the server's own decision", "Server(decide=…)"
+    return state.format(**facts), "default" if setting is None else f"Server({setting}=…)"
 
 
 def _leave() -> None:
-    """End the process now; a worker thread in the middle of something must not hold it up, or crash on its way out."""
-    with contextlib.suppress(OSError):
-        os.fsync(2)
-    os._exit(0)
+    """End the process now if a thread of a tool would hold it up; otherwise let it end in good order."""
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        os._exit(0)

@@ -180,7 +180,20 @@ class InvalidResult(ToolError):
 
 
 class DefinitionError(ToolwrightError):
-    """A tool cannot be registered as it is written; the message names the fix."""
+    """A tool cannot be registered as it is written; the message names the tool, where it is, and the fix."""
+
+    where: str = ""
+
+    def locate(self, where: str) -> Self:
+        """The same error, saying where. The innermost place that was told stays."""
+        if not self.where:
+            self.where = where
+            self.args = (f"{where}: {self.args[0]}",)
+        return self
+
+    def say(self, language: str = "en") -> str:
+        said = super().say(language)
+        return f"{self.where}: {said}" if self.where and self.code else said
 
 
 class SchemaError(DefinitionError):

@@ -62,8 +62,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Internal error {id}. The server's log explains it under this id.",
         "内部错误 {id}。服务器日志以此编号记录了原因。",
     ),
-    "TW1021": ("The server is busy; try again in a moment.", "服务器繁忙；请稍后重试。"),
-    "TW1022": ("The session must begin with initialize.", "会话必须以 initialize 开始。"),
     "TW1023": ("The client did not declare the capability {capability}.", "客户端未声明能力 {capability}。"),
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
@@ -92,6 +90,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The result of {tool} has {size} bytes, more than the limit of {limit}. Ask for less: a smaller range, "
         "fewer rows or a narrower filter.",
         "{tool} 的结果有 {size} 字节，超过上限 {limit}。请缩小范围、减少行数或收窄筛选条件。",
+    ),
+    "TW2008": (
+        "{tool} needs a person's consent, and this server cannot ask for it yet. Tell the user.",
+        "{tool} 需要用户同意，而此服务器尚无法询问。请告知用户。",
     ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
@@ -170,8 +172,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "或用 Depends 隐藏该参数。",
     ),
     "TW3007": (
-        "{name!r} is not a tool name; use {rule}, for example read_file. Pass name=… for functions without one.",
-        "{name!r} 不是合法的工具名；请使用 {rule}，例如 read_file。没有名字的函数请传 name=…。",
+        "{name!r} is not a tool name; use 1 to 128 of A-Z a-z 0-9 _ - . as in read_file. Pass name=… for functions "
+        "without one.",
+        "{name!r} 不是合法的工具名；请使用 1 到 128 个 A-Z a-z 0-9 _ - . 字符，例如 read_file。"
+        "没有名字的函数请传 name=…。",
     ),
     "TW3008": ("{effect!r} is not an effect; use one of {allowed}.", "{effect!r} 不是有效的 effect；可用：{allowed}。"),
     "TW3009": (
@@ -179,8 +183,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         '输入模式的根必须是 "type": "object"，因为参数是一个对象。',
     ),
     "TW3010": (
-        "an example does not fit the tool's own schema at {path}: expected {problem}. Correct one of them.",
-        "示例在 {path} 处不符合工具自身的模式：应为 {problem}。请修正示例或模式。",
+        "an example does not fit the tool's own schema: {problem}. Correct one of them.",
+        "示例不符合工具自身的模式：{problem}。请修正示例或模式。",
     ),
     "TW3011": (
         "the default of {name!r} does not fit its own schema; change the default or the type.",
@@ -194,6 +198,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "there is a tool called {name!r} already; give one of them another name.",
         "已存在名为 {name!r} 的工具；请为其中之一改名。",
     ),
+    "TW3014": ("there is no setting {name!r}; there are {known}.", "没有名为 {name!r} 的设置；可用：{known}。"),
     "TW3020": ("x-mcp-header cannot be used so: {problem}.", "x-mcp-header 用法有误：{problem}。"),
     "TW3021": (
         "two tools would have the name {names}; give one a prefix or another name.",
@@ -218,6 +223,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，"
         "或为服务器设置 Server(…, authenticate=…)。",
     ),
+    "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
+    "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier
     "TW5001": (
@@ -240,6 +247,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "服务器与我们没有共同的协议版本；它提供 {offered}。",
     ),
     "TW5009": ("The server's answer to {method} is not valid: {problem}.", "服务器对 {method} 的应答无效：{problem}。"),
+    "TW5011": (
+        "The server printed more than {count} lines that are no messages; is it an MCP server?",
+        "服务器输出了超过 {count} 行非消息内容；它是 MCP 服务器吗？",
+    ),
     "TW5010": (
         "The server asks for something of the user, and this client has nobody to ask.",
         "服务器需要用户输入，而此客户端无人可问。",

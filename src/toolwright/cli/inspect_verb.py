@@ -24,20 +24,21 @@ __all__ = ["command"]
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
 )
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, roots: tuple[str, ...], as_json: bool) -> None:
+def command(target: str, roots: tuple[str, ...], timeout: float, as_json: bool) -> None:
     """Inspect TARGET.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
     """
     found = target_of(target, roots)
-    facts, tools = asyncio.run(_look(found))
+    facts, tools = asyncio.run(_look(found, timeout))
     report = {"server": _server(facts), "tools": len(tools), "guard": _guard(found)}
     show_json(report) if as_json else _show(report)
 
 
-async def _look(target: Target) -> tuple[ServerFacts, Sequence[Tool]]:
-    async with Client(target) as client:
+async def _look(target: Target, timeout: float) -> tuple[ServerFacts, Sequence[Tool]]:
+    async with Client(target, timeout=timeout) as client:
         return client.facts, await client.list_tools()
 
 

@@ -19,16 +19,17 @@ __all__ = ["command"]
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
 )
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, roots: tuple[str, ...], as_json: bool) -> None:
+def command(target: str, roots: tuple[str, ...], timeout: float, as_json: bool) -> None:
     """List the tools of TARGET.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
     """
-    tools = asyncio.run(_list(target, roots))
+    tools = asyncio.run(_list(target, roots, timeout))
     show_json(tools) if as_json else show_tools(tools)
 
 
-async def _list(target: str, roots: tuple[str, ...]) -> list[Tool]:
-    async with Client(target_of(target, roots)) as client:
+async def _list(target: str, roots: tuple[str, ...], timeout: float) -> list[Tool]:
+    async with Client(target_of(target, roots), timeout=timeout) as client:
         return await client.list_tools()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import locale
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -40,6 +41,13 @@ class _Verbs(click.Group):
             return None
         return load(f"cli.{cmd_name}_verb:command")
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ToolwrightError as error:
+            click.echo(f"toolwright: {error.say(ctx.obj or _language())}", err=True)
+            sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3))
+
 
 @click.command(
     cls=_Verbs, epilog=" ".join((__doc__ or "").split("\n\n")[-1].split()).replace("0 done", "Exit codes: 0 done")
@@ -70,7 +78,3 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         os._exit(0)  # whoever read our output has seen enough
-    except ToolwrightError as error:
-        context = click.get_current_context(silent=True)
-        print(f"toolwright: {error.say(context.obj if context else _language())}", file=sys.stderr)
-        sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3))

@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -25,11 +26,13 @@ def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state:
     address = http_runner.parse_address(http)
     authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
     http_runner.check_bind(address, authenticates=authenticates)
+    listener = http_runner.bind(address)
+    address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
         _hand_over(Job(spec, (*http_runner.hosts_of(address), *hosts), url, base64.b64encode(new_key()).decode()))
         count = "1 worker" if workers == 1 else f"{workers} workers"
         click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
-        http_runner.run("toolwright.cli.worker:app", address, workers=workers)
+        http_runner.run("toolwright.cli.worker:app", listener, workers=workers)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from types import ModuleType
 
 from toolwright.app import Server
 from toolwright.cli.loading import load
-from toolwright.errors import ConfigurationError
+from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.tools.toolset import Provider
 
 __all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
@@ -39,6 +40,8 @@ TOOLBOX: dict[str, Callable[[Spec], Provider]] = {"files": _files}
 def is_ours(target: str) -> bool:
     """Whether ``target`` is a server of ours that runs in this process, rather than one to connect to."""
     place, colon, _ = target.partition(":")
+    if Path(place).is_file() and place.endswith(".py"):
+        return True
     is_command = " " in target or ("/" in target and not place.endswith(".py"))
     return target in TOOLBOX or (not is_command and (place.endswith(".py") or bool(colon)))
 
@@ -48,6 +51,8 @@ def load_server(spec: Spec, **settings: object) -> Server:
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
         return Server(spec.target, version=_version(), toolsets=[toolset], **settings)  # pyright: ignore[reportArgumentType]
+    if spec.roots:
+        raise ConfigurationError.of("TW4008", option="--root", target=spec.target)
     place, _, attribute = spec.target.partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place, spec.target)
     return _find(module, attribute, spec.target)
@@ -66,8 +71,22 @@ def _load_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # type annotations are looked up there
     sys.path.insert(0, str(path.parent.resolve()))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except ToolwrightError:
+        raise
+    except Exception as error:
+        raise ConfigurationError.of("TW4002", target=str(path), problem=_crash(error, path)) from error
     return module
+
+
+def _crash(error: Exception, path: Path) -> str:
+    """What a file raised when it was loaded, and on which of its lines."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} (line {error.lineno})"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    place = f" (line {lines[-1]})" if lines else ""
+    return f"it raised {type(error).__name__}: {error}{place}"
 
 
 def _load_module(name: str, target: str) -> ModuleType:

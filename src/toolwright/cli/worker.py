@@ -65,6 +65,7 @@ class Worker:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
             server.share(keys=[base64.b64decode(self._job.key)], facts=facts)
+            await server.check()
             self._app = server.http_app(access=Access(self._job.hosts))
             _before_the_end(self._app.closing)
             await send({"type": "lifespan.startup.complete"})

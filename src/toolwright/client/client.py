@@ -6,6 +6,8 @@ broken carrier a ``TransportError``.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +18,8 @@ import msgspec
 
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
-from toolwright.errors import HeaderMismatch, MethodNotFound, ToolError, TransportError
-from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification, is_array
+from toolwright.errors import ConnectionLost, HeaderMismatch, MethodNotFound, RpcError, ToolError, TransportError
+from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification, is_array, is_object
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
 from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
@@ -32,6 +34,7 @@ Target: TypeAlias = str | Sequence[str] | Connectable
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
 
 _MAX_PAGES = 1_000
+_MAX_SKIPPED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,9 @@ class Client:
         self._timeout = timeout
         self._on_tools_changed = on_tools_changed
         self._events = _Events(self)
-        self._peer = Peer(self._send_plain, self._events)
+        self._peer = Peer(self._send_plain, self._events, unreadable=self._skip)
+        self._skipped = 0
+        self._listening: asyncio.Task[None] | None = None
         self._era: Era | None = None
         self._facts: ServerFacts | None = None
         self._tools: dict[str, Tool] = {}
@@ -90,14 +95,28 @@ class Client:
         except BaseException:
             await self.close()
             raise
-        if not self._era.cancels_by_closing and not self._link.shared:
-            self._link.listen(self._era.headers("", {}))
+        self._hear_of_changes(self._era, self._facts)
         return self
+
+    def _hear_of_changes(self, era: Era, facts: ServerFacts) -> None:
+        if not era.listens_by_asking:
+            self._link.listen(era.headers("", {}))
+        elif self._on_tools_changed is not None and _tells_of_changes(facts):
+            self._listening = asyncio.get_running_loop().create_task(self._listen(era))
+
+    async def _listen(self, era: Era) -> None:
+        """Keep a subscription open (2026-07-28, basic/patterns/subscriptions); it ends with the connection."""
+        with contextlib.suppress(RpcError, TransportError):
+            params: dict[str, Json] = {"notifications": {"toolsListChanged": True}}
+            await self._ask(era, "subscriptions/listen", params, None)
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait((self._listening,))
         await self._peer.close()
         await self._link.close()
 
@@ -145,9 +164,7 @@ class Client:
             try:
                 result = await self._request("tools/call", params, timeout, token)
             except HeaderMismatch:
-                # Parameters may have to be mirrored into headers, which only the tool's schema tells.
-                if self._link.shared or name in self._tools:
-                    raise
+                # Parameters may have to be mirrored into headers, which only the tool's newest schema tells.
                 await self.list_tools()
                 result = await self._request("tools/call", params, timeout, token)
         finally:
@@ -157,7 +174,7 @@ class Client:
     async def ping(self) -> None:
         """Ask for a sign of life: ``ping`` where there is one, ``server/discover`` where there is none any more."""
         era = self._settled()
-        await self._request("server/discover" if era.cancels_by_closing else "ping", {})
+        await self._request(era.sign_of_life, {})
 
     # --- one request -------------------------------------------------------------------------------------------------
 
@@ -174,7 +191,7 @@ class Client:
         return era.finished(result, method)
 
     async def _ask(
-        self, era: Era | None, method: str, params: dict[str, Json], seconds: float, token: Id | None = None
+        self, era: Era | None, method: str, params: dict[str, Json], seconds: float | None, token: Id | None = None
     ) -> Json:
         head = {} if era is None else {**era.headers(method, params), **self._param_headers(era, method, params)}
         return await self._peer.request(
@@ -187,7 +204,7 @@ class Client:
 
     def _param_headers(self, era: Era, method: str, params: Mapping[str, Json]) -> dict[str, str]:
         tool = self._tools.get(params.get("name", "")) if method == "tools/call" else None
-        if tool is None or self._link.shared or not era.cancels_by_closing:
+        if tool is None or self._link.shared or not era.mirrors_parameters:
             return {}
         return mirrored.param_headers(mirrored.find_mirrors(tool.inputSchema), params.get("arguments", {}))
 
@@ -198,14 +215,18 @@ class Client:
         self._link.abandon(id)
 
     def _tell(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
-        said = dict(params or {})
-        if era.cancels_by_closing:
-            said = era.params(said, None)
+        said = era.params(params or {}, None)
         self._link.send(encode_notification(method, said), None, era.headers(method, said))
 
     def _send_plain(self, frame: bytes) -> None:
         """Answers to what a legacy server asks."""
         self._link.send(frame, None, {} if self._era is None else self._era.headers("", {}))
+
+    def _skip(self, error: RpcError) -> None:
+        """Servers print what is no message; a little of that is borne."""
+        self._skipped += 1
+        if self._skipped > _MAX_SKIPPED:
+            self._peer.lose(ConnectionLost.of("TW5011", count=_MAX_SKIPPED))
 
     def tools_changed(self) -> None:
         self._tools = {}
@@ -258,6 +279,11 @@ def _link(target: Target, headers: Mapping[str, str] | None, env: Mapping[str, s
     if isinstance(target, Sequence):
         return StdioLink(target, env=env)
     return MemoryLink(target)
+
+
+def _tells_of_changes(facts: ServerFacts) -> bool:
+    tools = facts.capabilities.get("tools")
+    return is_object(tools) and tools.get("listChanged") is True
 
 
 def _tools(result: Mapping[str, Json]) -> list[Tool]:

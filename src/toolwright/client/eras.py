@@ -50,6 +50,21 @@ class Era(Protocol):
         """Whether closing an answer stream cancels its request. A shared channel always needs a notification."""
         ...
 
+    @property
+    def listens_by_asking(self) -> bool:
+        """Whether change notifications need a request of their own."""
+        ...
+
+    @property
+    def mirrors_parameters(self) -> bool:
+        """Whether HTTP headers repeat the parameters that a schema marks so."""
+        ...
+
+    @property
+    def sign_of_life(self) -> str:
+        """The method of the least request."""
+        ...
+
     def finished(self, result: Json, method: str) -> dict[str, Json]:
         """A complete result, or ``TransportError`` for one that this era does not allow."""
         ...
@@ -65,6 +80,9 @@ def _object(result: Json, method: str) -> dict[str, Json]:
 class Modern:
     revision: str
     cancels_by_closing: bool = True
+    listens_by_asking: bool = True
+    mirrors_parameters: bool = True
+    sign_of_life: str = "server/discover"
 
     def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
         meta = modern.request_meta(self.revision, CLIENT, {})
@@ -89,6 +107,9 @@ class Modern:
 class Legacy:
     revision: str
     cancels_by_closing: bool = False
+    listens_by_asking: bool = False
+    mirrors_parameters: bool = False
+    sign_of_life: str = "ping"
 
     def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
         return dict(params) if token is None else {**params, "_meta": {"progressToken": token}}

@@ -85,14 +85,23 @@ def _late(future: asyncio.Future[Json], method: str, seconds: float) -> None:
 class Peer:
     """One end of a conversation.
 
-    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. Feed every frame
+    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. A frame that is no
+    message is answered with its error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` takes it. Feed every frame
     that arrives to :meth:`feed`; end with :meth:`close`.
     """
 
-    def __init__(self, write: Callable[[bytes], None], handler: Handler, *, language: str = "en") -> None:
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        handler: Handler,
+        *,
+        language: str = "en",
+        unreadable: Callable[[RpcError], None] | None = None,
+    ) -> None:
         self._write = write
         self._handler = handler
         self._language = language
+        self._unreadable = unreadable or self._answer_unreadable
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
         self._waiting: dict[Id, asyncio.Future[Json]] = {}
@@ -107,10 +116,12 @@ class Peer:
                 self._begin_batch(value)
             else:
                 self._take(parse(value), self._write)
-        except InvalidRequest as error:
-            self._write(encode_failure(error.id, error, self._language))
         except RpcError as error:
-            self._write(encode_failure(None, error, self._language))
+            self._unreadable(error)
+
+    def _answer_unreadable(self, error: RpcError) -> None:
+        id = error.id if isinstance(error, InvalidRequest) else None
+        self._write(encode_failure(id, error, self._language))
 
     def _take(self, message: Message, reply: Callable[[bytes], None]) -> None:
         match message:
@@ -192,7 +203,7 @@ class Peer:
 
     def refuse(self, error: RpcError) -> None:
         """Answer a frame that could not even be read."""
-        self._write(encode_failure(None, error, self._language))
+        self._unreadable(error)
 
     def cancel(self, id: Id) -> bool:
         """Stop the request with this id of the other end; it gets no answer. False when it is not running."""
@@ -219,15 +230,15 @@ class Peer:
         method: str,
         params: Json,
         *,
-        timeout: float,
+        timeout: float | None,
         send: Callable[[bytes, Id], None] | None = None,
         abandoned: Callable[[Id], None] | None = None,
     ) -> Json:
         """Ask the other end and return its result.
 
-        Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds, or ``ConnectionLost``. ``send``
-        takes the place of ``write`` where a carrier wants the id too. When the wait ends without an answer,
-        ``abandoned`` is told the id, to let the other end know.
+        Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds (``None``: never), or
+        ``ConnectionLost``. ``send`` takes the place of ``write`` where a carrier wants the id too. When the wait ends
+        without an answer, ``abandoned`` is told the id, to let the other end know.
         """
         if self._closed:
             raise ConnectionLost.of("TW5001")
@@ -235,7 +246,9 @@ class Peer:
         id = self._last_id
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[id] = future
-        timer = asyncio.get_running_loop().call_later(timeout, _late, future, method, timeout)
+        timer = None
+        if timeout is not None:
+            timer = asyncio.get_running_loop().call_later(timeout, _late, future, method, timeout)
         try:
             frame = encode_request(id, method, params)
             send(frame, id) if send is not None else self._write(frame)
@@ -245,7 +258,8 @@ class Peer:
                 abandoned(id)
             raise
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             del self._waiting[id]
 
     def fail(self, id: Id, error: Exception) -> None:

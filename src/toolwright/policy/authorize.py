@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolwright.errors import ToolError, UnknownTool
-from toolwright.policy.rules import Decide, Deny, allow_all
+from toolwright.policy.rules import Allow, Ask, Decide, Deny, allow_all
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.toolset import Provider, RequestContext, Tool, ToolCall, Wrapper, found
 
@@ -45,8 +45,7 @@ class _Authorize(Wrapper):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
-        verdict = self.decide(tool, call.context, None)
-        if isinstance(verdict, Deny):
+        if isinstance(verdict := self.decide(tool, call.context, None), Deny):
             raise _refused(verdict, call.name)
         return await self.inner.call_tool(call)
 
@@ -57,10 +56,14 @@ class _AuthorizeArguments(Wrapper):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
-        verdict = self.decide(tool, call.context, call.arguments)
-        if isinstance(verdict, Deny):
-            raise _refused(verdict, call.name)
-        return await self.inner.call_tool(call)
+        match self.decide(tool, call.context, call.arguments):
+            case Deny() as verdict:
+                raise _refused(verdict, call.name)
+            case Ask():
+                # Nobody can be asked yet, so nobody has said yes.
+                raise ToolError.of("TW2008", tool=call.name)
+            case Allow():
+                return await self.inner.call_tool(call)
 
 
 def _refused(verdict: Deny, name: str) -> UnknownTool | ToolError:

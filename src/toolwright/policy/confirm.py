@@ -1,5 +1,5 @@
-"""A person decides. Lets everything pass: questions come with the guard; the seam is that nothing below is reached
-before an ``Ask`` has been answered, and that human time is not counted."""
+"""A person decides. Questions come with the guard; until then an ``Ask`` is refused where the arguments are authorized,
+so nothing that reaches this layer needs one. The seam is its place: above what is counted, below what is refused."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ LAYERS = (
     ("authorize arguments", "stands, allows all"),
     ("confirm", "stands, asks nothing"),
     ("concurrency", "stands, plain functions bounded by their threads"),
-    ("timeout", "on: {seconds:g} s a call"),
+    ("timeout", "on: {seconds} s a call"),
     ("tidy", "on: output schema, {max_bytes} bytes a result"),
 )
 """What ``toolwright inspect`` prints, in the order of :func:`standard`."""

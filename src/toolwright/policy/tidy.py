@@ -37,7 +37,7 @@ def _check_output(tool: Tool, result: CallToolResult) -> None:
         raise InvalidResult("an output schema is declared but no structured content was returned")
     if not tool.output.accepts(result.structuredContent):
         problem = tool.output.problems(result.structuredContent)[0]
-        raise InvalidResult(f"{problem.path}: expected {problem.expected}")
+        raise InvalidResult(str(problem))
 
 
 def _check_size(tool: Tool, result: CallToolResult, limit: int) -> None:

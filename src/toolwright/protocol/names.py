@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["NAME_RULE", "is_name"]
-
-NAME_RULE = "1 to 128 of A-Z a-z 0-9 _ - ."
+__all__ = ["is_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 

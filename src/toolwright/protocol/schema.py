@@ -1268,11 +1268,12 @@ def _described(node: Any) -> str:
 
 
 def _first_words(node: Any) -> str:
-    """The beginning of a subschema's description, up to its first full stop."""
+    """The beginning of a subschema's description: its first sentence, where that can be told, of its first line."""
     text = cast("Node", node).get("description") if isinstance(node, dict) else None
     if not isinstance(text, str):
         return ""
-    return _printable(re.split(r"\.(?=\s|$)|\n|。", text.strip(), maxsplit=1)[0], 80)
+    # A sentence ends before a capital letter; "e.g. x" does not.
+    return _printable(re.split(r"\.(?=\s+[A-Z]|$)|\n|。", text.strip(), maxsplit=1)[0], 80)
 
 
 def _list(values: Sequence[str], most: int = 20) -> str:

@@ -19,7 +19,6 @@ from toolwright.jsonrpc.messages import (
     encode_answer,
     encode_failure,
     is_array,
-    is_object,
     parse,
 )
 from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
@@ -160,6 +159,8 @@ class HttpDoors:
 
     async def _batch(self, values: list[Json], caller: _Caller, exchange: Exchange) -> Reply:
         """An array of messages, where the revision has them (2025-03-26, basic/transports)."""
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            raise InvalidRequest.of("TW1006")
         session = await self._session(caller)
         if session is None:
             return _no_session(None, self._language)
@@ -175,10 +176,11 @@ class HttpDoors:
 
     async def _element(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
         try:
-            if is_object(value) and value.get("method") == "initialize":
-                raise InvalidRequest.of("TW1002", problem='"initialize" cannot be part of a batch')
-            if is_array(value):
-                raise InvalidRequest.of("TW1002", problem="it is not an object")
+            message = parse(value)
+            if isinstance(message, Request) and message.method == "initialize":
+                error = InvalidRequest.of("TW1002", problem='"initialize" cannot be part of a batch')
+                error.id = message.id
+                raise error
             return await self._message(value, caller, exchange)
         except InvalidRequest as error:
             return self._failure(error.id, error)

@@ -6,11 +6,12 @@ What cannot be described is a ``DefinitionError`` that names the fix.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import pydantic
@@ -24,7 +25,7 @@ from toolwright.errors import DefinitionError, InvalidArguments, InvalidResult
 from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import find_mirrors
-from toolwright.protocol.names import NAME_RULE, is_name
+from toolwright.protocol.names import is_name
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.content import BLOCKS, is_blocks, present, structured
@@ -77,13 +78,23 @@ class Settings:
     def annotations(self) -> wire.ToolAnnotations | None:
         """The hints that follow from what was declared; none for what was not."""
         if self.effect is None:
-            return None
+            hints = wire.ToolAnnotations(idempotentHint=self.idempotent, openWorldHint=self.open_world)
+            return None if hints == wire.ToolAnnotations() else hints
         return wire.ToolAnnotations(
             readOnlyHint=self.effect == "read",
             destructiveHint=None if self.effect == "read" else self.effect != "write",
             idempotentHint=None if self.effect == "read" else self.idempotent,
             openWorldHint=bool(self.open_world) or self.effect == "open-world",
         )
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Settings:
+        """The settings that a decorator was given. ``DefinitionError`` for one that there is not."""
+        known = [item.name for item in fields(cls)]
+        for name in said:
+            if name not in known:
+                raise DefinitionError.of("TW3014", name=name, known=", ".join(known))
+        return cls(**said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,51 +108,49 @@ class Bound:
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
     """The tool that ``function`` is. Raises ``DefinitionError``, naming the function and the fix."""
     name = settings.name or getattr(function, "__name__", "")
-    try:
+    with _located(name, function):
         signature = _read_signature(function)
         adapter = _arguments_adapter(signature)
         input_schema = _input_schema(adapter, signature)
         output = _Output(signature.returns)
         definition = _definition(name, settings, signature.description, input_schema, output.schema)
         tool = _tool(definition, settings, stoppable=signature.is_async or not settings.blocking)
-    except DefinitionError as error:
-        raise _located(error, name, function) from None
-    return Bound(tool, _runner(function, signature, adapter, output, settings, pool))
+        return Bound(tool, _runner(function, signature, adapter, output, settings, pool))
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
     """A tool from a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
-    try:
-        is_async = inspect.iscoroutinefunction(handler)
-        schema = definition.inputSchema
-        output_schema = definition.outputSchema
-        made = _definition(definition.name, settings, definition.description, schema, output_schema)
+    is_async = inspect.iscoroutinefunction(handler)
+    output_schema = definition.outputSchema
+    with _located(definition.name, handler):
+        description, schema = definition.description, definition.inputSchema
+        made = _definition(definition.name, settings, description, schema, output_schema)
         tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
-        with_context = len(inspect.signature(handler).parameters) > 1
-    except DefinitionError as error:
-        raise _located(error, definition.name, handler) from None
+    with_context = len(inspect.signature(handler).parameters) > 1
     call = _caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
-        given = (call_.arguments, call_.context) if with_context else (call_.arguments,)
-        value = await call(*given)
+        value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
         return present(value) if output_schema is None else _structured_or_outcome(value)
 
     return Bound(tool, run)
+
+
+@contextlib.contextmanager
+def _located(name: str, function: Callable[..., Any]) -> Generator[None]:
+    """Definition errors say which tool it is, and where it is written."""
+    code = getattr(inspect.unwrap(_plain(function)), "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    try:
+        yield
+    except DefinitionError as error:
+        raise error.locate(f"Tool {name!r}{place}") from None
 
 
 def _structured_or_outcome(value: Any) -> ToolOutcome:
     # A declared output schema means that a bare string, too, is a JSON value.
     outcome_types = (wire.CallToolResult, wire.InputRequiredResult)
     return value if isinstance(value, outcome_types) else structured(value)
-
-
-def _located(error: DefinitionError, name: str, function: Callable[..., Any]) -> DefinitionError:
-    where = getattr(inspect.unwrap(function), "__code__", None)
-    place = f" ({where.co_filename}:{where.co_firstlineno})" if where else ""
-    located = DefinitionError(f"Tool {name!r}{place}: {error}", facts=error.facts)
-    located.code = error.code
-    return located
 
 
 # --- the signature ---------------------------------------------------------------------------------------------------
@@ -169,10 +178,10 @@ _MISSING = inspect.Parameter.empty
 
 
 def _read_signature(function: Callable[..., Any]) -> _Signature:
-    target = function if inspect.isroutine(function) else inspect.unwrap(getattr(function, "__call__", function))  # noqa: B004
+    target = _plain(function)
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise DefinitionError.of("TW3001")
-    hints = _hints(function, target)
+    hints = _hints(target)
     description, described = read_docstring(inspect.getdoc(function))
     parameters: list[_Parameter] = []
     contexts: list[str] = []
@@ -180,7 +189,7 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
     for parameter in inspect.signature(function).parameters.values():
         annotation = hints.get(parameter.name, _MISSING)
         _check_parameter(parameter, annotation)
-        if annotation is RequestContext:
+        if RequestContext in (annotation, *_options(annotation)):
             contexts.append(parameter.name)
         elif (dependency := _dependency(annotation)) is not None:
             depends[parameter.name] = dependency
@@ -198,9 +207,14 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
     )
 
 
-def _hints(function: Callable[..., Any], target: Callable[..., Any]) -> dict[str, Any]:
-    while isinstance(target, functools.partial):
-        target = target.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+def _plain(function: Any) -> Callable[..., Any]:
+    """The function behind a partial, or behind an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(target, include_extras=True)
     except (NameError, TypeError) as error:
@@ -212,6 +226,10 @@ def _check_parameter(parameter: inspect.Parameter, annotation: Any) -> None:
         raise DefinitionError.of("TW3002", name=str(parameter))
     if annotation is _MISSING:
         raise DefinitionError.of("TW3005", name=parameter.name)
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
 
 
 def _dependency(annotation: Any) -> Depends | None:
@@ -277,7 +295,7 @@ def _write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation"
         schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
     except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
         raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
-    return _tidy_schema(schema, "Arguments")
+    return _tidy_schema(schema, schema.get("title", ""))
 
 
 def _tidy_schema(schema: Any, own_title: str) -> Any:
@@ -391,7 +409,7 @@ def _definition(
     name: str, settings: Settings, described: str | None, input_schema: dict[str, Any], output: dict[str, Any] | None
 ) -> wire.Tool:
     if not is_name(name):
-        raise DefinitionError.of("TW3007", name=name, rule=NAME_RULE)
+        raise DefinitionError.of("TW3007", name=name)
     if settings.effect is not None and settings.effect not in EFFECTS:
         raise DefinitionError.of("TW3008", effect=settings.effect, allowed=", ".join(EFFECTS))
     if settings.examples:
@@ -416,8 +434,7 @@ def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool
     defaults = {name: inner["default"] for name, inner in properties.items() if is_object(inner) and "default" in inner}
     for example in settings.examples:
         if not input_schema.accepts(dict(example)):
-            problem = input_schema.problems(dict(example))[0]
-            raise DefinitionError.of("TW3010", path=problem.path, problem=problem.expected)
+            raise DefinitionError.of("TW3010", problem=input_schema.problems(dict(example))[0])
     _check_defaults(properties, defaults, definition.inputSchema.get("$defs"))
     return Tool(
         definition,
@@ -444,11 +461,11 @@ def _caller(
 ) -> Callable[..., Awaitable[Any]]:
     if is_async:
         return function
-    if blocking:
-        return lambda *args, **kwargs: pool.run(functools.partial(function, *args, **kwargs))
 
     async def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
+        value = await pool.run(functools.partial(function, *args, **kwargs)) if blocking else function(*args, **kwargs)
+        # A plain wrapper around an async function returns what has still to be awaited.
+        return await value if inspect.isawaitable(value) else value
 
     return call
 

@@ -62,7 +62,7 @@ class LocalToolset(NoLibrary):
 
     def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
-        return self._register(bind(function, Settings(**settings), self._pool))
+        return self._register(bind(function, Settings.of(settings), self._pool))
 
     def add_raw(
         self,
@@ -77,7 +77,7 @@ class LocalToolset(NoLibrary):
         """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
         output = None if output_schema is None else dict(output_schema)
         definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
-        return self._register(bind_raw(handler, definition, Settings(**settings), self._pool))
+        return self._register(bind_raw(handler, definition, Settings.of(settings), self._pool))
 
     def _register(self, bound: Bound) -> Tool:
         if bound.tool.name in self._bound:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 from toolwright.errors import InvalidParams
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import Mirrors
+from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome
 
@@ -82,7 +83,12 @@ class RequestContext:
         self.channel.progress(progress, total, message)
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging)."""
+        """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging).
+
+        ``level`` is one of debug, info, notice, warning, error, critical, alert, emergency; ``ValueError`` otherwise.
+        """
+        if level not in LOG_LEVELS:
+            raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")
         self.channel.log(level, data, logger)
 
 

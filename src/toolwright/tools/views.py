@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -51,7 +52,7 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
 
 
 def combined(*inner: Provider) -> Provider:
-    """The tools of all of them. A name that two have is a ``DefinitionError``, never "the last one wins"."""
+    """The tools of all of them. A name that two have is a ``DefinitionError`` when it is listed or called."""
     return _Combined(inner)
 
 
@@ -145,12 +146,15 @@ class _Combined:
         return self._memo.of(lists, lambda: _sorted(tool for tools in lists for tool in tools))
 
     async def _owner(self, name: str, context: RequestContext) -> tuple[Provider, Tool]:
+        owners: list[tuple[Provider, Tool]] = []
         for part in self.parts:
-            try:
-                return part, await part.find_tool(name, context)
-            except UnknownTool:
-                continue
-        raise UnknownTool(name)
+            with contextlib.suppress(UnknownTool):
+                owners.append((part, await part.find_tool(name, context)))
+        if len(owners) > 1:
+            raise DefinitionError.of("TW3021", names=name)
+        if not owners:
+            raise UnknownTool(name)
+        return owners[0]
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return (await self._owner(name, context))[1]

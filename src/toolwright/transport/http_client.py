@@ -94,8 +94,8 @@ class HttpLink:
             self._fail(id, ConnectionLost.of("TW5001"))  # an answer that came before has ended the request already
         elif kind == "application/json" and (body := await self._body(response)):
             self._feed(body)
-            if response.status_code >= 400:  # an error without an id still ends the request that it answers
-                self._fail(id, self._refused(response.status_code))
+            # What was not an answer to this request ends it all the same; nothing more will come.
+            self._fail(id, self._refused(response.status_code))
         elif id is not None or response.status_code >= 400:
             self._fail(id, self._refused(response.status_code))
 

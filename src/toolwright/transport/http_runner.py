@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import signal
+import socket
 from dataclasses import dataclass
 
 import uvicorn
@@ -13,7 +14,7 @@ from toolwright.errors import ConfigurationError
 from toolwright.transport import processes
 from toolwright.transport.http_server import LOOPBACK
 
-__all__ = ["Address", "check_bind", "hosts_of", "parse_address", "run"]
+__all__ = ["Address", "bind", "check_bind", "hosts_of", "parse_address", "run"]
 
 _GRACE_SECONDS = 1
 
@@ -40,7 +41,7 @@ class Address:
 def parse_address(text: str) -> Address:
     """``HOST:PORT``, ``[IPV6]:PORT`` or ``:PORT``, which is loopback. ``ConfigurationError`` for anything else."""
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65_535:
+    if not colon or not port.isdecimal() or int(port) > 65_535:
         raise ConfigurationError.of("TW4003", address=text)
     return Address(host.strip("[]") or "127.0.0.1", int(port))
 
@@ -57,13 +58,25 @@ def hosts_of(address: Address) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*LOOPBACK, shown.lower())))
 
 
-def run(factory: str, address: Address, *, workers: int) -> None:
+def bind(address: Address) -> socket.socket:
+    """A socket that is bound there; port 0 takes a free one. ``ConfigurationError`` when it cannot be."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address.host, address.port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError.of("TW4007", address=address.shown, problem=error.strerror or str(error)) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def run(factory: str, listener: socket.socket, *, workers: int) -> None:
     """Serve the application that ``factory`` (``module:function``) makes until SIGINT or SIGTERM; no child is left."""
     config = uvicorn.Config(
         factory,
         factory=True,
-        host=address.host,
-        port=address.port,
         workers=workers,
         interface="asgi3",
         http="httptools",
@@ -80,9 +93,9 @@ def run(factory: str, address: Address, *, workers: int) -> None:
     processes.adopt_orphans()
     try:
         if workers == 1:
-            uvicorn.Server(config).run()
+            uvicorn.Server(config).run(sockets=[listener])
         else:
-            Multiprocess(config, sockets=[config.bind_socket()]).run()
+            Multiprocess(config, sockets=[listener]).run()
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended in good order
     finally:

@@ -110,7 +110,7 @@ class HttpApp:
             return await _lifespan(scope, receive, send)
         headers, repeated = _read_headers(scope["headers"])
         if repeated:
-            return await _send(send, _refusal(400, f"the header {repeated} is sent more than once"))
+            return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TW1027", header=repeated))))
         if (reason := self._access.refusal(headers)) is not None:
             return await _send(send, _refusal(403, reason))
         if scope["path"].rstrip("/") != self._path:

@@ -1,0 +1,286 @@
+"""What the pages say is what happens: code runs, commands print what is shown, tables match the source.
+
+A page is executed top to bottom in one namespace. A Python block is skipped only where an HTML comment before it says
+why: ``<!-- not executed: reason -->``. ``<!-- file: examples/notes.py -->`` says that a block is that whole file.
+"""
+
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from toolwright import Client
+from toolwright.cli.main import cli
+from toolwright.policy.pipeline import LAYERS
+from toolwright.protocol import versions
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
+SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, the number of the line before its first, and the comment above it."""
+
+    language: str
+    text: str
+    line: int
+    comment: str
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    lines = page.read_text("utf-8").split("\n")
+    comment, number = "", 0
+    while number < len(lines):
+        line = lines[number]
+        if line.startswith("```"):
+            end = next((n for n in range(number + 1, len(lines)) if lines[n] == "```"), None)
+            assert end is not None, f"{page.name}:{number + 1}: the block does not end"
+            yield Block(line[3:].strip(), "\n".join(lines[number + 1 : end]) + "\n", number + 1, comment)
+            comment, number = "", end
+        elif line.strip():
+            comment = line.strip() if line.startswith("<!--") else ""
+        number += 1
+
+
+def blocks(language: str, *pages: Path) -> list[tuple[Path, Block]]:
+    return [(page, block) for page in pages or PAGES for block in blocks_of(page) if block.language == language]
+
+
+def pages_with(language: str) -> list[Path]:
+    return sorted({page for page, _ in blocks(language)})
+
+
+def named(path: Path) -> str:
+    return path.name
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
+
+
+# --- what is executed ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=named)
+def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    module = types.ModuleType(f"page_{page.stem.lower()}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses and pydantic look types up
+    for block in blocks_of(page):
+        if block.language == "python" and not block.comment.startswith("<!-- not executed: "):
+            code = compile("\n" * block.line + block.text, str(page), "exec")  # so that a failure names its line
+            exec(code, vars(module))  # noqa: S102 - to run what a page shows is what this is for
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("page", pages_with("console"), ids=named)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+    for folder in ("examples", "demo/sample"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for _, block in blocks("console", page):
+        status = 0
+        for command, shown in commands_of(block.text):
+            if command == "echo $?":
+                printed = f"{status}\n"
+            else:
+                settings, words = words_of(command)
+                assert words[0] == "toolwright", f"{page.name}:{block.line}: only toolwright is run, not {words[0]}"
+                done = subprocess.run(
+                    [TOOLWRIGHT, *words[1:]],
+                    cwd=tmp_path,
+                    env={**environment(), **settings},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    timeout=SECONDS,
+                    text=True,
+                )
+                status, printed = done.returncode, done.stdout
+            assert same(shown, printed), f"{page.name}:{block.line}: $ {command}\nshown:\n{shown}\nprinted:\n{printed}"
+
+
+def commands_of(text: str) -> Iterator[tuple[str, str]]:
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def words_of(command: str) -> tuple[dict[str, str], list[str]]:
+    """What ``NAME=value`` before a command sets, and the command."""
+    words = shlex.split(command)
+    settings = [*takewhile(lambda word: re.match(r"[A-Z_]+=", word) is not None, words)]
+    return dict(word.split("=", 1) for word in settings), words[len(settings) :]
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether it is the same but for the ends of lines. ``[…]`` on a page stands for anything."""
+    tidy = re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE).strip()
+    pattern = ".*?".join(map(re.escape, shown.strip().split("[…]")))
+    return re.fullmatch(pattern, tidy, re.DOTALL) is not None
+
+
+@pytest.mark.process
+def test_the_client_of_the_readme_gets_what_it_put_in() -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/client.py"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        timeout=SECONDS,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["['get_notes', 'set_note']", "{'shopping': 'milk, bread'}"]
+
+
+# --- the demonstration -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_the_demonstration_succeeds_and_is_plain_where_nobody_looks() -> None:
+    done = subprocess.run(
+        [sys.executable, "demo/demo.py"], cwd=ROOT, env=environment(), capture_output=True, timeout=SECONDS, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "[TW6014]" in done.stdout
+    assert "[TW2001]" in done.stdout
+
+
+@pytest.mark.process
+def test_the_demonstration_stays_until_it_is_interrupted() -> None:
+    demo = subprocess.Popen(
+        [sys.executable, "demo/demo.py", "--keep"],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        said = read_until(demo, b"Ctrl-C")
+        url = re.findall(rb"http://127\.0\.0\.1:\d+/mcp", said)[-1].decode()
+        assert asyncio.run(tools_at(url)) == ["list_directory", "read_file", "write_file"]
+        demo.send_signal(signal.SIGINT)
+        rest, _ = demo.communicate(timeout=SECONDS)
+        assert demo.returncode == 0, (said + rest).decode()
+    finally:
+        demo.kill()
+        demo.communicate(timeout=SECONDS)
+
+
+def read_until(process: subprocess.Popen[bytes], mark: bytes) -> bytes:
+    assert process.stdout is not None
+    said = b""
+    while mark not in said:
+        assert select.select([process.stdout], [], [], SECONDS)[0], f"nothing more within {SECONDS} s:\n{said.decode()}"
+        more = os.read(process.stdout.fileno(), 4096)
+        assert more, f"it ended:\n{said.decode()}"
+        said += more
+    return said
+
+
+async def tools_at(url: str) -> list[str]:
+    async with Client(url) as client:
+        return [tool.name for tool in await client.list_tools()]
+
+
+# --- what is compared ------------------------------------------------------------------------------------------------
+
+
+def files_shown() -> list[tuple[Block, Path]]:
+    marks = [(block, re.fullmatch(r"<!-- file: (\S+) -->", block.comment)) for _, block in blocks("python")]
+    return [(block, ROOT / mark[1]) for block, mark in marks if mark]
+
+
+def test_a_block_that_is_a_file_equals_it() -> None:
+    shown = files_shown()
+    assert {path.name for _, path in shown} == {"notes.py", "client.py"}
+    for block, path in shown:
+        assert block.text == path.read_text("utf-8"), path.name
+
+
+@pytest.mark.parametrize(("name", "most"), [("notes.py", 15), ("client.py", 10)])
+def test_the_examples_keep_to_their_lines(name: str, most: int) -> None:
+    lines = (ROOT / "examples" / name).read_text("utf-8").splitlines()
+    assert sum(1 for line in lines if line.strip()) <= most
+
+
+@pytest.mark.parametrize(("page", "block"), blocks("json"), ids=lambda value: getattr(value, "name", None))
+def test_json_is_json(page: Path, block: Block) -> None:
+    json.loads(block.text)
+
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(without_blocks(page)):
+        if target.startswith(("https://", "http://")):
+            continue
+        place, _, anchor = target.partition("#")
+        path = (page.parent / place).resolve() if place else page
+        assert path.exists(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(path), f"{page.name}: {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", without_blocks(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def without_blocks(page: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_table_of_errors_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert (ROOT / "docs" / "errors.md").read_text("utf-8") == generate.page(), "run: python docs/generate.py"
+
+
+def first_column(page: Path, heading: str) -> list[str]:
+    """The first cells of the first table below a heading, without its head."""
+    below = re.split(rf"^#+ {re.escape(heading)}$", page.read_text("utf-8"), maxsplit=1, flags=re.MULTILINE)[1]
+    rows = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)
+    assert rows is not None, heading
+    return [row.split("|")[1].strip().strip("`") for row in rows[0].splitlines()[2:]]
+
+
+def test_the_readme_names_every_layer_in_order() -> None:
+    assert first_column(ROOT / "README.md", "What is on by default") == [row[0] for row in LAYERS]
+
+
+def test_the_readme_names_every_revision_newest_first() -> None:
+    assert first_column(ROOT / "README.md", "Protocol revisions") == list(versions.ALL)
+
+
+def test_every_verb_has_its_section() -> None:
+    verbs = sorted(cli.list_commands(None))  # pyright: ignore[reportArgumentType]
+    sections = re.findall(r"^## `toolwright (\w+)`$", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(sections) == verbs
+
+
+def test_no_page_names_a_machine() -> None:
+    for page in [*PAGES, *(ROOT / "demo").rglob("*.py"), *(ROOT / "examples").glob("*.py")]:
+        assert not re.search(r"/(?:home|root|work|Users)/", page.read_text("utf-8")), page.name
