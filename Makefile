@@ -3,6 +3,8 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 BIN := .venv/bin
+# Certificates of the system, as every other program here uses them (company proxies).
+export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test lint bench interop interop-node schema-suite clean
 

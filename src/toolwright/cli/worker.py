@@ -67,6 +67,7 @@ class Worker:
             server.share(keys=[base64.b64decode(self._job.key)], facts=facts)
             await server.check()
             self._app = server.http_app(access=Access(self._job.hosts))
+            await self._app.open()
             _before_the_end(self._app.closing)
             await send({"type": "lifespan.startup.complete"})
             await receive()

@@ -31,6 +31,7 @@ __all__ = [
     "encode_notification",
     "encode_request",
     "is_array",
+    "is_id",
     "is_object",
     "parse",
 ]
@@ -153,10 +154,14 @@ def parse(value: Json) -> Message:
     raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
 
 
+def is_id(value: object) -> TypeGuard[Id]:
+    """Whether a value can be an id. Exact types: True is an int to Python, and no id at all on the wire."""
+    return type(value) is int or type(value) is str
+
+
 def _read_id(message: dict[str, Json]) -> Id | None:
     id = message.get("id")
-    # Exact types: True is an int to Python, and no id at all on the wire.
-    if type(id) is int or type(id) is str:
+    if is_id(id):
         return id
     is_unreadable = id is None and "error" in message and "method" not in message
     if "id" in message and not is_unreadable:

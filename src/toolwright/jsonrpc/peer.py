@@ -29,7 +29,6 @@ from toolwright.jsonrpc.messages import (
     encode_notification,
     encode_request,
     is_array,
-    is_object,
     parse,
 )
 
@@ -189,13 +188,13 @@ class Peer:
     async def _batch(self, values: list[Json]) -> None:
         """Run every element as if it had come alone, and answer with one array (JSON-RPC 2.0, section 6)."""
         answers: list[bytes] = []
+        before = set(self._running.values())
         for value in values:
             try:
                 self._take(parse(value), answers.append)
             except InvalidRequest as error:
                 answers.append(encode_failure(error.id, error, self._language))
-        ids = [value.get("id") for value in values if is_object(value)]
-        running = [task for id, task in self._running.items() if id in ids]
+        running = [task for task in self._running.values() if task not in before]
         if running:
             await asyncio.wait(running)
         if answers:

@@ -17,6 +17,7 @@ from toolwright.protocol.types import (
     AudioContent,
     CallToolResult,
     ContentBlock,
+    EmbeddedResource,
     Implementation,
     ResourceLink,
     TextContent,
@@ -125,9 +126,21 @@ class Projection:
             return TextContent(text=f"{block.title or block.name}: {block.uri}")
         if isinstance(block, AudioContent) and not revision.audio:
             return TextContent(text=f"[audio, {block.mimeType}: not part of protocol revision {revision.name}]")
-        if not revision.meta and block.meta is not None:
-            return msgspec.structs.replace(block, meta=None)
-        return block
+        return self._plainer(block)
+
+    def _plainer(self, block: ContentBlock) -> ContentBlock:
+        """The block without the members that the revision does not know."""
+        revision = self.revision
+        drop: dict[str, Any] = {}
+        if not revision.meta:
+            drop["meta"] = None
+        if not revision.last_modified and block.annotations is not None:
+            drop["annotations"] = msgspec.structs.replace(block.annotations, lastModified=None)
+        if isinstance(block, ResourceLink) and not revision.icons:
+            drop["icons"] = None
+        if isinstance(block, EmbeddedResource) and not revision.meta:
+            drop["resource"] = msgspec.structs.replace(block.resource, meta=None)
+        return msgspec.structs.replace(block, **drop) if drop else block
 
 
 def _object_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:

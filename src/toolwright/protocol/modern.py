@@ -5,13 +5,14 @@ Every request stands alone; what it needs to know is in ``params._meta`` (basic 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from toolwright.errors import InvalidParams
-from toolwright.jsonrpc.messages import Id, Json, encode, is_object
+from toolwright.jsonrpc.messages import Id, Json, encode, is_id, is_object
 from toolwright.protocol import versions
 from toolwright.protocol.types import CallToolResult, Implementation, InputRequiredResult, Tool, ToolOutcome
 
@@ -21,6 +22,7 @@ __all__ = [
     "LOG_LEVEL",
     "LOG_LEVELS",
     "METHODS",
+    "OPEN_ENDED",
     "SERVER_INFO",
     "SUBSCRIPTION_ID",
     "VERSION",
@@ -96,6 +98,10 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
 }
 
 
+# What is answered only when it ends.
+OPEN_ENDED = frozenset({"subscriptions/listen"})
+
+
 class Facts(msgspec.Struct, frozen=True):
     """What a modern request says about itself. ``client`` is for display only and never decides anything."""
 
@@ -123,7 +129,7 @@ def read_facts(params: Mapping[str, Json]) -> Facts:
     return Facts(
         version,
         capabilities,
-        _member(meta, CLIENT_INFO, dict, {}),
+        _client_info(meta),
         meta,
         _token(meta),
         _log_level(meta),
@@ -138,16 +144,16 @@ def _missing(version: Json, capabilities: Json) -> InvalidParams:
     return error
 
 
-def _member(meta: Mapping[str, Json], key: str, kind: type, default: Json) -> Json:
-    value = meta.get(key, default)
-    if not isinstance(value, kind):
-        raise InvalidParams.of("TW1012", method="the request", problem=f'_meta["{key}"] must be {kind.__name__}')
-    return value
+def _client_info(meta: Mapping[str, Json]) -> Mapping[str, Json]:
+    info = meta.get(CLIENT_INFO, {})
+    if not is_object(info):
+        raise InvalidParams.of("TW1012", method="the request", problem=f'_meta["{CLIENT_INFO}"] must be an object')
+    return info
 
 
 def _token(meta: Mapping[str, Json]) -> Id | None:
     token = meta.get("progressToken")
-    if token is not None and type(token) not in (int, str):
+    if token is not None and not is_id(token):
         raise InvalidParams.of(
             "TW1012", method="the request", problem="_meta.progressToken must be a string or integer"
         )
@@ -166,7 +172,14 @@ def convert(params: Mapping[str, Json], shape: type[T], method: str) -> T:
     try:
         return msgspec.convert(params, shape)
     except msgspec.ValidationError as error:
-        raise InvalidParams.of("TW1012", method=method, problem=str(error).replace("`", "'")) from None
+        raise InvalidParams.of("TW1012", method=method, problem=_in_json_words(str(error))) from None
+
+
+_JSON_WORDS = {"str": "string", "dict": "object", "int": "integer", "bool": "boolean", "float": "number", "`": ""}
+
+
+def _in_json_words(problem: str) -> str:
+    return re.sub(r"\b(str|dict|int|bool|float)\b|`", lambda found: _JSON_WORDS[found[0]], problem)
 
 
 class Results:

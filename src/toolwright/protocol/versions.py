@@ -25,6 +25,7 @@ class Revision:
     structured: bool = True
     resource_link: bool = True
     meta: bool = True
+    last_modified: bool = True
     icons: bool = True
     version_header: bool = True
 
@@ -39,6 +40,7 @@ _R2024_11 = Revision(
     structured=False,
     resource_link=False,
     meta=False,
+    last_modified=False,
     icons=False,
     version_header=False,
 )
@@ -49,6 +51,7 @@ _R2025_03 = Revision(
     structured=False,
     resource_link=False,
     meta=False,
+    last_modified=False,
     icons=False,
     version_header=False,
 )

@@ -6,12 +6,13 @@ share; :mod:`toolwright.server.http` is the same for single HTTP requests.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
-from toolwright.jsonrpc.messages import Notification, Request
+from toolwright.jsonrpc.messages import Notification, Request, is_id
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import modern, versions
 from toolwright.server.legacy import LegacyDoor, Session
@@ -70,6 +71,7 @@ class Conversation:
         self._principal = principal
         self._session: Session | None = None
         self._stop_listening: Callable[[], None] = lambda: None
+        self._open_ended: set[asyncio.Task[Any] | None] = set()
         self.peer: Peer | None = None
 
     @property
@@ -80,12 +82,23 @@ class Conversation:
         opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
         match era_of(opening):
             case "modern":
-                return await self._doors.modern.answer(request, exchange, self._carrier, self._principal)
+                return await self._modern(request, exchange)
             case "handshake":
                 return self._initialize(request)
             case "legacy":
                 session = self._session or _BEFORE_HANDSHAKE
                 return await self._doors.legacy.answer(request, session, exchange, self._principal)
+
+    async def _modern(self, request: Request, exchange: Exchange) -> bytes:
+        answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
+        if request.method not in modern.OPEN_ENDED:
+            return await answer
+        task = asyncio.current_task()
+        self._open_ended.add(task)
+        try:
+            return await answer
+        finally:
+            self._open_ended.discard(task)
 
     def _initialize(self, request: Request) -> bytes:
         if self._session is not None:
@@ -103,7 +116,7 @@ class Conversation:
                 pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
 
     def _cancel(self, id: object) -> None:
-        if isinstance(id, int | str) and self.peer is not None:
+        if is_id(id) and self.peer is not None:
             self.peer.cancel(id)
 
     def _listen(self) -> None:
@@ -115,7 +128,11 @@ class Conversation:
             self.peer.notify("notifications/tools/list_changed", {})
 
     def close(self) -> None:
+        """No more news: what would go on for as long as the channel does ends."""
         self._stop_listening()
+        for task in tuple(self._open_ended):
+            if task is not None:
+                task.cancel()
 
 
 _BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

@@ -6,6 +6,7 @@ The transport hands over bodies and header facts; this decides the era, the answ
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,9 +17,11 @@ from toolwright.jsonrpc.messages import (
     Notification,
     Request,
     decode,
+    encode,
     encode_answer,
     encode_failure,
     is_array,
+    is_id,
     parse,
 )
 from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
@@ -27,6 +30,7 @@ from toolwright.protocol.headers import VERSION_HEADER
 from toolwright.server.dual_era import Doors, Opening, era_of
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
+from toolwright.server.served import unsupported
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Reply, Stream
@@ -62,7 +66,12 @@ class HttpDoors:
         self._doors = doors
         self._authenticate = authenticate
         self._language = doors.served.language
-        self._running: dict[tuple[str, Id], asyncio.Task[bytes]] = {}
+        self._calls: set[asyncio.Task[bytes]] = set()
+        self._cancellable: dict[str, asyncio.Task[bytes]] = {}
+
+    async def open(self) -> None:
+        """Before the first request, on its event loop: hear of cancellations that reach another worker."""
+        await self._doors.served.facts.subscribe(_CANCELLED, lambda call: self._stop(call.decode()))
 
     async def post(self, body: bytes, carrier: Carrier, exchange: Exchange) -> Reply:
         """The reply to one POST. What ``exchange`` is told meanwhile makes the transport answer with a stream."""
@@ -121,16 +130,19 @@ class HttpDoors:
             return _no_session(request.id, self._language)
         answer = self._doors.legacy.answer(request, session, exchange, caller.principal)
         task = asyncio.get_running_loop().create_task(answer)
-        key = (session.token or "", request.id)
-        self._running[key] = task
+        self._calls.add(task)
+        key = None if session.token is None else _call_key(session.token, request.id)
+        if key is not None:
+            self._cancellable[key] = task
         task.add_done_callback(lambda task: self._forget(key, task))
         # A legacy client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on without us.
         await asyncio.wait((task,))
         return Reply(202) if task.cancelled() else Reply(200, encode_answer(request.id, task.result()))
 
-    def _forget(self, key: tuple[str, Id], task: asyncio.Task[bytes]) -> None:
-        if self._running.get(key) is task:
-            del self._running[key]
+    def _forget(self, key: str | None, task: asyncio.Task[bytes]) -> None:
+        self._calls.discard(task)
+        if key is not None and self._cancellable.get(key) is task:
+            del self._cancellable[key]
         if not task.cancelled():
             task.exception()  # whoever asked has it, or has gone away
 
@@ -138,7 +150,7 @@ class HttpDoors:
         """The caller's session; without a token, one with nothing but the revision that the header names."""
         version = caller.header(VERSION_HEADER)
         if version is not None and version not in versions.LEGACY:
-            raise _unsupported(version)
+            raise unsupported(version)
         token = caller.header(SESSION_HEADER)
         if token is None:
             return Session(versions.BY_NAME[version or versions.ASSUMED])
@@ -147,15 +159,20 @@ class HttpDoors:
     async def _note(self, message: object, caller: _Caller) -> Reply:
         """Notifications and answers: accepted, and never answered."""
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
-            self._cancel(message.params.get("requestId"), caller.header(SESSION_HEADER))
+            await self._cancel(message.params.get("requestId"), caller.header(SESSION_HEADER))
         return Reply(202)
 
-    def _cancel(self, id: Json, token: str | None) -> None:
+    async def _cancel(self, id: Json, token: str | None) -> None:
         # Modern clients cancel by closing the stream; a notification that they POST is accepted and means nothing.
-        if token is not None and isinstance(id, int | str):
-            task = self._running.get((token, id))
-            if task is not None:
-                task.cancel()
+        if token is None or not is_id(id):
+            return
+        call = _call_key(token, id)
+        if not self._stop(call):
+            await self._doors.served.facts.publish(_CANCELLED, call.encode())
+
+    def _stop(self, call: str) -> bool:
+        task = self._cancellable.get(call)
+        return task is not None and task.cancel()
 
     async def _batch(self, values: list[Json], caller: _Caller, exchange: Exchange) -> Reply:
         """An array of messages, where the revision has them (2025-03-26, basic/transports)."""
@@ -200,7 +217,7 @@ class HttpDoors:
         stream.open()
         end = hub.listen(lambda: stream.notify("notifications/tools/list_changed", {}))
         try:
-            await hub.closing.wait()
+            await hub.until_closed()
         finally:
             end()
         return None
@@ -222,7 +239,7 @@ class HttpDoors:
     def closing(self) -> None:
         """The server is about to end: streams that would stay open end now, and so do calls that nobody waits for."""
         self._doors.served.hub.close()
-        for task in tuple(self._running.values()):
+        for task in tuple(self._calls):
             task.cancel()
 
     def _failure(self, id: Id | None, error: RpcError, *, legacy: bool = False) -> Reply:
@@ -234,11 +251,13 @@ class HttpDoors:
         return Reply(_STATUS.get(type(error), 200), body)
 
 
+_CANCELLED = "cancelled"
+
+
+def _call_key(token: str, id: Id) -> str:
+    """What names a running call to all workers; the token itself is not written anywhere."""
+    return hashlib.sha256(encode([token, id])).hexdigest()
+
+
 def _no_session(id: Id | None, language: str) -> Reply:
     return Reply(404, encode_failure(id, InvalidParams.of("TW1019"), language))
-
-
-def _unsupported(version: str) -> UnsupportedVersion:
-    error = UnsupportedVersion.of("TW1014", requested=version[:40], supported=", ".join(versions.ALL))
-    error.data = {"supported": list(versions.ALL), "requested": version[:40]}
-    return error

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.errors import InvalidRequest, MethodNotFound, RpcError
-from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_object
+from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import legacy, versions
 from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
@@ -156,7 +156,7 @@ class _Asked:
         self.session = session
         self.principal = principal
         token: Id | None = self._meta.get("progressToken")
-        asks = type(token) in (int, str)
+        asks = is_id(token)
         with_message = session.revision.progress_message
         self._channel = RequestChannel(exchange, token, None, with_message=with_message) if asks else None
 

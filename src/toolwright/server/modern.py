@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from toolwright.errors import MethodNotFound, UnsupportedVersion
+from toolwright.errors import MethodNotFound
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import headers, modern, versions
-from toolwright.server.served import SILENT, RequestChannel, Served, page_of
+from toolwright.server.served import SILENT, RequestChannel, Served, page_of, unsupported
 from toolwright.tools.toolset import Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
 from toolwright.transport.carrier import Carrier
 
@@ -43,7 +43,7 @@ class ModernDoor:
         if carrier.headers is not None:
             headers.check_mirrored(carrier.headers, method, params, facts.version)
         if facts.version not in versions.MODERN:
-            raise _unsupported(facts.version)
+            raise unsupported(facts.version)
         shape, capability = modern.METHODS.get(method, (None, None))
         if shape is None or (capability is not None and capability not in self._served.offers):
             raise MethodNotFound.of("TW1011", method=method[:128])
@@ -125,7 +125,7 @@ class ModernDoor:
             lambda: exchange.notify("notifications/tools/list_changed", modern.stamp({}, id)) if wanted else None
         )
         try:
-            await hub.closing.wait()
+            await hub.until_closed()
         finally:
             end()
         return self._results.closed(id)
@@ -156,9 +156,3 @@ class _Asked:
     def close(self) -> None:
         if self._channel is not None:
             self._channel.close()
-
-
-def _unsupported(version: str) -> UnsupportedVersion:
-    error = UnsupportedVersion.of("TW1014", requested=version[:40], supported=", ".join(versions.ALL))
-    error.data = {"supported": list(versions.ALL), "requested": version}
-    return error

@@ -18,6 +18,7 @@ __all__ = ["BadSeal", "Sealer", "new_key"]
 
 _TAG = 32
 _EXPIRY = 6
+_NONCE = 12
 
 
 class BadSeal(Exception):
@@ -36,10 +37,10 @@ class Sealer:
         self._clock = clock
 
     def seal(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
-        """A URL-safe token that opens for ``seconds``, for the same purpose and binding only."""
-        body = int(self._clock() + seconds).to_bytes(_EXPIRY, "big") + payload
+        """A URL-safe token that opens for ``seconds``, for the same purpose and binding only. No two are the same."""
+        body = int(self._clock() + seconds).to_bytes(_EXPIRY, "big") + secrets.token_bytes(_NONCE) + payload
         tag = _tag(self._keys[0], body, purpose, bound_to)
-        return base64.urlsafe_b64encode(tag + body).rstrip(b"=").decode()
+        return _spelt(tag + body)
 
     def open(self, purpose: str, bound_to: Sequence[str], token: str) -> bytes:
         """The payload of a token, or ``BadSeal``."""
@@ -47,12 +48,18 @@ class Sealer:
             raw = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, UnicodeError):
             raise BadSeal from None
+        if _spelt(raw) != token:  # base64 has several spellings of the same bytes; a token has one
+            raise BadSeal
         tag, body = raw[:_TAG], raw[_TAG:]
         if not any(hmac.compare_digest(tag, _tag(key, body, purpose, bound_to)) for key in self._keys):
             raise BadSeal
         if int.from_bytes(body[:_EXPIRY], "big") < self._clock():
             raise BadSeal
-        return body[_EXPIRY:]
+        return body[_EXPIRY + _NONCE :]
+
+
+def _spelt(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _tag(key: bytes, body: bytes, purpose: str, bound_to: Sequence[str]) -> bytes:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.errors import InvalidParams
+from toolwright.errors import InvalidParams, UnsupportedVersion
 from toolwright.jsonrpc.messages import Id, Json
 from toolwright.jsonrpc.peer import Exchange
+from toolwright.protocol import versions
 from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import BadSeal, Sealer
@@ -18,7 +19,7 @@ from toolwright.server.subscriptions import Hub
 from toolwright.state.facts import Facts
 from toolwright.tools.toolset import Principal, Provider, Tool
 
-__all__ = ["SILENT", "Page", "RequestChannel", "Served", "page_of"]
+__all__ = ["SILENT", "Page", "RequestChannel", "Served", "page_of", "unsupported"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ def page_of(served: Served, tools: tuple[Tool, ...], cursor: str | None, princip
     if start + len(page) >= len(tools):
         return Page(page, None)
     return Page(page, served.sealer.seal("cursor", bound_to, page[-1].name.encode(), _CURSOR_SECONDS))
+
+
+def unsupported(version: str) -> UnsupportedVersion:
+    """-32022 with what is supported and what was requested (basic/versioning)."""
+    error = UnsupportedVersion.of("TW1014", requested=version[:40], supported=", ".join(versions.ALL))
+    error.data = {"supported": list(versions.ALL), "requested": version}
+    return error
 
 
 class _Silent:

@@ -17,7 +17,8 @@ class Hub:
     def __init__(self) -> None:
         self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = {}
         self._told: set[object] = set()
-        self.closing = asyncio.Event()
+        self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
+        self._closed = False
 
     def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back on this loop after changes; what comes back ends it."""
@@ -40,6 +41,26 @@ class Hub:
         if key in self._listeners:
             self._listeners[key][1]()
 
+    async def until_closed(self) -> None:
+        """Return when the server is about to end. Any number may wait, on any event loop."""
+        if self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        self._waiting[future] = loop
+        try:
+            await future
+        finally:
+            del self._waiting[future]
+
     def close(self) -> None:
         """End what listens for as long as the server lives."""
-        self.closing.set()
+        self._closed = True
+        for future, loop in tuple(self._waiting.items()):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_end, future)
+
+
+def _end(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

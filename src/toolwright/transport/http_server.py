@@ -46,6 +46,8 @@ class Reply:
 class Endpoint(Protocol):
     """What is served."""
 
+    async def open(self) -> None: ...
+
     async def post(self, body: bytes, carrier: Carrier, exchange: Exchange) -> Reply: ...
 
     async def listen(self, carrier: Carrier, stream: Stream) -> Reply | None: ...
@@ -101,13 +103,27 @@ class HttpApp:
         self._max_body = max_body
         self._methods = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
 
+    async def open(self) -> None:
+        """Before the first request, on the event loop that serves; the ASGI lifespan does it."""
+        await self._endpoint.open()
+
     def closing(self) -> None:
         """The server is about to end."""
         self._endpoint.closing()
 
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self.open()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.closing()
+        await send({"type": "lifespan.shutdown.complete"})
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self._live(receive, send)
         if scope["type"] != "http":
-            return await _lifespan(scope, receive, send)
+            return await send({"type": "websocket.close"})
         headers, repeated = _read_headers(scope["headers"])
         if repeated:
             return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TW1027", header=repeated))))
@@ -196,17 +212,6 @@ async def _send(send: Send, reply: Reply) -> None:
     headers += ((name.encode(), value.encode("latin-1")) for name, value in reply.headers)
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
-
-
-async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close"})
-        return
-    while True:
-        event = await receive()
-        await send({"type": event["type"] + ".complete"})
-        if event["type"] == "lifespan.shutdown":
-            return
 
 
 class _ends_with_the_client:

@@ -1,0 +1,96 @@
+"""Who calls over HTTP: what ``authenticate`` says, on every method, before anything is read."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from toolwright import Context, Server
+from toolwright.tools.toolset import Principal
+from toolwright.transport.carrier import Carrier
+from wire.mounting import Mounts
+from wire.raw_http import JSON, Answer, Endpoint, Headers, in_session
+
+BEARER = "Bearer sesame"
+
+
+def open_sesame(carrier: Carrier) -> Principal | None:
+    headers = carrier.headers or {}
+    return Principal(f"ada@{carrier.peer}") if headers.get("authorization") == BEARER else None
+
+
+def server() -> Server:
+    made = Server("cave", authenticate=open_sesame)
+
+    @made.tool
+    async def who(context: Context) -> str:
+        """Who calls."""
+        return context.principal.id
+
+    return made
+
+
+def ask(mounts: Mounts, method: str, headers: Headers) -> Answer:
+    with mounts.mounted(server().http_app()) as path:
+        return asyncio.run(Endpoint(mounts.port, path).ask(method, b"junk", headers))
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+@pytest.mark.parametrize("token", [None, "", "Bearer", "Bearer Sesame", "bearer sesame", "Basic sesame"])
+def test_whoever_is_unknown_is_401_and_told_how(mounts: Mounts, method: str, token: str | None) -> None:
+    headers = [*JSON, *in_session("x"), ("Accept", "text/event-stream"), ("Authorization", token)]
+    answer = ask(mounts, method, headers)
+    assert (answer.status, answer.headers["www-authenticate"], answer.body) == (401, "Bearer", b"")
+
+
+def test_whoever_is_known_is_the_principal_in_both_eras(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> list[str]:
+        bearer = [("Authorization", BEARER)]
+        session = await endpoint.initialize(headers=bearer)
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "who"}}
+        answers = [
+            await endpoint.modern("tools/call", {"name": "who"}, authorization=BEARER),
+            await endpoint.post(message, (*in_session(session), *bearer)),
+            await endpoint.post(message, bearer),
+        ]
+        return [answer.json["result"]["content"][0]["text"] for answer in answers]
+
+    with mounts.mounted(server().http_app()) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == ["ada@127.0.0.1"] * 3
+
+
+def test_a_session_does_not_authenticate(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> int:
+        session = await endpoint.initialize(headers=[("Authorization", BEARER)])
+        return (await endpoint.legacy(session, "ping")).status
+
+    with mounts.mounted(server().http_app()) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == 401
+
+
+def test_without_authentication_everybody_is_the_local_user_over_http(mounts: Mounts) -> None:
+    made = Server("open")
+
+    @made.tool
+    async def who(context: Context) -> str:
+        """Who calls."""
+        return context.principal.id
+
+    with mounts.mounted(made.http_app()) as path:
+        answer = asyncio.run(Endpoint(mounts.port, path).modern("tools/call", {"name": "who"}))
+    assert answer.json["result"]["content"] == [{"type": "text", "text": "local:http"}]
+
+
+def test_a_host_that_is_not_served_is_refused_before_anybody_is_asked_for_a_token(mounts: Mounts) -> None:
+    assert ask(mounts, "POST", [*JSON, ("Host", "evil.example")]).status == 403
+
+
+def test_an_authentication_that_fails_tells_nothing_and_lets_nobody_in(mounts: Mounts) -> None:
+    def broken(carrier: Carrier) -> Principal | None:
+        raise RuntimeError("the password is hunter2")
+
+    with mounts.mounted(Server("broken", authenticate=broken).http_app()) as path:
+        answer = asyncio.run(Endpoint(mounts.port, path).modern("tools/list"))
+    assert answer.status == 500
+    assert b"hunter2" not in answer.body

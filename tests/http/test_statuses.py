@@ -1,0 +1,227 @@
+"""Which status a message gets, and which of several faults is told (2026-07-28 digest of checks: D10, D11)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from wire import servers
+from wire.mounting import Mounts
+from wire.raw_http import ENVELOPE, JSON, VERSION, Answer, Endpoint
+
+Scenario = Callable[[Endpoint], Awaitable[Answer]]
+
+
+def answer(mounts: Mounts, scenario: Scenario, server: str = "shop") -> Answer:
+    with mounts.mounted(servers.make(server).http_app()) as path:
+        return asyncio.run(scenario(Endpoint(mounts.port, path)))  # pyright: ignore[reportArgumentType]
+
+
+def modern(mounts: Mounts, method: str, params: dict[str, Any] | None = None, **changes: str | None) -> Answer:
+    return answer(mounts, lambda endpoint: endpoint.modern(method, params, **changes))
+
+
+def test_a_good_request_is_200_json_with_nothing_to_resume(mounts: Mounts) -> None:
+    got = modern(mounts, "tools/call", {"name": "greet"})
+    assert got.status == 200
+    assert got.headers == {
+        "content-length": str(len(got.body)),
+        "content-type": "application/json",
+        "date": got.headers["date"],
+        "connection": "close",
+    }
+    assert got.json["result"]["content"] == [{"type": "text", "text": "Hello, world!"}]
+
+
+@pytest.mark.parametrize("body", [b"junk", b"", b'{"jsonrpc": "2.0", "id": 1', b"\xff"])
+def test_what_is_no_json_is_400(mounts: Mounts, body: bytes) -> None:
+    got = answer(mounts, lambda endpoint: endpoint.ask("POST", body, JSON))
+    assert (got.status, got.code) == (400, -32700)
+
+
+@pytest.mark.parametrize("message", [7, {}, {"jsonrpc": "2.0", "id": None, "method": "ping"}, {"jsonrpc": "2.0"}])
+def test_what_is_no_message_is_400(mounts: Mounts, message: Any) -> None:
+    got = answer(mounts, lambda endpoint: endpoint.post(message))
+    assert (got.status, got.code) == (400, -32600)
+
+
+def test_a_modern_batch_is_no_message(mounts: Mounts) -> None:
+    headers = (("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list"))
+    got = answer(mounts, lambda endpoint: endpoint.post([{"jsonrpc": "2.0", "id": 1, "method": "ping"}], headers))
+    assert (got.status, got.code) == (400, -32600)
+
+
+@pytest.mark.parametrize("header", ["mcp_protocol_version", "mcp_method", "mcp_name"])
+def test_a_missing_header_is_a_mismatch(mounts: Mounts, header: str) -> None:
+    got = modern(mounts, "tools/call", {"name": "greet"}, **{header: None})
+    assert (got.status, got.code) == (400, -32020)
+    assert got.json["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("mcp_protocol_version", "2025-11-25"),
+        ("mcp_method", "tools/list"),
+        ("mcp_method", "TOOLS/CALL"),
+        ("mcp_name", "add"),
+        ("mcp_name", "GREET"),
+        ("mcp_name", ""),
+    ],
+)
+def test_a_header_that_says_something_else_is_a_mismatch(mounts: Mounts, header: str, value: str) -> None:
+    got = modern(mounts, "tools/call", {"name": "greet"}, **{header: value})
+    assert (got.status, got.code) == (400, -32020)
+
+
+def test_header_names_have_no_case_and_values_no_white_space_around_them(mounts: Mounts) -> None:
+    changes = {"MCP_METHOD": " tools/call\t", "mcp_method": None, "mcp_name": "\tgreet "}
+    assert modern(mounts, "tools/call", {"name": "greet"}, **changes).status == 200
+
+
+def sentinel(text: str) -> str:
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+
+
+def test_a_name_may_be_encoded(mounts: Mounts) -> None:
+    assert modern(mounts, "tools/call", {"name": "greet"}, mcp_name=sentinel("greet")).status == 200
+
+
+@pytest.mark.parametrize("name", ["grüße", " a", "a\tb", "=?base64?YQ==?=", ""])
+def test_a_name_that_no_header_can_hold_is_compared_once_it_is_decoded(mounts: Mounts, name: str) -> None:
+    got = modern(mounts, "tools/call", {"name": name}, mcp_name=sentinel(name))
+    assert (got.status, got.code) == (200, -32602)  # an unknown tool, and no mismatch
+    assert modern(mounts, "tools/call", {"name": name}, mcp_name=sentinel(name + "x")).code == -32020
+
+
+@pytest.mark.parametrize(
+    "value", ["=?base64?Z3JlZXQ?=", "=?base64?Z3Jl ZXQ=?=", "=?base64?/w==?=", "=?base64?*?=", "gr\xfc"]
+)
+def test_a_name_that_is_encoded_wrongly_is_a_mismatch(mounts: Mounts, value: str) -> None:
+    got = modern(mounts, "tools/call", {"name": "greet"}, mcp_name=value)
+    assert (got.status, got.code) == (400, -32020)
+
+
+@pytest.mark.parametrize("value", ["=?BASE64?Z3JlZXQ=?=", "=?base64?Z3JlZXQ=", "Z3JlZXQ="])
+def test_what_is_not_marked_as_encoded_is_itself(mounts: Mounts, value: str) -> None:
+    assert modern(mounts, "tools/call", {"name": "greet"}, mcp_name=value).code == -32020
+    assert modern(mounts, "tools/call", {"name": value}, mcp_name=value).code == -32602
+
+
+def test_missing_facts_are_400_and_name_the_versions(mounts: Mounts) -> None:
+    got = modern(mounts, "tools/list", {"_meta": {VERSION: "2026-07-28"}})
+    assert (got.status, got.code) == (400, -32602)
+    assert got.json["error"]["data"] == {
+        "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+    }
+
+
+def test_a_modern_header_alone_makes_a_modern_request(mounts: Mounts) -> None:
+    got = modern(mounts, "tools/list", {"_meta": {}})
+    assert (got.status, got.code) == (400, -32602)
+
+
+def test_an_unsupported_version_is_400_and_names_the_supported_ones(mounts: Mounts) -> None:
+    got = modern(
+        mounts, "tools/list", {"_meta": {**ENVELOPE, VERSION: "2099-01-01"}}, mcp_protocol_version="2099-01-01"
+    )
+    assert (got.status, got.code) == (400, -32022)
+    assert got.json["error"]["data"] == {
+        "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+        "requested": "2099-01-01",
+    }
+
+
+@pytest.mark.parametrize("method", ["nix", "resources/list", "ping", "initialize", "logging/setLevel"])
+def test_an_unknown_method_is_404(mounts: Mounts, method: str) -> None:
+    got = modern(mounts, method)
+    assert (got.status, got.code) == (404, -32601)
+
+
+FUTURE = {**ENVELOPE, VERSION: "2099-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("params", "headers", "expected"),
+    [
+        ({"_meta": {VERSION: "2026-07-28"}}, {"mcp_method": None}, -32020),  # a header before the facts
+        ({"_meta": {VERSION: "2026-07-28"}}, {"mcp_method": "else"}, -32602),  # the facts before what headers say
+        ({"_meta": FUTURE}, {}, -32020),  # a header that differs before the version
+        ({"_meta": FUTURE}, {"mcp_protocol_version": "2099-01-01", "mcp_method": "else"}, -32020),
+        ({"_meta": FUTURE}, {"mcp_protocol_version": "2099-01-01"}, -32022),  # the version before the method
+        ({"_meta": ENVELOPE}, {}, -32601),
+    ],
+)
+def test_of_several_faults_the_first_one_is_told(
+    mounts: Mounts, params: dict[str, Any], headers: dict[str, str | None], expected: int
+) -> None:
+    assert modern(mounts, "nix", params, **headers).code == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [({"name": "nothere"}, -32602), ({"name": "secret"}, -32602), ({"name": "greet", "arguments": []}, -32602)],
+)
+def test_an_error_of_a_call_that_was_dispatched_is_200(mounts: Mounts, params: dict[str, Any], expected: int) -> None:
+    got = modern(mounts, "tools/call", params)
+    assert (got.status, got.code) == (200, expected)
+
+
+def test_an_invalid_cursor_is_200(mounts: Mounts) -> None:
+    got = modern(mounts, "tools/list", {"cursor": "x"})
+    assert (got.status, got.code) == (200, -32602)
+
+
+def test_a_result_that_is_an_error_is_200(mounts: Mounts) -> None:
+    got = modern(mounts, "tools/call", {"name": "fail"})
+    assert got.status == 200
+    assert got.json["result"]["isError"] is True
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+        {"jsonrpc": "2.0", "method": "notifications/nix", "params": {"_meta": ENVELOPE}},
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+        {"jsonrpc": "2.0", "id": "s1", "error": {"code": -1, "message": "no"}},
+    ],
+)
+@pytest.mark.parametrize("headers", [(), (("MCP-Protocol-Version", "2026-07-28"),)])
+def test_what_needs_no_answer_is_202_without_a_body(mounts: Mounts, message: Any, headers: Any) -> None:
+    got = answer(mounts, lambda endpoint: endpoint.post(message, headers))
+    assert (got.status, got.body) == (202, b"")
+
+
+def test_old_headers_mean_nothing_to_a_modern_request_and_no_session_is_made(mounts: Mounts) -> None:
+    got = modern(mounts, "tools/list", mcp_session_id="nonsense", last_event_id="7")
+    assert got.status == 200
+    assert "mcp-session-id" not in got.headers
+
+
+def test_errors_of_legacy_requests_are_200(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> Answer:
+        return await endpoint.legacy(await endpoint.initialize(), "nix")
+
+    got = answer(mounts, scenario)
+    assert (got.status, got.code) == (200, -32601)
+
+
+@pytest.mark.parametrize("version", ["2099-01-01", "2025-11-24", "x"])
+def test_a_legacy_request_with_a_version_nobody_speaks_is_400(mounts: Mounts, version: str) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    got = answer(mounts, lambda endpoint: endpoint.post(message, (("MCP-Protocol-Version", version),)))
+    assert (got.status, got.code) == (400, -32022)
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26", None])
+def test_a_legacy_request_needs_no_session(mounts: Mounts, version: str | None) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = () if version is None else (("MCP-Protocol-Version", version),)
+    got = answer(mounts, lambda endpoint: endpoint.post(message, headers), server="empty")
+    assert (got.status, got.json) == (200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}})

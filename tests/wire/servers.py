@@ -1,0 +1,228 @@
+"""The servers of the transcripts, by name. ``python servers.py NAME`` serves one over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from toolwright import (
+    AudioContent,
+    Context,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    Server,
+    TextContent,
+    ToolError,
+)
+from toolwright.policy.rules import ALLOW, Deny, Verdict
+from toolwright.protocol.types import Annotations, ContentBlock, Icon, TextResource
+from toolwright.tools.toolset import RequestContext, Tool
+
+
+def shop() -> Server:
+    """Calls of every outcome, and one tool that nobody may see."""
+    server = Server("shop", version="1.2.3", instructions="Sells tea.", decide=_but_hidden)
+    server.tool(effect="read", title="Greeting")(greet)
+    server.tool(effect="read")(add)
+    server.tool(effect="write", idempotent=True)(order)
+    server.tool()(fail)
+    server.tool()(crash)
+    server.tool()(secret)
+    server.tool()(nothing)
+    server.tool()(broken)
+    server.add_raw_tool("measure", MEASURE, measure, output_schema=MEASURED, description="How long a text is.")
+    return server
+
+
+def _but_hidden(tool: Tool, context: RequestContext, arguments: object) -> Verdict:
+    return Deny("not for you", hidden=True) if tool.name == "secret" else ALLOW
+
+
+async def greet(name: Annotated[str, Field(max_length=20)] = "world") -> str:
+    """Greet somebody."""
+    return f"Hello, {name}!"
+
+
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def order(tea: Literal["green", "black"], grams: Annotated[int, Field(ge=1, le=1000)] = 100) -> dict[str, int]:
+    """Order tea."""
+    return {tea: grams}
+
+
+async def fail() -> str:
+    """Always out of stock."""
+    raise ToolError("Out of tea. Ask again tomorrow.")
+
+
+async def crash() -> str:
+    """A bug."""
+    raise RuntimeError("the password is hunter2")
+
+
+async def secret() -> str:
+    """Hidden from everyone."""
+    raise AssertionError("a hidden tool was run")
+
+
+async def nothing() -> None:
+    """Answer with nothing."""
+
+
+async def broken() -> Annotated[int, Field(le=1)]:
+    """Break its own output schema."""
+    return 2
+
+
+MEASURE = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "unit": {"enum": ["characters", "words"], "default": "characters"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+MEASURED = {"type": "object", "properties": {"length": {"type": "integer"}}, "required": ["length"]}
+
+
+def measure(arguments: dict[str, Any]) -> dict[str, int]:
+    text, unit = arguments["text"], arguments["unit"]
+    return {"length": len(text) if unit == "characters" else len(text.split())}
+
+
+def letters() -> Server:
+    """Five tools on pages of two, added out of order."""
+    server = Server("letters", version="1", page_size=2)
+    for name in "dbeac":
+        server.add_tool(_letter, name=name, description=name.upper())
+    return server
+
+
+async def _letter() -> str:
+    return ""
+
+
+def empty() -> Server:
+    """A server without a tool."""
+    return Server("empty", version="1")
+
+
+def slow() -> Server:
+    """Tools that take their time, and one that tells what became of them."""
+    server = Server("slow", version="1")
+    cancelled = asyncio.Event()
+
+    @server.tool
+    async def wait(context: Context) -> str:
+        """Tell that it runs, and wait for ever."""
+        context.progress(1)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        raise AssertionError
+
+    @server.tool
+    async def cancelled_yet() -> str:
+        """Wait until the other one has been cancelled."""
+        await cancelled.wait()
+        return "cancelled"
+
+    @server.tool
+    async def count(context: Context) -> str:
+        """Tell of progress, some of which goes backwards."""
+        for progress, total in ((0.5, 4), (2, 4), (1, 4), (2, 4), (3, None)):
+            context.progress(progress, total, f"at {progress:g}")
+        return "counted"
+
+    @server.tool(blocking=True)
+    def count_in_a_thread(context: Context) -> str:
+        """Tell of progress from a thread."""
+        context.progress(1)
+        context.progress(2)
+        return "counted"
+
+    @server.tool
+    async def speak(context: Context) -> str:
+        """Log at two levels."""
+        context.log("debug", "a detail")
+        context.log("warning", {"tea": "low"}, "shop")
+        return "said"
+
+    return server
+
+
+def changing() -> Server:
+    """Tools that come and go."""
+    server = Server("changing", version="1")
+
+    @server.tool
+    async def grow(name: str) -> str:
+        """Add a tool."""
+        server.add_tool(_letter, name=name)
+        return "added"
+
+    @server.tool
+    async def shrink(name: str) -> str:
+        """Take a tool away."""
+        server.remove_tool(name)
+        return "removed"
+
+    return server
+
+
+ICON = Icon("https://example.com/i.png", mimeType="image/png", sizes=["48x48"])
+META = {"com.example/x": 1}
+
+
+def gallery() -> Server:
+    """Everything that a newer revision can say and an older one cannot."""
+    server = Server("gallery", version="1", title="The Gallery")
+    server.add_tool(show, title="Show it all", effect="destructive", idempotent=False, icons=[ICON], meta=META)
+    server.add_tool(numbers, effect="read")
+    server.add_tool(point, effect="read")
+    return server
+
+
+async def show() -> list[ContentBlock]:
+    """Every kind of content."""
+    return [
+        TextContent(
+            text="text", annotations=Annotations(audience=["user"], lastModified="2026-01-01T00:00:00Z"), meta=META
+        ),
+        ImageContent(data="AAAA", mimeType="image/png"),
+        AudioContent(data="AAAA", mimeType="audio/wav"),
+        ResourceLink(uri="file:///a.txt", name="a.txt", title="A file", mimeType="text/plain", size=3, icons=[ICON]),
+        EmbeddedResource(resource=TextResource(uri="file:///b.txt", text="b", meta=META)),
+    ]
+
+
+async def numbers() -> list[int]:
+    """Structured content that is no object."""
+    return [1, 2]
+
+
+async def point() -> dict[str, int]:
+    """Structured content that is an object."""
+    return {"x": 1}
+
+
+SERVERS: dict[str, Callable[[], Server]] = {
+    make.__name__: make for make in (changing, empty, gallery, letters, shop, slow)
+}
+
+
+def make(name: str) -> Server:
+    return SERVERS[name]()
+
+
+if __name__ == "__main__":
+    make(sys.argv[1]).run()

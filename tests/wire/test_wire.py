@@ -1,0 +1,63 @@
+"""Every transcript, over every carrier that it names."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from toolwright.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
+from toolwright.transport.carrier import ClientLink
+from toolwright.transport.http_client import HttpLink
+from toolwright.transport.memory import MemoryLink
+from toolwright.transport.stdio_client import StdioLink
+from wire import servers
+from wire.mounting import Mounts
+
+FOLDER = Path(__file__).parent
+FILES = sorted(FOLDER.glob("*.wire"))
+
+
+def cases() -> Iterator[object]:
+    for path in FILES:
+        transcript = read(path.read_text())
+        for section in transcript.sections:
+            for carrier in section.over:
+                marks = [pytest.mark.process] if carrier == "stdio" else []
+                name = f"{path.stem}:{section.title}@{carrier}"
+                yield pytest.param(path, transcript, section, carrier, id=name, marks=marks)
+
+
+@pytest.mark.parametrize(("path", "transcript", "section", "carrier"), list(cases()))
+def test_a_conversation_goes_as_written(
+    path: Path, transcript: Transcript, section: Section, carrier: str, mounts: Mounts, request: pytest.FixtureRequest
+) -> None:
+    with ExitStack() as stack:
+        link = link_of(transcript.server, carrier, mounts, stack)
+        if not request.config.getoption("--rewrite-wire"):
+            asyncio.run(replay(section, link))
+        elif carrier == section.over[0]:
+            changed = asyncio.run(rewrite(section, link))
+            path.write_text(rewritten(path.read_text(), changed))
+
+
+def link_of(server: str, carrier: str, mounts: Mounts, stack: ExitStack) -> ClientLink:
+    """A client's end to a server that nobody has spoken to."""
+    match carrier:
+        case "memory":
+            return MemoryLink(servers.make(server))
+        case "stdio":
+            return StdioLink([sys.executable, str(FOLDER / "servers.py"), server])
+        case _:
+            path = stack.enter_context(mounts.mounted(servers.make(server).http_app()))
+            return HttpLink(f"http://127.0.0.1:{mounts.port}{path}")
+
+
+def test_every_era_and_carrier_has_its_transcripts() -> None:
+    sections = [section for path in FILES for section in read(path.read_text()).sections]
+    assert {section.era for section in sections} == {"modern", "legacy"}
+    assert {carrier for section in sections for carrier in section.over} == set(CARRIERS)
