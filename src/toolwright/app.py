@@ -118,14 +118,17 @@ class Server:
     def run(self) -> None:
         """Serve standard input and output until the input ends, or SIGINT or SIGTERM comes.
 
+        When a tool neither ends nor lets itself be cancelled, the process ends here all the same, at once.
+
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
         asyncio.run(self._serve_stdio())
-        _leave()
 
     async def _serve_stdio(self) -> None:
         await self.check()
         await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
+        if _is_held_up():
+            os._exit(0)
 
     def http_app(self, *, access: Access | None = None) -> HttpApp:
         """The endpoint as an ASGI application. Who mounts it answers for where it listens: beyond loopback the server
@@ -158,7 +161,7 @@ def _said(state: str, facts: Mapping[str, Any], setting: str | None) -> tuple[st
     return state.format(**facts), "default" if setting is None else f"Server({setting}=…)"
 
 
-def _leave() -> None:
-    """End the process now if a thread of a tool would hold it up; otherwise let it end in good order."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        os._exit(0)
+def _is_held_up() -> bool:
+    """Whether a task of a tool, or a thread of one, would keep the process from ending."""
+    others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
+    return len(asyncio.all_tasks()) > 1 or not all(thread.daemon for thread in others)

@@ -43,7 +43,11 @@ class _Verbs(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            os._exit(0)  # whoever read our output has seen enough
         except ToolwrightError as error:
             click.echo(f"toolwright: {error.say(ctx.obj or _language())}", err=True)
             sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3))
@@ -76,5 +80,3 @@ def main() -> None:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except BrokenPipeError:
-        os._exit(0)  # whoever read our output has seen enough

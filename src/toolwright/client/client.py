@@ -19,7 +19,7 @@ import msgspec
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
 from toolwright.errors import ConnectionLost, HeaderMismatch, MethodNotFound, RpcError, ToolError, TransportError
-from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification, is_array, is_object
+from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification, is_array, is_id, is_object
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
 from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
@@ -95,14 +95,20 @@ class Client:
         except BaseException:
             await self.close()
             raise
-        self._hear_of_changes(self._era, self._facts)
+        await self._hear_of_changes(self._era, self._facts)
         return self
 
-    def _hear_of_changes(self, era: Era, facts: ServerFacts) -> None:
+    async def _hear_of_changes(self, era: Era, facts: ServerFacts) -> None:
+        """Return once a change could not be missed any more."""
+        if self._on_tools_changed is None or not _tells_of_changes(facts):
+            return
         if not era.listens_by_asking:
-            self._link.listen(era.headers("", {}))
-        elif self._on_tools_changed is not None and _tells_of_changes(facts):
-            self._listening = asyncio.get_running_loop().create_task(self._listen(era))
+            await self._link.listen(era.headers("", {}))
+            return
+        self._listening = asyncio.get_running_loop().create_task(self._listen(era))
+        acknowledged = asyncio.ensure_future(self._events.acknowledged.wait())
+        await asyncio.wait((acknowledged, self._listening), timeout=self._timeout, return_when="FIRST_COMPLETED")
+        acknowledged.cancel()
 
     async def _listen(self, era: Era) -> None:
         """Keep a subscription open (2026-07-28, basic/patterns/subscriptions); it ends with the connection."""
@@ -242,6 +248,7 @@ class _Events:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._progress: dict[Id, Progress] = {}
+        self.acknowledged = asyncio.Event()
         self._tokens = 0
 
     def expect(self, progress: Progress) -> Id:
@@ -262,9 +269,12 @@ class _Events:
         params = notification.params
         match notification.method:
             case "notifications/progress":
-                progress = self._progress.get(params.get("progressToken", ""))
+                token = params.get("progressToken")
+                progress = self._progress.get(token) if is_id(token) else None
                 if progress is not None:
                     progress(params.get("progress", 0.0), params.get("total"), params.get("message"))
+            case "notifications/subscriptions/acknowledged":
+                self.acknowledged.set()
             case "notifications/tools/list_changed":
                 self._client.tools_changed()
             case _:

@@ -24,6 +24,7 @@ __all__ = [
     "Message",
     "Notification",
     "Request",
+    "check_depth",
     "decode",
     "encode",
     "encode_answer",
@@ -97,7 +98,7 @@ def decode(data: bytes) -> Json:
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ParseError.of("TW1001", problem=str(error).removeprefix("JSON is malformed: ")) from None
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
-        _check_depth(value)
+        check_depth(value)
     # What was decoded and encodes to the same bytes again has lost nothing on the way; compact JSON, which nearly every
     # client sends, is proved free of duplicate keys by that. Everything else is read once more, carefully.
     if encode(value) != data:
@@ -105,9 +106,10 @@ def decode(data: bytes) -> Json:
     return value
 
 
-def _check_depth(value: Json) -> None:
+def check_depth(value: Json) -> None:
+    """``ParseError`` for a value that is nested deeper than ``MAX_DEPTH``."""
     level, depth = [value], 0
-    while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list))]:
+    while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list, tuple))]:
         depth += 1
         if depth >= MAX_DEPTH:
             raise ParseError.of("TW1004", limit=MAX_DEPTH)

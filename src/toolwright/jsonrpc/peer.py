@@ -8,7 +8,6 @@ the conversation lives. What the methods mean is the handler's business.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Coroutine
@@ -285,5 +284,5 @@ class Peer:
         tasks = self._owned()
         for task in tasks:
             task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks)  # not gather, which would not let itself be cancelled while one of them goes on

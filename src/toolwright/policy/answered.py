@@ -5,6 +5,7 @@ Broken protocol stays an ``RpcError``, for the caller.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable
@@ -24,6 +25,11 @@ def answered(language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Answered(inner, language)
 
 
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 @dataclass(frozen=True)
 class _Answered(Wrapper):
     language: str
@@ -33,14 +39,18 @@ class _Answered(Wrapper):
             return await self.inner.call_tool(call)
         except RpcError:
             raise
+        except asyncio.CancelledError as error:
+            if _is_being_cancelled():
+                raise
+            return self._masked("TW2004", call, error)  # a cancellation of the tool's own making
         except InvalidResult as error:
             return self._masked("TW2005", call, error)
         except ToolError as error:
             return failed(error.say(self.language))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._masked("TW2004", call, error)
 
-    def _masked(self, code: str, call: ToolCall, error: Exception) -> CallToolResult:
+    def _masked(self, code: str, call: ToolCall, error: BaseException) -> CallToolResult:
         id = secrets.token_hex(4)
         _log.error("tool %s failed, error %s", call.name, id, exc_info=error)
         return failed(ToolError.of(code, tool=call.name, id=id).say(self.language))

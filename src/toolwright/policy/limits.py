@@ -27,7 +27,10 @@ def concurrency(inner: Provider) -> Provider:
 
 
 def timeout(seconds: float) -> Callable[[Provider], Provider]:
-    """An answer within ``seconds``, or within the tool's own limit. What can be stopped is cancelled."""
+    """An answer within ``seconds``, or within the tool's own limit: an async tool is cancelled, a thread given up.
+
+    An async tool that blocks the event loop, or that goes on after its cancellation, is answered when it ends.
+    """
     return lambda inner: _Timeout(inner, seconds)
 
 
@@ -40,8 +43,8 @@ class _Timeout(Layer):
         deadline = _Deadline(seconds)
         try:
             outcome = await proceed(operation)
-        except asyncio.CancelledError:
-            if deadline.was_the_reason():
+        except BaseException:
+            if deadline.was_the_reason():  # also when the tool has made another error of its cancellation
                 raise _late(operation, seconds) from None
             raise
         finally:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolwright.errors import InvalidResult, ToolError
+from toolwright.jsonrpc.messages import encode
 from toolwright.protocol.types import UNSET, CallToolResult, TextContent, ToolOutcome
 from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
 
@@ -46,8 +47,15 @@ def _check_size(tool: Tool, result: CallToolResult, limit: int) -> None:
         raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
 
 
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidResult("the result is not JSON: a lone surrogate") from error
+
+
 def _size(block: object) -> int:
-    """Bytes of a block's payload; the fields beside it are small."""
+    """How many bytes a block has: of text, the text alone; of all others, the whole block."""
     if isinstance(block, TextContent):
-        return len(block.text) if block.text.isascii() else len(block.text.encode(errors="replace"))
-    return len(getattr(block, "data", ""))
+        return len(block.text) if block.text.isascii() else len(_utf8(block.text))
+    return len(encode(block))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,7 +43,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     if all(name in arguments for name in defaults):
         return arguments
-    return {**defaults, **arguments}
+    return {**copy.deepcopy(dict(defaults)), **arguments}  # a list of defaults is the tool's to change
 
 
 def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:

@@ -131,7 +131,8 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
 
     async def run(call_: ToolCall) -> ToolOutcome:
         value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
-        return present(value) if output_schema is None else _structured_or_outcome(value)
+        # A declared output schema means that a bare string, too, is a JSON value.
+        return present(value) if output_schema is None else structured(value)
 
     return Bound(tool, run)
 
@@ -147,18 +148,15 @@ def _located(name: str, function: Callable[..., Any]) -> Generator[None]:
         raise error.locate(f"Tool {name!r}{place}") from None
 
 
-def _structured_or_outcome(value: Any) -> ToolOutcome:
-    # A declared output schema means that a bare string, too, is a JSON value.
-    outcome_types = (wire.CallToolResult, wire.InputRequiredResult)
-    return value if isinstance(value, outcome_types) else structured(value)
-
-
 # --- the signature ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
+    """``key`` is the name on the wire: an alias where there is one."""
+
     name: str
+    key: str
     type: Any
     default: Any
     positional: bool
@@ -182,7 +180,7 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise DefinitionError.of("TW3001")
     hints = _hints(target)
-    description, described = read_docstring(inspect.getdoc(function))
+    description, described = read_docstring(inspect.getdoc(_documented(function)))
     parameters: list[_Parameter] = []
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
@@ -212,6 +210,10 @@ def _plain(function: Any) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _documented(function: Any) -> Any:
+    return _plain(function) if isinstance(function, functools.partial) else function
 
 
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:
@@ -252,14 +254,15 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
         rest.append(pydantic.Field(description=description))
     plain = [part for item in rest for part in _without_default(item)]
     type_: Any = Annotated[(annotation, *plain)] if plain else annotation  # pyright: ignore[reportInvalidTypeForm]
-    return _Parameter(parameter.name, type_, default, parameter.kind is parameter.POSITIONAL_ONLY)
+    key = next((item.alias for item in plain if isinstance(item, FieldInfo) and item.alias), parameter.name)
+    return _Parameter(parameter.name, key, type_, default, parameter.kind is parameter.POSITIONAL_ONLY)
 
 
 def _without_default(item: Any) -> Sequence[Any]:
     """Metadata of a parameter as it may stand in a TypedDict: its default is published from the signature instead."""
     if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
         return (item,)
-    said = pydantic.Field(title=item.title, description=item.description, examples=item.examples)
+    said = pydantic.Field(title=item.title, description=item.description, examples=item.examples, alias=item.alias)
     return (*item.metadata, said)
 
 
@@ -267,10 +270,42 @@ def _without_default(item: Any) -> Sequence[Any]:
 
 
 class _SchemaWriter(GenerateJsonSchema):
-    """JSON Schema 2020-12 without titles that nobody wrote."""
+    """JSON Schema 2020-12 without titles that nobody wrote, which says of Python's types just what they hold.
+
+    RFC 3339, which the formats mean, has a year 0 and leap seconds, and Python has not; Python has naive times and
+    fractions in durations, and RFC 3339 has not. What a format would promise of a result too much is left out.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def date_schema(self, schema: Any) -> dict[str, Any]:
+        return {**super().date_schema(schema), **self._taken("^0{0,3}[1-9]")}
+
+    def datetime_schema(self, schema: Any) -> dict[str, Any]:
+        written = {**super().datetime_schema(schema), **self._taken("^0{0,3}[1-9][0-9]*-..-...(..:){2}[0-5]")}
+        return written if schema.get("tz_constraint") == "aware" else self._given(written)
+
+    def time_schema(self, schema: Any) -> dict[str, Any]:
+        return self._given({**super().time_schema(schema), **self._taken("^(..:){2}[0-5]")})
+
+    def timedelta_schema(self, schema: Any) -> dict[str, Any]:
+        return self._given(super().timedelta_schema(schema))
+
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().decimal_schema(schema)
+        for option in written.get("anyOf", ()):
+            if option.get("type") == "string":
+                option |= self._taken(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+        return written
+
+    def _taken(self, pattern: str) -> dict[str, Any]:
+        """What only arguments are held to."""
+        return {"pattern": pattern} if self.mode == "validation" else {}
+
+    def _given(self, written: dict[str, Any]) -> dict[str, Any]:
+        """A result is text here, and nothing is promised of it."""
+        return written if self.mode == "validation" else {"type": written["type"]}
 
 
 def _arguments_adapter(signature: _Signature) -> pydantic.TypeAdapter[dict[str, Any]]:
@@ -326,7 +361,7 @@ def _input_schema(adapter: pydantic.TypeAdapter[Any], signature: _Signature) -> 
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
     for parameter in signature.parameters:
         if parameter.default is not _MISSING:
-            _publish_default(parameter, properties[parameter.name])
+            _publish_default(parameter, properties[parameter.key])
     return schema
 
 
@@ -347,7 +382,7 @@ class _Output:
             adapter = _adapter(returns)
             self.schema = _write_schema(adapter, "serialization")
             if _is_json_type(returns):
-                self.present = _structured_or_outcome
+                self.present = structured
             else:
                 self.present = functools.partial(_present_converted, adapter)
 
@@ -390,12 +425,13 @@ def _needs_conversion(value: Any) -> bool:
     return not (value is None or isinstance(value, _READY) or is_blocks(value))
 
 
-_READY = (str, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
+_OUTCOMES = (wire.CallToolResult, wire.InputRequiredResult)
+_READY = (str, *_OUTCOMES, *BLOCKS)
 
 
 def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOutcome:
-    if isinstance(value, wire.CallToolResult | wire.InputRequiredResult):
-        return value
+    if isinstance(value, _OUTCOMES):
+        return structured(value)
     try:
         return structured(adapter.dump_python(value, mode="json", by_alias=True, warnings="error"))
     except PydanticSerializationError as error:

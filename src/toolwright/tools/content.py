@@ -6,12 +6,22 @@ for clients that show their model only one of the two (2026-07-28, server/tools 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard, get_args
 
-from toolwright.errors import InvalidResult
-from toolwright.jsonrpc.messages import decode, encode
-from toolwright.protocol.types import CallToolResult, ContentBlock, InputRequiredResult, TextContent, ToolOutcome
+import msgspec
+
+from toolwright.errors import InvalidResult, RpcError
+from toolwright.jsonrpc.messages import MAX_DEPTH, check_depth, encode
+from toolwright.protocol.types import (
+    UNSET,
+    CallToolResult,
+    ContentBlock,
+    InputRequiredResult,
+    TextContent,
+    ToolOutcome,
+)
 
 __all__ = ["BLOCKS", "failed", "is_blocks", "present", "structured"]
 
@@ -24,13 +34,49 @@ def present(value: Any) -> ToolOutcome:
         return CallToolResult([TextContent(text=value)])
     if value is None:
         return CallToolResult([])
-    if isinstance(value, CallToolResult | InputRequiredResult):
-        return value
     if isinstance(value, BLOCKS):
         return CallToolResult([value])
     if is_blocks(value):
         return CallToolResult(list(value))
     return structured(value)
+
+
+def structured(value: Any) -> ToolOutcome:
+    """``value`` as structured content with its text copy; an outcome stays what it is."""
+    if isinstance(value, InputRequiredResult):
+        return value
+    if isinstance(value, CallToolResult):
+        return _completed(value)
+    encoded = _encode(value)
+    return CallToolResult([TextContent(text=encoded.decode())], value, encoded=encoded)
+
+
+def _completed(result: CallToolResult) -> CallToolResult:
+    """A result that a tool made itself, held to the same rules."""
+    if result.structuredContent is UNSET:
+        return result
+    return msgspec.structs.replace(result, encoded=_encode(result.structuredContent))
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        encoded = encode(value)
+        # NaN and infinities encode as null.
+        if b"null" in encoded and not _is_finite(value):
+            raise ValueError("a number that JSON does not have")
+        if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
+            check_depth(value)  # nobody may have to read what we would not read ourselves
+    except (TypeError, ValueError, RecursionError, RpcError) as error:
+        raise InvalidResult(f"the result is not JSON: {error}") from error
+    return encoded
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    return not isinstance(value, list | tuple) or all(map(_is_finite, value))  # pyright: ignore[reportUnknownArgumentType]
 
 
 def is_blocks(value: object) -> TypeGuard[Sequence[ContentBlock]]:
@@ -40,19 +86,6 @@ def is_blocks(value: object) -> TypeGuard[Sequence[ContentBlock]]:
 
 def _is_block(value: object) -> bool:
     return isinstance(value, BLOCKS)
-
-
-def structured(value: Any) -> CallToolResult:
-    """``value`` as structured content with its text copy."""
-    try:
-        encoded = encode(value)
-        # NaN and infinities encode as null; a null that was none is found by reading it back.
-        if b"null" in encoded and decode(encoded) != value:
-            raise ValueError("a number that JSON cannot hold")
-        text = encoded.decode()
-    except (TypeError, ValueError) as error:
-        raise InvalidResult(f"the result is not JSON: {error}") from error
-    return CallToolResult([TextContent(text=text)], value, encoded=encoded)
 
 
 def failed(text: str) -> CallToolResult:

@@ -45,18 +45,25 @@ class ThreadPool:
 
     def _work(self) -> None:
         while True:
-            self._do(*self._jobs.get())
+            function, loop, future = self._jobs.get()
+            settle = _run(function, future)
+            # Free before anybody hears of the result: the next call that it leads to finds this thread.
             with self._lock:
                 self._idle += 1
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
+                loop.call_soon_threadsafe(*settle)
 
-    def _do(self, function: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any]) -> None:
-        try:
-            settle = _result, function()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
-            settle = _error, error
-        # The loop may have ended meanwhile; then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle[0], future, settle[1])
+
+def _run(
+    function: Callable[[], Any], future: asyncio.Future[Any]
+) -> tuple[Callable[..., None], asyncio.Future[Any], Any]:
+    """Call the function, unless it was given up while it waited for a thread; what is left to do on the loop."""
+    if future.cancelled():
+        return _result, future, None
+    try:
+        return _result, future, function()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
+        return _error, future, error
 
 
 def _result(future: asyncio.Future[Any], value: Any) -> None:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TypeVar
 
 import msgspec
 
@@ -25,6 +26,8 @@ from toolwright.tools.toolset import (
 
 __all__ = ["combined", "filtered", "prefixed", "renamed"]
 
+T = TypeVar("T")
+
 Tools = tuple[Tool, ...]
 
 
@@ -36,7 +39,7 @@ def filtered(inner: Provider, visible: Callable[[Tool, RequestContext], bool]) -
 def prefixed(inner: Provider, prefix: str) -> Provider:
     """The same tools as ``prefix_name``."""
     mark = f"{prefix}_"
-    return _Named(inner, mark.__add__, lambda name: name.removeprefix(mark) if name.startswith(mark) else None)
+    return _Named(inner, mark.__add__, lambda name: [name.removeprefix(mark)] if name.startswith(mark) else [])
 
 
 def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
@@ -44,11 +47,11 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
     back = {new: old for old, new in names.items()}
     if len(back) < len(names):
         raise DefinitionError.of("TW3021", names=", ".join(sorted(names.values())))
-    return _Named(
-        inner,
-        lambda name: names.get(name, name),
-        lambda name: back.get(name, None if name in names else name),
-    )
+
+    def inward(name: str) -> list[str]:
+        return ([back[name]] if name in back else []) + ([] if name in names else [name])
+
+    return _Named(inner, lambda name: names.get(name, name), inward)
 
 
 def combined(*inner: Provider) -> Provider:
@@ -96,10 +99,10 @@ class _Filtered(Wrapper):
 
 @dataclass(frozen=True)
 class _Named(Wrapper):
-    """Other names outward; ``inward`` gives the inner name, or ``None`` for one that this view does not have."""
+    """Other names outward; ``inward`` gives the inner names that one may stand for. Two that exist are a clash."""
 
     outward: Callable[[str], str]
-    inward: Callable[[str], str | None]
+    inward: Callable[[str], list[str]]
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     def _rename(self, tool: Tool) -> Tool:
@@ -113,17 +116,24 @@ class _Named(Wrapper):
         return self._rename(await self._find(name, context))
 
     async def _find(self, name: str, context: RequestContext) -> Tool:
-        inner = self.inward(name)
-        try:
-            if inner is None:
-                raise UnknownTool(name)
-            return await self.inner.find_tool(inner, context)
-        except UnknownTool:
-            raise UnknownTool(name) from None  # the name that the caller used, not the one behind it
+        found: list[Tool] = []
+        for inner in self.inward(name):
+            with contextlib.suppress(UnknownTool):
+                found.append(await self.inner.find_tool(inner, context))
+        return _only(name, found)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         tool = await self._find(call.name, call.context)
         return await self.inner.call_tool(replace(call, name=tool.name, tool=tool))
+
+
+def _only(name: str, found: list[T]) -> T:
+    """The one that was found. The error has the name that the caller used, not the one behind it."""
+    if not found:
+        raise UnknownTool(name)
+    if len(found) > 1:
+        raise DefinitionError.of("TW3021", names=name)
+    return found[0]
 
 
 def _sorted(tools: Iterable[Tool]) -> Tools:
@@ -150,11 +160,7 @@ class _Combined:
         for part in self.parts:
             with contextlib.suppress(UnknownTool):
                 owners.append((part, await part.find_tool(name, context)))
-        if len(owners) > 1:
-            raise DefinitionError.of("TW3021", names=name)
-        if not owners:
-            raise UnknownTool(name)
-        return owners[0]
+        return _only(name, owners)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return (await self._owner(name, context))[1]

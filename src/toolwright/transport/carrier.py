@@ -50,8 +50,8 @@ class ClientLink(Protocol):
         """Nobody waits for the answer to this request any more."""
         ...
 
-    def listen(self, headers: Mapping[str, str]) -> None:
-        """Open the stream for what belongs to no request, where the carrier needs one for that."""
+    async def listen(self, headers: Mapping[str, str]) -> None:
+        """Open the stream for what belongs to no request, where the carrier needs one; returns once it is open."""
         ...
 
     async def close(self) -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any
 
@@ -18,6 +19,9 @@ __all__ = ["HttpLink", "HttpStatus"]
 _SESSION = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
 _MAX_BYTES = 64 * 1024 * 1024
+_LISTEN_SECONDS = 2.0
+
+_log = logging.getLogger("toolwright")
 
 
 class HttpStatus(TransportError):
@@ -130,15 +134,24 @@ class HttpLink:
         for task in tuple(self._tasks.get(id, ())):
             task.cancel()
 
-    def listen(self, headers: Mapping[str, str]) -> None:
+    async def listen(self, headers: Mapping[str, str]) -> None:
         """Open a legacy session's stream for what belongs to no request. A server need not have one."""
-        self._start(None, self._listen(headers))
+        settled = asyncio.Event()
+        self._start(None, self._listen(headers, settled))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LISTEN_SECONDS):
+                await settled.wait()
 
-    async def _listen(self, headers: Mapping[str, str]) -> None:
-        with contextlib.suppress(httpx2.HTTPError, httpx2.SSEError, TransportError):
+    async def _listen(self, headers: Mapping[str, str], settled: asyncio.Event) -> None:
+        try:
             async with self._stream("GET", None, {"accept": "text/event-stream", **headers}) as response:
+                settled.set()
                 if response.status_code == 200:
                     await self._read_events(response)
+        except (httpx2.HTTPError, httpx2.SSEError, TransportError) as error:
+            _log.info("no stream for notifications: %s", error)
+        finally:
+            settled.set()
 
     async def close(self) -> None:
         """End every stream, and the legacy session if there is one."""

@@ -41,7 +41,8 @@ class Address:
 def parse_address(text: str) -> Address:
     """``HOST:PORT``, ``[IPV6]:PORT`` or ``:PORT``, which is loopback. ``ConfigurationError`` for anything else."""
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65_535:
+    is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+    if is_bare_ipv6 or not colon or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
         raise ConfigurationError.of("TW4003", address=text)
     return Address(host.strip("[]") or "127.0.0.1", int(port))
 
@@ -91,13 +92,15 @@ def run(factory: str, listener: socket.socket, *, workers: int) -> None:
         backlog=2048,
     )
     processes.adopt_orphans()
+    # uvicorn ends in good order, and then raises the signal again for whoever was there before it: us.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
             Multiprocess(config, sockets=[listener]).run()
     except KeyboardInterrupt:
-        pass  # uvicorn raises the signal again once it has ended in good order
+        pass
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         processes.end_children()

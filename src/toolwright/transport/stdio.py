@@ -146,8 +146,9 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     session = make(writer.write)
     writer.more_to_come = lambda: session.busy
     splitter = LineSplitter(session.feed, session.too_long)
-    await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
+    stop_reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
     await ended.wait()
+    stop_reading()
     await _end(session, stopped)
     await writer.close()
     processes.end_children()
@@ -165,17 +166,19 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
             await work
 
 
-async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> None:
+async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> Callable[[], None]:
+    """Feed what comes until ``ended``; what is returned stops it."""
     loop = asyncio.get_running_loop()
     if not _can_wait_for(source):
         threading.Thread(
             target=_read_file, args=(source, loop, feed, ended), name="toolwright-stdin", daemon=True
         ).start()
-        return
+        return lambda: None
     transport: Any
     transport, _ = await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
     if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
         transport.max_size = _CHUNK
+    return transport.close
 
 
 def _can_wait_for(descriptor: int) -> bool:

@@ -59,7 +59,7 @@ class StdioLink:
     def abandon(self, id: Id) -> None:
         """A shared channel is told by a notification, which is the client's to send."""
 
-    def listen(self, headers: Mapping[str, str]) -> None:
+    async def listen(self, headers: Mapping[str, str]) -> None:
         """Everything arrives on the one channel."""
 
     async def close(self) -> None:
