@@ -3,9 +3,9 @@
     python tests/schema_suite/run.py [--suite DIR] [--bounds foreign]
 
 ``DIR`` is a checkout of https://github.com/json-schema-org/JSON-Schema-Test-Suite. Without it, the copy is used that
-the source distribution of the Python package ``jsonschema`` carries. A group whose schema needs another document, or a dialect of its own, must be refused for exactly that:
-such tests have a column of their own and never count as passed. Any other refusal, and any wrong verdict, is a failure.
-So is a verdict that ``problems()`` does not share.
+the source distribution of the Python package ``jsonschema`` carries. A group whose schema needs another document, or a
+dialect of its own, must be refused for exactly that: such tests have a column of their own and never count as passed.
+Any other refusal, and any wrong verdict, is a failure. So is a verdict that ``problems()`` does not share.
 """
 
 from __future__ import annotations

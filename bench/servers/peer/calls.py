@@ -32,6 +32,20 @@ class Page(BaseModel):
     products: list[Product]
 
 
+# Made once: what an author's own code costs is the same on either side and would only dilute the ratio.
+PRODUCTS = [
+    Product(
+        id=f"p-{number}",
+        title=f"lamp {number}",
+        category="tool",
+        price=10.0 + number,
+        in_stock=number % 2 == 0,
+        tags=["new", "sale"],
+    )
+    for number in range(100)
+]
+
+
 @server.tool()
 async def echo(text: str) -> str:
     """Echo."""
@@ -52,18 +66,7 @@ async def search_products(
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
 ) -> Page:
     """Search the shop."""
-    products = [
-        Product(
-            id=f"p-{number}",
-            title=f"{query} {number}",
-            category=category,
-            price=price.low + number,
-            in_stock=number % 2 == 0,
-            tags=["new", "sale"],
-        )
-        for number in range(limit)
-    ]
-    return Page(total=1_000, products=products)
+    return Page(total=1_000, products=PRODUCTS[:limit])
 
 
 def serve_http(port: int) -> None:

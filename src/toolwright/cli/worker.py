@@ -15,11 +15,13 @@ from typing import Any
 
 from toolwright.cli.targets import Spec, load_server
 from toolwright.state.urls import open_facts
+from toolwright.transport import processes
 from toolwright.transport.http_server import Access, HttpApp, Receive, Scope, Send
 
 __all__ = ["VARIABLE", "Job", "Worker", "app"]
 
 VARIABLE = "TOOLWRIGHT_WORKER"
+_LAST_SECONDS = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def _before_the_end(closing: Callable[[], None]) -> None:
         then = signal.getsignal(number)
 
         def handle(number: int, frame: FrameType | None, then: Any = then) -> None:
+            processes.exit_within(_LAST_SECONDS)
             loop.call_soon_threadsafe(closing)
             if callable(then):
                 then(number, frame)

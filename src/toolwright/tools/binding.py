@@ -126,7 +126,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
-    with_context = len(inspect.signature(handler).parameters) > 1
+    with_context = len(_required(handler)) > 1
     call = _caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
@@ -594,7 +594,12 @@ def _injector(signature: _Signature) -> Callable[[RequestContext], Awaitable[dic
 
 
 def _wants_context(make: Callable[..., Any]) -> bool:
-    count = len(inspect.signature(make).parameters)
-    if count > 1:
+    required = _required(make)
+    if len(required) > 1:
         raise DefinitionError.of("TW3012", name=getattr(make, "__name__", str(make)))
-    return count == 1
+    return len(required) == 1
+
+
+def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters that somebody has to give; one with a default is the function's own business."""
+    return [one for one in inspect.signature(function).parameters.values() if one.default is _MISSING]

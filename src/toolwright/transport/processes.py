@@ -8,11 +8,12 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["adopt_orphans", "end_children"]
+__all__ = ["adopt_orphans", "end_children", "exit_within"]
 
 _PR_SET_CHILD_SUBREAPER = 36
 _GRACE_SECONDS = 0.4
@@ -33,6 +34,18 @@ def end_children() -> None:
     _wait_for(waited)
     _signal_all(signal.SIGKILL)
     _reap()
+
+
+def exit_within(seconds: float) -> None:
+    """Whatever blocks the event loop: after ``seconds`` this process is gone, and so are its children."""
+
+    def leave() -> None:
+        end_children()
+        os._exit(1)
+
+    timer = threading.Timer(seconds, leave)
+    timer.daemon = True
+    timer.start()
 
 
 def _watch(processes: Iterator[int]) -> Iterator[int]:

@@ -14,6 +14,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Coroutine
+from types import FrameType
 from typing import Any, Protocol
 
 from toolwright.transport import processes
@@ -23,6 +24,7 @@ __all__ = ["serve"]
 
 _CHUNK = 64 * 1024
 _END_SECONDS = 1.0
+_LAST_SECONDS = 2.5
 
 
 class Session(Protocol):
@@ -136,10 +138,8 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     been asked may still finish for a second; a signal ends it at once.
     """
     source, target = _take_descriptors()
-    loop = asyncio.get_running_loop()
     ended, stopped = asyncio.Event(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, lambda: (stopped.set(), ended.set()))
+    _on_signals(lambda: (stopped.set(), ended.set()))
     processes.adopt_orphans()
     writer = _Writer(target)
     await writer.open(ended.set)
@@ -152,6 +152,18 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     await _end(session, stopped)
     await writer.close()
     processes.end_children()
+
+
+def _on_signals(stop: Callable[[], object]) -> None:
+    """Call ``stop`` on the loop. When a tool blocks that (and the loop's own signal handlers with it), end without."""
+    loop = asyncio.get_running_loop()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        processes.exit_within(_LAST_SECONDS)
+        loop.call_soon_threadsafe(stop)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
 
 
 async def _end(session: Session, stopped: asyncio.Event) -> None:

@@ -1,0 +1,155 @@
+"""The shape of the code, executed: layers, owners of packages, hidden imports, and where a revision may be named."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import toolwright
+
+SOURCE = Path(toolwright.__file__).parent
+PROJECT = SOURCE.parent.parent
+FILES = sorted(SOURCE.rglob("*.py"))
+NAMES = [path.relative_to(SOURCE).as_posix() for path in FILES]
+
+# package → the files that may import it; each foreign package has one owner
+OWNERS = {
+    "pydantic": ("tools/binding.py", "toolbox/"),
+    "pydantic_core": ("tools/binding.py",),
+    "typing_extensions": ("tools/", "toolbox/"),
+    "msgspec": ("jsonrpc/", "protocol/", "tools/content.py", "tools/views.py", "client/"),
+    "jsonschema_rs": ("protocol/schema.py",),
+    "docstring_parser": ("tools/docstrings.py",),
+    "uvicorn": ("transport/http_runner.py",),
+    "httpx2": ("transport/http_client.py",),
+    "click": ("cli/",),
+    "sqlite3": ("state/",),
+}
+
+# files that may import inside a function, or by a name: the lazy table of exports and the command line's loader
+LAZY = {"__init__.py", "cli/loading.py", "cli/targets.py"}
+
+# files whose code, not only prose, may name a revision
+REVISIONS = {
+    "protocol/versions.py",
+    "wording.py",  # a sentence tells clients since when
+    "protocol/schema.py",  # examples of dates
+}
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(module: ast.AST) -> Iterator[str]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def packages(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imported(tree(path))}
+
+
+def test_imports_point_downward_only():
+    lint = Path(sysconfig.get_path("scripts")) / "lint-imports"
+    done = subprocess.run([lint, "--no-cache"], cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_a_foreign_package_is_imported_by_its_owner_only(path: Path):
+    name = path.relative_to(SOURCE).as_posix()
+    foreign = packages(path) - set(sys.stdlib_module_names) - {"toolwright"} | (packages(path) & OWNERS.keys())
+    assert foreign - OWNERS.keys() == set(), "a package without an owner"
+    assert [package for package in foreign if not name.startswith(OWNERS[package])] == []
+
+
+def test_every_owner_owns_something_and_every_dependency_is_owned():
+    used = set[str]().union(*map(packages, FILES))
+    assert OWNERS.keys() - used == set()
+    declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {re.split(r"[<>=~\[; ]", line)[0].replace("-", "_") for line in declared}
+    assert names - OWNERS.keys() - {"httptools"} == set(), "httptools is uvicorn's, which imports it"
+
+
+def hidden(path: Path) -> list[int]:
+    functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inner = [node for function in functions for node in ast.walk(function)]
+    return sorted({node.lineno for node in inner if isinstance(node, ast.Import | ast.ImportFrom)})
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_no_import_hides_in_a_function(path: Path):
+    assert hidden(path) == []
+    loads = "import_module(" in path.read_text() or "__import__" in path.read_text()
+    assert not loads or path.relative_to(SOURCE).as_posix() in LAZY
+
+
+def code_strings(path: Path) -> Iterator[str]:
+    """String constants that are not docstrings."""
+    module = tree(path)
+    prose = {
+        id(node.value)
+        for node in ast.walk(module)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_only_one_file_knows_the_revisions(path: Path):
+    named = [text for text in code_strings(path) if re.search(r"\b20\d\d-\d\d-\d\d\b", text)]
+    if path.relative_to(SOURCE).as_posix() in REVISIONS:
+        assert named, "an exemption that nobody uses"
+    else:
+        assert named == []
+
+
+def era_branches(path: Path) -> list[str]:
+    tests = [node.test for node in ast.walk(tree(path)) if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    return [text for text in map(ast.unparse, tests) if re.search(r"\b(is_)?(modern|legacy)\b(?!\.)", text)]
+
+
+# Where a message comes in its era is decided; a flag of an answer on HTTP is what is left of it further in. Transcripts
+# have a section an era.
+BRANCHES = {"protocol/versions.py": 1, "server/http.py": 1, "testing/transcripts.py": 100}
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_nobody_asks_twice_which_era_it_is(path: Path):
+    name = path.relative_to(SOURCE).as_posix()
+    branches = [text for text in era_branches(path) if "versions.MODERN" not in text]
+    assert len(branches) <= BRANCHES.get(name, 0), branches
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_every_module_says_what_it_is(path: Path):
+    if path.read_text():
+        assert ast.get_docstring(tree(path))
+
+
+def test_function_sizes_for_information(record_property: pytest.RecordProperty):
+    sizes: list[int] = []
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+                sizes.append((body[-1].end_lineno or 0) - body[0].lineno + 1)
+    sizes.sort()
+    record_property("functions", len(sizes))
+    record_property("median", sizes[len(sizes) // 2])
+    record_property("nine in ten", sizes[len(sizes) * 9 // 10])
+    record_property("longest", sizes[-1])

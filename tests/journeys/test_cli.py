@@ -1,0 +1,199 @@
+"""The command line, as a person and a script see it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys.serving import SERVER, command, environment
+
+pytestmark = pytest.mark.process
+
+TEST = str(SERVER)
+
+
+def run(*arguments: str, input: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command(*arguments), input=input, capture_output=True, text=True, timeout=30, env=environment(**env)
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def call(*arguments: str, **more: Any) -> Any:
+    """What a call printed with ``--json``."""
+    done = run("call", TEST, *arguments, "--json", **more)
+    return json.loads(done.stdout)
+
+
+def other(folder: Path, code: str) -> str:
+    """A server that is no toolwright: a command line that answers with ``code``."""
+    path = folder / "other.py"
+    path.write_text(code)
+    return f"{sys.executable} {path}"
+
+
+REFUSES = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        error = {"code": -32000, "message": "no"}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+"""
+
+
+# -- exit codes --------------------------------------------------------------------------------------------------------
+
+
+def test_0_is_done():
+    for arguments in (("list", TEST), ("call", TEST, "add", "a=1"), ("inspect", TEST), ("--help",), ("--version",)):
+        assert run(*arguments).returncode == 0
+
+
+def test_1_is_an_answer_that_is_an_error():
+    for arguments in (("refuse",), ("add", "a=x"), ("add",), ("add", "a=1", "z=1")):
+        done = run("call", TEST, *arguments)
+        assert done.returncode == 1
+        assert "The tool answered with an error" in done.stderr
+        assert done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list", "nowhere.py"),
+        ("list", "files"),
+        ("call", TEST, "add", "a"),
+        ("call", TEST, "add", "--args", "{"),
+        ("call", TEST, "add", "--args", "[]"),
+        ("serve", TEST, "--workers", "2"),
+        ("serve", TEST, "--http", "nonsense"),
+        ("serve", TEST, "--http", ":0", "--workers", "0"),
+        ("call",),
+        ("nonsense",),
+        ("--lang", "fr", "list", TEST),
+    ],
+)
+def test_2_is_wrong_usage_or_a_wrong_setting_said_in_a_sentence(arguments: tuple[str, ...]):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr
+
+
+def test_2_is_a_tool_that_is_defined_wrongly(tmp_path: Path):
+    path = tmp_path / "wrong.py"
+    path.write_text("from toolwright import Server\nserver = Server('w')\n@server.tool\ndef bad(a): ...\n")
+    done = run("list", str(path))
+    assert done.returncode == 2
+    assert "[TW3005]" in done.stderr
+
+
+def test_3_is_broken_protocol(tmp_path: Path):
+    assert run("call", TEST, "none").returncode == 3
+    assert run("list", other(tmp_path, REFUSES)).returncode == 3
+
+
+def test_4_is_nobody_there(tmp_path: Path):
+    for target in ("no-such-command-anywhere", other(tmp_path, "raise SystemExit"), "http://127.0.0.1:9/mcp"):
+        assert run("list", target).returncode == 4
+
+
+def test_4_is_an_answer_that_does_not_come():
+    assert run("call", TEST, "brief", "seconds=20", "--timeout", "0.2").returncode == 4
+
+
+# -- what is printed ---------------------------------------------------------------------------------------------------
+
+
+def test_a_list_shows_names_types_defaults_and_words():
+    shown = run("list", TEST).stdout
+    for part in ("add", "read-only", "Add two numbers.", "integer", "(default 2)", "The second number"):
+        assert part in shown
+
+
+def test_json_output_is_json_and_nothing_else():
+    tools = json.loads(run("list", TEST, "--json").stdout)
+    assert [tool["name"] for tool in tools] == sorted(tool["name"] for tool in tools)
+    report = json.loads(run("inspect", TEST, "--json").stdout)
+    assert report["server"]["name"] == "author"
+    assert report["tools"] == len(tools)
+    assert {"layer", "state", "from"} == set(report["guard"][0])
+    assert call("add", "a=1")["structuredContent"] == 3
+    assert call("refuse")["isError"] is True
+
+
+def test_inspect_shows_what_guards_a_server_of_ours_and_where_that_came_from():
+    shown = run("inspect", TEST).stdout
+    for part in ("author 1.2", "modern", "100000 bytes", "Server(limits=", "validate", "timeout"):
+        assert part in shown
+    assert "cannot be seen from outside" in run("inspect", f"{sys.executable} {TEST}").stdout
+
+
+def test_errors_are_said_in_the_language_that_was_asked_for():
+    english, chinese = "there is no such file", "无法提供"
+    assert english in run("list", "nowhere.py").stderr
+    assert chinese in run("--lang", "zh", "list", "nowhere.py").stderr
+    assert chinese in run("list", "nowhere.py", LC_ALL="zh_CN.UTF-8").stderr
+    assert chinese not in run("--lang", "en", "list", "nowhere.py", LC_ALL="zh_CN.UTF-8").stderr
+
+
+def test_progress_goes_to_standard_error():
+    done = run("call", TEST, "count", "to=2")
+    assert done.stdout == "2 of 2\n"
+    assert "2 of 2 at 2" in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    pipe = subprocess.Popen(
+        command("list", TEST), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
+    )
+    assert pipe.stdout is not None
+    pipe.stdout.close()
+    assert pipe.stderr is not None
+    assert "Traceback" not in pipe.stderr.read()
+    pipe.stderr.close()
+    assert pipe.wait(30) in (0, 141)
+
+
+# -- arguments of a call -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "input", "value"),
+    [
+        (("a=1",), "", 3),
+        (("a=1", "b=5"), "", 6),
+        (("a:=1", "b:=2.0"), "", 3),
+        (("--args", '{"a": 1, "b": 4}'), "", 5),
+        (("--args", '{"a": 1, "b": 4}', "b=9"), "", 10),
+        (("--args", "-"), '{"a": 7}', 9),
+    ],
+)
+def test_arguments_come_as_pairs_as_json_or_from_standard_input(arguments: tuple[str, ...], input: str, value: int):
+    assert call("add", *arguments, input=input)["structuredContent"] == value
+
+
+def test_every_kind_of_target_is_reached(tmp_path: Path):
+    module = tmp_path / "shop.py"
+    module.write_text(Path(TEST).read_text())
+    (tmp_path / "note.txt").write_text("hello")
+    for target in (TEST, f"{TEST}:server", f"{sys.executable} {TEST}"):
+        assert run("call", target, "add", "a=1").stdout == "3\n"
+    done = subprocess.run(
+        command("call", "shop:server", "add", "a=1"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=environment(),
+    )
+    assert done.stdout == "3\n"
+    listed = json.loads(run("list", "files", "--root", str(tmp_path), "--json").stdout)
+    assert "read_file" in {tool["name"] for tool in listed}

@@ -1,0 +1,348 @@
+"""Servers as processes: what is theirs to print, to read, to leave behind, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from journeys.serving import SERVER, Process, command, http, is_alive, left_of, started, stdio
+from toolwright.protocol import versions
+from toolwright.testing.state import LIMIT
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised"),
+]
+
+ADD = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": {"a": 1}}}
+
+
+# -- whose are the descriptors -----------------------------------------------------------------------------------------
+
+
+def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
+    with stdio() as process:
+        assert process.result("print_everywhere")["content"][0]["text"] == "printed"
+        assert {process.errors() for _ in range(4)} == {"by print", "by descriptor", "by libc", "by child"}
+        assert process.result("add", 2, a=1)["structuredContent"] == 3
+
+
+def test_what_a_tool_reads_is_the_end_and_nothing_of_the_protocol():
+    with stdio() as process:
+        process.call("read_everywhere", 1)
+        process.call("add", 2, a=1)
+        answers = {answer["id"]: answer["result"] for answer in (process.read(), process.read())}
+        assert answers[1]["content"][0]["text"] == repr(("", "", b""))
+        assert answers[2]["structuredContent"] == 3
+
+
+def test_a_malformed_line_is_answered_and_the_next_one_works():
+    with stdio() as process:
+        for line, code in ((b"{\n", -32700), (b"7\n", -32600), (b'{"a":1,"a":2}\n', -32700), (b"\xff\n", -32700)):
+            process.raw(line)
+            answer = process.read()
+            assert answer["error"]["code"] == code
+            assert "id" not in answer
+        assert process.result("add", a=1)["structuredContent"] == 3
+
+
+def test_b13_a_line_without_an_end_is_dropped_and_the_next_one_works():
+    with stdio() as process:
+        for _ in range(17):
+            process.raw(b"x" * (1 << 20))
+        process.raw(b"\n")
+        assert process.read()["error"]["code"] == -32600
+        assert process.result("add", a=1)["structuredContent"] == 3
+
+
+def test_an_async_tool_that_leaves_the_program_is_a_crash_and_not_the_servers_end():
+    with stdio() as process:
+        result = process.result("leave")
+        assert result["isError"]
+        assert "hunter2" not in str(result)
+        assert process.result("add", 2, a=1)["structuredContent"] == 3
+
+
+# -- the end -----------------------------------------------------------------------------------------------------------
+
+
+def eof(process: Process) -> None:
+    process.close_input()
+
+
+def sigint(process: Process) -> None:
+    process.popen.send_signal(signal.SIGINT)
+
+
+def sigterm(process: Process) -> None:
+    process.popen.send_signal(signal.SIGTERM)
+
+
+ENDS = pytest.mark.parametrize("end", [eof, sigint, sigterm])
+
+
+def rest(process: Process) -> bytes:
+    """What else was written to standard error, which nobody holds open any more."""
+    assert process.popen.stderr is not None
+    return process.popen.stderr.read()
+
+
+@ENDS
+def test_an_idle_server_ends_well(end: Any):
+    with stdio() as process:
+        process.result("add", a=1)
+        end(process)
+        assert process.ended() == 0
+        assert process.read() is None
+        assert rest(process) == b""
+
+
+@ENDS
+def test_a_running_async_tool_is_cancelled(end: Any, tmp_path: Path):
+    with stdio() as process:
+        process.call("wait_forever", file=str(tmp_path / "said"))
+        process.wait_for("waiting")
+        end(process)
+        assert process.ended() == 0
+        assert (tmp_path / "said").read_text() == "cancelled"
+        assert process.read() is None, "a cancelled call is not answered"
+
+
+@ENDS
+@pytest.mark.parametrize("tool", ["stuck", "never_give_up"])
+def test_a_tool_that_does_not_end_does_not_hold_up_the_end(tool: str, end: Any):
+    with stdio() as process:
+        process.call(tool)
+        process.wait_for("waiting")
+        end(process)
+        assert process.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_blocked_event_loop_does_not_hold_up_a_signal(number: signal.Signals):
+    with stdio() as process:
+        family = process.result("family")["structuredContent"]
+        process.call("block_the_loop")
+        process.wait_for("waiting")
+        process.popen.send_signal(number)
+        assert process.ended() == 1
+        assert left_of(family) == []
+
+
+@ENDS
+def test_children_and_grandchildren_are_gone_stubborn_ones_too(end: Any):
+    with stdio() as process:
+        family = process.result("family")["structuredContent"]
+        assert all(map(is_alive, family))
+        end(process)
+        assert process.ended() == 0
+        assert left_of(family) == []
+
+
+def test_what_was_asked_before_the_end_of_the_input_is_still_answered_if_it_is_quick():
+    with stdio() as process:
+        process.call("brief", seconds=0.2)
+        process.wait_for("waiting")
+        process.close_input()
+        assert process.read()["result"]["content"][0]["text"] == "done"
+        assert process.ended() == 0
+
+
+def test_a_last_line_without_its_newline_counts():
+    with stdio() as process:
+        process.raw(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        process.close_input()
+        assert process.read() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert process.ended() == 0
+
+
+def test_the_input_may_be_a_file(tmp_path: Path):
+    lines = [{"jsonrpc": "2.0", "id": id, "method": "ping"} for id in range(3)]
+    (tmp_path / "in").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with open(tmp_path / "in") as source, stdio(stdin=source) as process:
+        assert [process.read()["id"] for _ in range(3)] == [0, 1, 2]
+        assert process.ended() == 0
+
+
+def test_the_output_may_be_a_file(tmp_path: Path):
+    with open(tmp_path / "out", "wb") as target, stdio(stdout=target) as process:
+        process.raw(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        process.close_input()
+        assert process.ended() == 0
+    assert json.loads((tmp_path / "out").read_text())["id"] == 1
+
+
+def test_an_input_that_is_empty_ends_the_server():
+    with stdio(stdin=subprocess.DEVNULL) as process:
+        assert process.ended(LIMIT) == 0
+        assert rest(process) == b""
+
+
+def test_a_client_that_reads_no_more_ends_the_server():
+    with stdio() as process:
+        process.result("add", a=1)
+        assert process.popen.stdout is not None
+        process.popen.stdout.close()
+        assert process.ended() == 0
+        assert rest(process) == b""
+
+
+def test_a_client_that_goes_away_before_a_large_answer_ends_the_server():
+    with stdio() as process:
+        process.call("flood", megabytes=1)
+        assert process.popen.stdout is not None
+        process.popen.stdout.close()
+        process.close_input()
+        assert process.ended() == 0
+        assert b"Traceback" not in rest(process)
+
+
+# -- HTTP --------------------------------------------------------------------------------------------------------------
+
+
+class Session:
+    """A legacy HTTP session, spoken raw; every request on a connection of its own, so that any worker may get it."""
+
+    def __init__(self, url: str) -> None:
+        self._url = urlsplit(url)
+        self.headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        status, headers, _ = self.post(
+            "initialize",
+            {
+                "protocolVersion": versions.NEWEST_LEGACY,
+                "capabilities": {},
+                "clientInfo": {"name": "t", "version": "0"},
+            },
+        )
+        assert status == 200
+        self.headers |= {
+            "mcp-session-id": headers["mcp-session-id"],
+            "mcp-protocol-version": versions.NEWEST_LEGACY,
+        }
+
+    def send(self, method: str, body: bytes | None = None) -> tuple[int, Any, bytes]:
+        connection = HTTPConnection(self._url.netloc, timeout=LIMIT)
+        try:
+            connection.request(method, self._url.path, body, self.headers)
+            response = connection.getresponse()
+            return response.status, {key.lower(): value for key, value in response.getheaders()}, response.read()
+        finally:
+            connection.close()
+
+    def post(self, method: str, params: Any = None, id: int = 1) -> tuple[int, Any, Any]:
+        message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}
+        status, headers, body = self.send("POST", json.dumps(message).encode())
+        return status, headers, json.loads(body) if body else None
+
+    def call(self, tool: str) -> tuple[int, Any]:
+        status, _, answer = self.post("tools/call", {"name": tool, "arguments": {}})
+        return status, answer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int, workers: str):
+    with http("--workers", workers) as (url, process):
+        _, answer = Session(url).call("family")
+        family = json.loads(answer["result"]["content"][0]["text"])
+        process.popen.send_signal(number)
+        process.ended(5.0 if workers == "2" else 3.0)
+        assert left_of(family) == []
+        assert b"Traceback" not in rest(process)
+
+
+def test_a_stuck_tool_does_not_hold_up_the_end_of_an_http_server():
+    with http() as (url, process):
+        session = Session(url)
+        connection = http_request_without_waiting(url, session, "stuck")
+        process.wait_for("waiting")
+        process.popen.send_signal(signal.SIGTERM)
+        process.ended()
+        connection.close()
+
+
+def http_request_without_waiting(url: str, session: Session, tool: str) -> Any:
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.netloc, timeout=LIMIT)
+    body = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": tool, "arguments": {}}}
+    connection.request("POST", parts.path, json.dumps(body).encode(), session.headers)
+    return connection
+
+
+def test_a_session_that_one_worker_opened_is_served_by_each_and_ended_for_all():
+    with http("--workers", "2") as (url, _):
+        session, other = Session(url), Session(url)
+        served, deadline = set[str](), time.monotonic() + LIMIT
+        while len(served) < 2 and time.monotonic() < deadline:
+            served.add(session.call("process")[1]["result"]["content"][0]["text"])
+        assert len(served) == 2, "both workers have answered"
+        assert session.send("DELETE")[0] == 204
+        assert {session.call("process")[0] for _ in range(20)} == {404}
+        assert other.call("process")[0] == 200
+
+
+def test_a_session_cannot_be_kept_by_spelling_its_token_otherwise():
+    with http() as (url, _):
+        session = Session(url)
+        token = session.headers["mcp-session-id"]
+        assert session.send("DELETE")[0] == 204
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        spellings = [token + "=" * (-len(token) % 4), token.replace("-", "+"), token.replace("_", "/")]
+        spellings += [token[:-1] + letters[letters.index(token[-1]) ^ bits] for bits in range(16)]
+        for spelling in {*spellings}:
+            session.headers["mcp-session-id"] = spelling
+            assert session.call("process")[0] == 404, spelling
+
+
+def test_two_sessions_opened_at_once_are_two():
+    with http() as (url, _):
+        tokens = {Session(url).headers["mcp-session-id"] for _ in range(10)}
+        assert len(tokens) == 10
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
+def test_a_server_without_authentication_refuses_to_listen_beyond_loopback(address: str):
+    with started(command("serve", str(SERVER), "--http", address)) as process:
+        assert process.ended(LIMIT) == 2
+        said = rest(process).decode()
+        assert "[TW4005]" in said
+        assert "authenticate" in said
+        assert "Traceback" not in said
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence():
+    with http() as (url, _):
+        address = urlsplit(url).netloc
+        with started(command("serve", str(SERVER), "--http", address)) as process:
+            assert process.ended(LIMIT) == 2
+            assert "Traceback" not in rest(process).decode()
+
+
+def test_the_key_of_the_workers_is_not_in_the_environment_that_tools_pass_on(tmp_path: Path):
+    server = tmp_path / "leaky.py"
+    server.write_text(
+        "import os, subprocess\nfrom toolwright import Server\nserver = Server('leaky')\n"
+        "@server.tool\ndef env() -> str:\n    return subprocess.run(['env'], capture_output=True, text=True).stdout\n"
+    )
+    with http(target=str(server)) as (url, _):
+        text = Session(url).call("env")[1]["result"]["content"][0]["text"]
+    assert "PATH=" in text
+    assert "TOOLWRIGHT" not in text
+
+
+def test_a_server_whose_client_is_gone_before_it_said_anything_ends():
+    reader, writer = os.pipe()
+    with started(["sh", "-c", f"exec {sys.executable} {SERVER}"], stdin=reader) as process:
+        os.close(reader)
+        os.close(writer)
+        assert process.ended(LIMIT) == 0

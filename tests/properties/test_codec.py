@@ -1,0 +1,158 @@
+"""What holds for any bytes and any value: nothing is lost, nothing but ``ParseError`` raised, nothing misread."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright.errors import InvalidRequest, ParseError
+from toolwright.jsonrpc.messages import MAX_DEPTH, decode, encode, parse
+
+texts = st.text(st.characters(codec="utf-8"), max_size=8)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=15
+)
+tokens = st.sampled_from(
+    [
+        *(
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b",",
+            b":",
+            b'"a"',
+            b'"\\u0061"',
+            b'"\\ud800"',
+            b'"\\ud83d\\ude00"',
+            b" ",
+            b"\n",
+            b"1",
+        ),
+        *(
+            b"-0",
+            b"1.5",
+            b"1e999",
+            b"NaN",
+            b"Infinity",
+            b"null",
+            b"true",
+            b'"',
+            b"\\",
+            b"9" * 4_301,
+            b"\xff",
+            b"\xc3\xa9",
+        ),
+    ]
+)
+
+
+class Refused(Exception):
+    pass
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise Refused("duplicate key")
+    return dict(pairs)
+
+
+def _constant(name: str) -> Any:
+    raise Refused(name)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise Refused("out of range")
+    return value
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
+
+
+def careful(data: bytes) -> Any:
+    """Another reading of the same bytes, as strict as ours means to be, on the standard library's parser."""
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates
+    except (ValueError, RecursionError):
+        raise Refused("not JSON") from None
+    if _depth(value) > MAX_DEPTH:
+        raise Refused("too deep")
+    return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, and of the same types all the way down."""
+    return repr(one) == repr(other)
+
+
+def agree(data: bytes) -> None:
+    try:
+        expected = careful(data)
+    except Refused:
+        try:
+            got = decode(data)
+        except ParseError:
+            return
+        raise AssertionError(f"{data!r} was read as {got!r}") from None
+    assert same(decode(data), expected)
+
+
+@settings(deadline=None)
+@given(values)
+def test_what_is_encoded_decodes_to_the_same(value: Any):
+    assert same(decode(encode(value)), value)
+
+
+@settings(deadline=None)
+@given(values, st.sampled_from([None, 1]), st.booleans())
+def test_other_spellings_of_a_value_decode_to_the_same(value: Any, indent: int | None, ascii: bool):
+    assert same(decode(json.dumps(value, indent=indent, ensure_ascii=ascii).encode()), value)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=40))
+def test_any_bytes_are_read_as_a_careful_parser_reads_them_or_refused(data: bytes):
+    agree(data)
+
+
+@settings(deadline=None)
+@given(st.lists(tokens, max_size=12).map(b"".join))
+def test_any_tokens_are_read_as_a_careful_parser_reads_them_or_refused(data: bytes):
+    agree(data)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(['"a"', '"b"', '"\\u0061"', '"c"']), values), max_size=4), st.booleans())
+def test_an_object_is_accepted_just_when_its_keys_differ(pairs: list[tuple[str, Any]], blank: bool):
+    glue = ", " if blank else ","
+    data = "{" + glue.join(f"{key}:{json.dumps(value)}" for key, value in pairs) + "}"
+    agree(data.encode())
+
+
+@settings(deadline=None)
+@given(st.integers(MAX_DEPTH - 3, MAX_DEPTH + 3), st.lists(st.booleans(), min_size=1, max_size=5), values)
+def test_depth_is_counted_alike_through_lists_and_objects(levels: int, kinds: list[bool], core: Any):
+    value = core
+    for level in range(levels):
+        value = [value] if kinds[level % len(kinds)] else {"k": value}
+    agree(json.dumps(value).encode())
+
+
+@settings(deadline=None)
+@given(values | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"]), values))
+def test_any_value_is_a_message_or_an_invalid_request(value: Any):
+    if isinstance(value, dict) and value.get("jsonrpc") is not None:
+        value["jsonrpc"] = "2.0"
+    with contextlib.suppress(InvalidRequest):
+        parse(value)

@@ -1,0 +1,64 @@
+"""What holds for any header value."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright.errors import HeaderMismatch
+from toolwright.protocol.headers import check_params, decode_value, encode_value, find_mirrors, param_headers
+
+texts = st.text(st.characters(codec="utf-8"), max_size=30)
+tricky = texts | st.sampled_from(
+    ["=?base64?", "?=", "=?base64?eA==?=", " ", "\t", "\r\n", "a\r\nSet-Cookie: b", "\x7f"]
+)
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "s": {"type": "string", "x-mcp-header": "S"},
+        "i": {"type": "integer", "x-mcp-header": "I"},
+        "o": {"type": "object", "properties": {"b": {"type": "boolean", "x-mcp-header": "B"}}},
+    },
+}
+
+
+@settings(deadline=None)
+@given(st.lists(tricky, max_size=3).map("".join))
+def test_a_value_comes_back_as_it_was(value: str):
+    assert decode_value("X", encode_value(value)) == value
+
+
+@settings(deadline=None)
+@given(st.lists(tricky, max_size=3).map("".join))
+def test_no_value_becomes_anything_but_printable_ascii_without_blanks_at_its_ends(value: str):
+    encoded = encode_value(value)
+    assert re.fullmatch(r"[\x20-\x7e]*", encoded)
+    assert encoded == encoded.strip()
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(max_codepoint=255), max_size=40))
+def test_any_header_decodes_or_is_a_mismatch(value: str):
+    with contextlib.suppress(HeaderMismatch):
+        decode_value("X", value)
+
+
+@settings(deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "s": st.none() | tricky,
+            "i": st.none() | st.integers() | st.integers(-(2**53), 2**53).map(float),
+            "o": st.none() | st.fixed_dictionaries({}, optional={"b": st.booleans() | st.none()}),
+        },
+    )
+)
+def test_the_headers_of_a_call_agree_with_its_arguments(arguments: dict[str, Any]):
+    mirrors = find_mirrors(SCHEMA)
+    check_params(param_headers(mirrors, arguments), mirrors, arguments)

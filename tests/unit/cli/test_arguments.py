@@ -1,0 +1,109 @@
+"""What is written on a command line, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolwright.cli.call_verb import read_arguments
+from toolwright.cli.output import printable
+from toolwright.cli.targets import Spec, is_ours, load_server
+from toolwright.errors import ConfigurationError
+from toolwright.protocol.types import Tool
+
+TOOL = Tool(
+    "t",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "choice": {"enum": ["1", "2"]},
+            "number": {"type": "integer"},
+            "flag": {"type": "boolean"},
+            "list": {"type": "array"},
+            "any": {},
+        },
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        ("text=5", "5"),
+        ("text=a=b", "a=b"),
+        ("text=", ""),
+        ("text=null", "null"),
+        ("maybe=7", "7"),
+        ("choice=1", "1"),
+        ("number=5", 5),
+        ("number=five", "five"),
+        ("flag=true", True),
+        ('list=[1,"a"]', [1, "a"]),
+        ("any=1", 1),
+        ("any=x", "x"),
+        ("unknown=1", "1"),
+        ("text:=5", 5),
+        ("maybe:=null", None),
+        ('unknown:={"a":[]}', {"a": []}),
+    ],
+)
+def test_a_value_is_text_where_the_schema_wants_text_and_json_otherwise(pair: str, expected: Any):
+    assert list(read_arguments((pair,), TOOL).values()) == [expected]
+
+
+@pytest.mark.parametrize("pair", ["text", "=5", "", "text:={", "number:=five"])
+def test_a_pair_that_cannot_be_read_is_refused(pair: str):
+    with pytest.raises(ConfigurationError) as caught:
+        read_arguments((pair,), TOOL)
+    assert caught.value.code == "TW4006"
+
+
+def test_without_the_tools_schema_a_value_is_text():
+    assert read_arguments(("a=5", "b:=5"), None) == {"a": "5", "b": 5}
+
+
+@pytest.mark.parametrize(
+    "target", ["files", "notes.py", "dir/notes.py", "notes.py:server", "package.module:server", "./a.py:b"]
+)
+def test_a_server_of_ours_is_recognised(target: str):
+    assert is_ours(target)
+
+
+@pytest.mark.parametrize("target", ["python notes.py", "./server", "/usr/bin/server:x", "server", "npx -y a:b"])
+def test_a_command_is_recognised(target: str):
+    assert not is_ours(target)
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "told"),
+    [
+        (Spec("files"), "TW4001", "--root"),
+        (Spec("files", ("/no/such/folder",)), "TW6001", "directory"),
+        (Spec("nowhere.py"), "TW4002", "no such file"),
+        (Spec("no_such_module_of_ours:server"), "TW4002", "no module"),
+        (Spec("json:server"), "TW4002", "no Server is called"),
+        (Spec("json:"), "TW4002", "found: none"),
+    ],
+)
+def test_a_target_that_is_none_is_refused_with_what_would_be_one(spec: Spec, code: str, told: str):
+    with pytest.raises(ConfigurationError) as caught:
+        load_server(spec)
+    assert caught.value.code == code
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é 世\n\t", "plain é 世\n\t"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\rb", "a\\x0db"),
+        ("\u202edrow", "\\x202edrow"),
+        ("\x00\x9b", "\\x00\\x9b"),
+    ],
+)
+def test_text_of_others_cannot_command_our_terminal(text: str, shown: str):
+    assert printable(text) == shown

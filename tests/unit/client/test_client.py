@@ -1,0 +1,234 @@
+"""A client and what a server, any server, does to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from toolwright import Client, ToolError
+from toolwright.client.client import Result
+from toolwright.errors import InvalidParams, RequestTimeout, TransportError
+from toolwright.protocol import versions
+from toolwright.protocol.types import UNSET, TextContent
+from toolwright.testing.state import LIMIT
+
+DISCOVERED = {"supportedVersions": list(versions.ALL), "capabilities": {"tools": {}}, "resultType": "complete"}
+
+
+class Scripted:
+    """A server in memory that answers by a table: method → result, error code, ``None`` (silence) or a function."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = {"server/discover": DISCOVERED, **answers}
+        self.heard: list[dict[str, Any]] = []
+        self.say: Callable[[Any], None] = lambda message: None
+
+    def connect(self, write: Callable[[bytes], None]) -> Scripted:
+        self.say = lambda message: write(json.dumps({"jsonrpc": "2.0", **message}).encode())
+        return self
+
+    def feed(self, frame: bytes) -> None:
+        message = json.loads(frame)
+        self.heard.append(message)
+        if "id" not in message or "method" not in message:
+            return
+        answer = self.answers.get(message["method"], -32601)
+        if callable(answer):
+            answer = answer(message["params"])
+        if isinstance(answer, int):
+            self.say({"id": message["id"], "error": {"code": answer, "message": "no"}})
+        elif answer is not None:
+            self.say({"id": message["id"], "result": answer})
+
+    async def close(self) -> None:
+        self.say = lambda message: None
+
+
+def run(server: Scripted, test: Callable[[Client], Coroutine[Any, Any, Any]], **settings: Any) -> Any:
+    async def main() -> Any:
+        async with asyncio.timeout(LIMIT), Client(server, **settings) as client:
+            return await test(client)
+
+    return asyncio.run(main())
+
+
+def tools(*names: Any) -> list[Any]:
+    return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+
+
+# -- lists -------------------------------------------------------------------------------------------------------------
+
+
+def test_every_page_is_read():
+    pages = {None: ("a", "1"), "1": ("b", "2"), "2": ("c", None)}
+
+    def page(params: Any) -> Any:
+        name, following = pages[params.get("cursor")]
+        return {"tools": tools(name)} | ({"nextCursor": following} if following else {})
+
+    listed = run(Scripted(**{"tools/list": page}), lambda client: client.list_tools())
+    assert [tool.name for tool in listed] == ["a", "b", "c"]
+
+
+def test_pages_that_never_end_are_given_up():
+    server = Scripted(**{"tools/list": lambda params: {"tools": [], "nextCursor": "again"}})
+    with pytest.raises(TransportError):
+        run(server, lambda client: client.list_tools())
+
+
+def test_a_tool_that_is_not_valid_costs_itself_and_not_the_rest():
+    listed = [*tools("a"), {"name": 7}, None, {"name": "x", "inputSchema": []}, *tools("b")]
+    got = run(Scripted(**{"tools/list": {"tools": listed}}), lambda client: client.list_tools())
+    assert [tool.name for tool in got] == ["a", "b"]
+
+
+@pytest.mark.parametrize("result", [{}, {"tools": None}, {"tools": {}}, [], "x"])
+def test_a_list_that_is_none_is_an_error_of_the_server(result: Any):
+    with pytest.raises(TransportError) as caught:
+        run(Scripted(**{"tools/list": result}), lambda client: client.list_tools())
+    assert caught.value.code == "TW5009"
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def answered(result: Any) -> Result:
+    return run(Scripted(**{"tools/call": result}), lambda client: client.call_tool("t"))
+
+
+def test_arguments_come_as_a_mapping_as_keywords_or_both():
+    server = Scripted(**{"tools/call": lambda params: {"content": [], "structuredContent": params["arguments"]}})
+    assert run(server, lambda client: client.call_tool("t", {"a": 1, "timeout": 2}, b=3)).value == {
+        "a": 1,
+        "timeout": 2,
+        "b": 3,
+    }
+
+
+def test_a_value_is_the_structured_one_or_else_the_text():
+    text = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert answered({"content": text}).value == "a\nb"
+    assert answered({"content": text, "structuredContent": None}).value is None
+    assert answered({"content": text}).structured is UNSET
+    assert answered({"content": text}).content == (TextContent(text="a"), TextContent(text="b"))
+
+
+def test_a_failure_is_a_result_whose_value_raises():
+    result = answered({"content": [{"type": "text", "text": "Too large."}], "isError": True})
+    assert result.is_error
+    with pytest.raises(ToolError, match=r"Too large\."):
+        _ = result.value
+
+
+@pytest.mark.parametrize("flag", [None, 0, "true", 1])
+def test_only_true_is_an_error(flag: Any):
+    assert not answered({"content": [], "isError": flag}).is_error
+
+
+@pytest.mark.parametrize("content", [None, "x", [{"type": "text"}], [{"type": "hologram"}], [7]])
+def test_content_that_is_none_is_an_error_of_the_server(content: Any):
+    with pytest.raises(TransportError) as caught:
+        answered({"content": content})
+    assert caught.value.code == "TW5009"
+
+
+def test_an_error_of_the_protocol_is_raised():
+    with pytest.raises(InvalidParams):
+        answered(-32602)
+
+
+def test_silence_ends_with_a_cancellation():
+    server = Scripted(**{"tools/call": lambda params: None})
+    with pytest.raises(RequestTimeout):
+        run(server, lambda client: client.call_tool("t", timeout=0.01))
+    asked, cancelled = server.heard[-2:]
+    assert cancelled["method"] == "notifications/cancelled"
+    assert cancelled["params"]["requestId"] == asked["id"]
+
+
+def test_progress_reaches_the_call_that_asked_and_no_other():
+    server = Scripted()
+
+    def call(params: Any) -> Any:
+        token = params["_meta"]["progressToken"]
+        for said in (token, str(token), token + 1, None, [token]):
+            server.say({"method": "notifications/progress", "params": {"progressToken": said, "progress": 1}})
+        return {"content": []}
+
+    server.answers["tools/call"] = call
+    seen: list[Any] = []
+    run(server, lambda client: client.call_tool("t", progress=lambda *said: seen.append(said)))
+    assert seen == [(1, None, None)]
+
+
+def test_b34_true_is_not_the_token_1():
+    server = Scripted()
+
+    def call(params: Any) -> Any:
+        assert params["_meta"]["progressToken"] == 1
+        server.say({"method": "notifications/progress", "params": {"progressToken": True, "progress": 1}})
+        return {"content": []}
+
+    server.answers["tools/call"] = call
+    seen: list[Any] = []
+    run(server, lambda client: client.call_tool("t", progress=lambda *said: seen.append(said)))
+    assert seen == []
+
+
+# -- what a server says unasked ----------------------------------------------------------------------------------------
+
+
+def test_a_change_is_told():
+    async def test(client: Client) -> None:
+        server.say({"method": "notifications/tools/list_changed"})
+        await changed.wait()
+
+    server, changed = Scripted(), asyncio.Event()
+    run(server, test, on_tools_changed=changed.set)
+
+
+def test_a_ping_of_the_server_is_answered_and_any_other_request_refused():
+    async def test(client: Client) -> None:
+        server.say({"id": "s1", "method": "ping"})
+        server.say({"id": "s2", "method": "sampling/createMessage"})
+        await client.ping()
+
+    server = Scripted()
+    run(server, test)
+    answers = {message["id"]: message for message in server.heard if "method" not in message}
+    assert answers["s1"]["result"] == {}
+    assert answers["s2"]["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize("message", [{"id": 99, "result": {}}, {"result": 1}, {"method": "x/y"}, {"id": None}, {}])
+def test_what_a_server_says_unasked_does_not_end_the_conversation(message: Any):
+    async def test(client: Client) -> None:
+        server.say(message)
+        await client.ping()
+
+    server = Scripted()
+    run(server, test)
+
+
+# -- opening and closing -----------------------------------------------------------------------------------------------
+
+
+def test_nothing_works_outside_of_the_connection():
+    client = Client(Scripted())
+    for act in (lambda: client.list_tools(), lambda: client.call_tool("t"), lambda: client.ping()):
+        with pytest.raises(TransportError):
+            asyncio.run(act())
+    with pytest.raises(TransportError):
+        _ = client.facts
+
+
+def test_facts_are_what_the_server_said():
+    async def test(client: Client) -> Any:
+        return client.facts
+
+    facts = run(Scripted(), test)
+    assert (facts.revision, facts.supported, dict(facts.capabilities)) == (versions.LATEST, versions.ALL, {"tools": {}})

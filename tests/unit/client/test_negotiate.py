@@ -1,0 +1,113 @@
+"""Which era a client settles on, whatever the server answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from toolwright.client.eras import Era
+from toolwright.client.negotiate import negotiate
+from toolwright.errors import (
+    ConnectionLost,
+    HeaderMismatch,
+    MethodNotFound,
+    RequestTimeout,
+    RpcError,
+    TransportError,
+    UnsupportedVersion,
+)
+from toolwright.protocol import versions
+from toolwright.transport.http_client import HttpStatus
+
+DISCOVERED = {"supportedVersions": list(versions.ALL), "capabilities": {"tools": {}}, "instructions": "Use it."}
+INITIALIZED = {
+    "protocolVersion": versions.NEWEST_LEGACY,
+    "capabilities": {},
+    "serverInfo": {"name": "old", "version": "1"},
+}
+
+
+def unsupported(*supported: Any) -> UnsupportedVersion:
+    error = UnsupportedVersion("no")
+    error.data = {"supported": list(supported)}
+    return error
+
+
+def settle(answers: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The revision that is settled on, and what was said on the way."""
+    said: list[str] = []
+
+    async def ask(era: Era | None, method: str, params: dict[str, Any], seconds: float) -> Any:
+        said.append(method)
+        answer = answers[method]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def main() -> str:
+        era, facts = await negotiate(ask, lambda era, method: said.append(method), 1.0)
+        assert facts.revision == era.revision
+        return era.revision
+
+    return asyncio.run(main()), said
+
+
+def refused(answers: Mapping[str, Any]) -> Exception:
+    with pytest.raises((TransportError, RpcError)) as caught:
+        settle(answers)
+    return caught.value
+
+
+def test_a_modern_server_is_spoken_to_at_once():
+    assert settle({"server/discover": DISCOVERED}) == (versions.LATEST, ["server/discover"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        MethodNotFound("no"),
+        RpcError("any"),
+        RequestTimeout("silence"),
+        HttpStatus("400"),
+        unsupported(versions.NEWEST_LEGACY),
+        {"supportedVersions": "2026"},
+        {},
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_anything_but_a_modern_answer_means_a_legacy_server(answer: Any):
+    revision, said = settle({"server/discover": answer, "initialize": INITIALIZED})
+    assert revision == versions.NEWEST_LEGACY
+    assert said == ["server/discover", "initialize", "notifications/initialized"]
+
+
+@pytest.mark.parametrize("supported", [(), ("2099-01-01",), (7, None)])
+def test_a_server_of_the_future_is_not_taken_for_one_of_the_past(supported: Any):
+    error = refused({"server/discover": unsupported(*supported)})
+    assert isinstance(error, TransportError)
+    assert error.code == "TW5008"
+
+
+def test_a_server_that_lists_only_legacy_revisions_gets_its_handshake():
+    answers = {"server/discover": {**DISCOVERED, "supportedVersions": list(versions.LEGACY)}, "initialize": INITIALIZED}
+    assert settle(answers)[0] == versions.NEWEST_LEGACY
+
+
+@pytest.mark.parametrize("error", [ConnectionLost("gone"), HeaderMismatch("x")])
+def test_a_failure_that_says_nothing_of_eras_is_the_callers(error: Exception):
+    assert refused({"server/discover": error}) is error
+
+
+@pytest.mark.parametrize("revision", [versions.LATEST, "1999-01-01", None, 7])
+def test_a_handshake_that_settles_on_what_nobody_knows_is_given_up(revision: Any):
+    answers = {"server/discover": MethodNotFound("x"), "initialize": {**INITIALIZED, "protocolVersion": revision}}
+    assert getattr(refused(answers), "code", "") == "TW5008"
+
+
+@pytest.mark.parametrize("revision", versions.LEGACY)
+def test_every_legacy_revision_is_spoken(revision: str):
+    answers = {"server/discover": MethodNotFound("x"), "initialize": {**INITIALIZED, "protocolVersion": revision}}
+    assert settle(answers)[0] == revision

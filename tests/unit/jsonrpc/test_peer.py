@@ -1,0 +1,398 @@
+"""A peer: it correlates, cancels, owns its tasks, and survives whatever it is fed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolwright.errors import ConnectionLost, InvalidParams, RequestTimeout, UnknownTool
+from toolwright.jsonrpc.messages import Notification, Request, encode
+from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, Peer
+from toolwright.testing.state import LIMIT
+
+
+class Handler:
+    """``echo`` answers with its params, ``refuse`` with our error, ``crash`` with another's, ``wait`` never."""
+
+    def __init__(self, *, takes_batches: bool = False) -> None:
+        self.takes_batches = takes_batches
+        self.noted: list[Notification] = []
+        self.cancelled: list[Any] = []
+        self.gate = asyncio.Event()
+
+    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+        match request.method:
+            case "echo":
+                return encode(request.params)
+            case "refuse":
+                raise UnknownTool("x")
+            case "crash":
+                raise ValueError("postgres://root:hunter2@db")
+            case "tell":
+                exchange.notify("told", {"id": request.id})
+                return b"{}"
+            case "gate":
+                await self.gate.wait()
+                return b"{}"
+            case _:
+                try:
+                    await asyncio.get_running_loop().create_future()
+                except asyncio.CancelledError:
+                    self.cancelled.append(request.id)
+                    raise
+                raise AssertionError("unreachable")
+
+    def on_notification(self, notification: Notification) -> None:
+        self.noted.append(notification)
+        if notification.method == "crash":
+            raise ValueError("hunter2")
+
+
+class Wire:
+    """Takes what a peer writes."""
+
+    def __init__(self) -> None:
+        self.written: list[Any] = []
+        self._more = asyncio.Event()
+
+    def write(self, frame: bytes) -> None:
+        self.written.append(json.loads(frame))
+        self._more.set()
+
+    async def count(self, number: int) -> list[Any]:
+        """Wait until that many frames have been written."""
+        async with asyncio.timeout(LIMIT):
+            while len(self.written) < number:
+                self._more.clear()
+                await self._more.wait()
+        return self.written
+
+
+def request(method: str, id: Any = 1, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode()
+
+
+def result(id: Any, value: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "result": value}
+
+
+async def turns() -> None:
+    """Let everything that is ready run."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def conversation(test: Callable[[Peer, Handler, Wire], Any], *, takes_batches: bool = False) -> None:
+    async def main() -> None:
+        wire, handler = Wire(), Handler(takes_batches=takes_batches)
+        peer = Peer(wire.write, handler)
+        async with asyncio.timeout(LIMIT):
+            await test(peer, handler, wire)
+            await peer.close()
+        assert len(asyncio.all_tasks()) == 1, "a task was left behind"
+
+    asyncio.run(main())
+
+
+# -- answering ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_is_answered_under_its_id():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("echo", "x", a=1))
+        assert await wire.count(1) == [result("x", {"a": 1})]
+
+    conversation(test)
+
+
+def test_answers_come_as_they_are_ready():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("gate", 1))
+        peer.feed(request("echo", 2))
+        assert await wire.count(1) == [result(2, {})]
+        handler.gate.set()
+        assert await wire.count(2) == [result(2, {}), result(1, {})]
+
+    conversation(test)
+
+
+@pytest.mark.parametrize(
+    ("frame", "code", "id"),
+    [(b"{", -32700, None), (b"7", -32600, None), (b'{"jsonrpc":"2.0","id":5}', -32600, 5), (b"[]", -32600, None)],
+)
+def test_a_broken_frame_is_answered_and_the_next_one_works(frame: bytes, code: int, id: Any):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(frame)
+        peer.feed(request("echo", 9))
+        broken, echoed = await wire.count(2)
+        assert broken["error"]["code"] == code
+        assert broken.get("id") == id
+        assert echoed == result(9, {})
+
+    conversation(test)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [b"\xff" * 10, b"[" * 100_000, b"1" * 10_000, b'"\\ud800"', b'{"a":1,"a":2}', b"NaN", b"", b"null", b"[[[]]]"],
+)
+def test_no_frame_makes_feed_raise(frame: bytes):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(frame)
+        await wire.count(1)
+
+    conversation(test, takes_batches=True)
+
+
+def test_an_error_of_ours_is_answered_as_it_is():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("refuse"))
+        [failure] = await wire.count(1)
+        assert failure["error"]["code"] == -32602
+
+    conversation(test)
+
+
+def test_j07_a_crash_is_answered_with_an_id_that_the_log_explains(caplog: pytest.LogCaptureFixture):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("crash"))
+        [failure] = await wire.count(1)
+        assert failure["error"]["code"] == -32603
+        assert "hunter2" not in json.dumps(failure)
+        [record] = caplog.records
+        assert record.args
+        assert str(record.args[0]) in failure["error"]["message"]
+        assert "hunter2" in caplog.text
+
+    with caplog.at_level(logging.ERROR, "toolwright"):
+        conversation(test)
+
+
+def test_a_notification_is_never_answered_even_when_it_crashes(caplog: pytest.LogCaptureFixture):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(b'{"jsonrpc":"2.0","method":"crash"}')
+        peer.feed(b'{"jsonrpc":"2.0","method":"note","params":{"a":1}}')
+        peer.feed(request("echo"))
+        assert await wire.count(1) == [result(1, {})]
+        assert handler.noted == [Notification("crash", {}), Notification("note", {"a": 1})]
+
+    conversation(test)
+
+
+def test_notifications_of_a_request_come_before_its_answer():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("tell", 4))
+        told, answer = await wire.count(2)
+        assert told == {"jsonrpc": "2.0", "method": "told", "params": {"id": 4}}
+        assert answer == result(4, {})
+
+    conversation(test)
+
+
+def test_an_id_that_is_in_use_is_refused_and_the_first_request_keeps_its_answer():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("gate", 1))
+        peer.feed(request("echo", 1))
+        [refused] = await wire.count(1)
+        assert refused["error"]["code"] == -32600
+        handler.gate.set()
+        assert (await wire.count(2))[1] == result(1, {})
+        peer.feed(request("echo", 1))  # free again
+        assert (await wire.count(3))[2] == result(1, {})
+
+    conversation(test)
+
+
+def test_b34_the_ids_1_and_one_are_two():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("wait", 1))
+        peer.feed(request("wait", "1"))
+        await turns()
+        assert peer.cancel("1")
+        await turns()
+        assert handler.cancelled == ["1"]
+
+    conversation(test)
+
+
+# -- cancelling and ending ---------------------------------------------------------------------------------------------
+
+
+def test_b35_a_cancelled_request_gets_no_answer_and_frees_its_id():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("wait", 1))
+        await turns()
+        assert peer.cancel(1)
+        assert not peer.cancel(1)
+        await turns()
+        assert handler.cancelled == [1]
+        peer.feed(request("echo", 1))
+        assert await wire.count(1) == [result(1, {})]
+
+    conversation(test)
+
+
+def test_what_is_not_running_cannot_be_cancelled():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        assert not peer.cancel("never")
+
+    conversation(test)
+
+
+def test_close_cancels_what_runs_and_writes_nothing_more():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("wait", 1))
+        await turns()
+        await peer.close()
+        peer.notify("late", {})
+        assert handler.cancelled == [1]
+        assert wire.written == []
+
+    conversation(test)
+
+
+def test_drain_waits_for_what_runs():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(request("gate", 1))
+        await turns()
+        handler.gate.set()
+        await peer.drain()
+        assert wire.written == [result(1, {})]
+
+    conversation(test)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_reaches_the_one_who_asked():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = [asyncio.ensure_future(peer.request("m", {"n": n}, timeout=LIMIT)) for n in range(2)]
+        first, second = await wire.count(2)
+        peer.feed(json.dumps(result(second["id"], "two")).encode())
+        peer.feed(json.dumps(result(first["id"], "one")).encode())
+        assert await asyncio.gather(*asked) == ["one", "two"]
+
+    conversation(test)
+
+
+def test_an_error_of_the_peer_is_raised():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
+        [sent] = await wire.count(1)
+        peer.feed(json.dumps({"jsonrpc": "2.0", "id": sent["id"], "error": {"code": -32602, "message": "no"}}).encode())
+        with pytest.raises(InvalidParams, match="no"):
+            await asked
+
+    conversation(test)
+
+
+@pytest.mark.parametrize("id", ["1", 2, None, 99])
+def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
+        [sent] = await wire.count(1)
+        assert sent["id"] == 1
+        peer.feed(json.dumps(result(id, "spoofed")).encode())
+        peer.feed(json.dumps(result(1, "real")).encode())
+        peer.feed(json.dumps(result(1, "twice")).encode())
+        assert await asked == "real"
+
+    conversation(test)
+
+
+def test_the_end_of_patience_is_told_to_the_other_end():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        abandoned: list[Any] = []
+        with pytest.raises(RequestTimeout) as caught:
+            await peer.request("m", {}, timeout=0, abandoned=abandoned.append)
+        assert caught.value.code == "TW5002"
+        assert abandoned == [1]
+
+    conversation(test)
+
+
+def test_a_cancelled_wait_is_told_to_the_other_end_too():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        abandoned: list[Any] = []
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT, abandoned=abandoned.append))
+        await wire.count(1)
+        asked.cancel()
+        await asyncio.wait([asked])
+        assert asked.cancelled()
+        assert abandoned == [1]
+
+    conversation(test)
+
+
+def test_a_carrier_that_fails_fails_everyone_who_waits():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = [asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT)) for _ in range(2)]
+        await wire.count(2)
+        peer.fail(1, UnknownTool("x"))
+        peer.lose(ConnectionLost.of("TW5001"))
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [UnknownTool, ConnectionLost]
+        with pytest.raises(ConnectionLost):
+            await peer.request("m", {}, timeout=LIMIT)
+
+    conversation(test)
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def batch(*frames: bytes) -> bytes:
+    return b"[" + b",".join(frames) + b"]"
+
+
+def test_a_batch_is_answered_with_one_array():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        note = b'{"jsonrpc":"2.0","method":"note"}'
+        peer.feed(batch(request("echo", 1), note, b"7", request("refuse", 2)))
+        [answers] = await wire.count(1)
+        assert {answer.get("id") for answer in answers} == {1, 2, None}
+        assert len(answers) == 3
+        assert handler.noted == [Notification("note", {})]
+
+    conversation(test, takes_batches=True)
+
+
+def test_a_batch_of_notifications_is_not_answered():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(batch(b'{"jsonrpc":"2.0","method":"note"}'))
+        await turns()
+        peer.feed(request("echo"))
+        assert await wire.count(1) == [result(1, {})]
+
+    conversation(test, takes_batches=True)
+
+
+@pytest.mark.parametrize(
+    ("frame", "takes"), [(batch(request("wait")), False), (b"[]", True), (batch(*[request("wait")] * 101), True)]
+)
+def test_a_batch_that_is_not_allowed_empty_or_too_large_runs_nothing(frame: bytes, takes: bool):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        assert MAX_BATCH == 100
+        peer.feed(frame)
+        [refused] = await wire.count(1)
+        assert refused["error"]["code"] == -32600
+        await peer.close()
+        assert handler.cancelled == []
+
+    conversation(test, takes_batches=takes)
+
+
+def test_an_element_that_is_cancelled_leaves_the_answers_of_the_others():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(batch(request("wait", 1), request("echo", 2)))
+        await turns()
+        peer.cancel(1)
+        assert await wire.count(1) == [[result(2, {})]]
+
+    conversation(test, takes_batches=True)

@@ -1,0 +1,132 @@
+"""The legacy wires: the newest shape, said in the words of each revision."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolwright.protocol import versions
+from toolwright.protocol.legacy import Projection
+from toolwright.protocol.types import (
+    AudioContent,
+    CallToolResult,
+    EmbeddedResource,
+    Icon,
+    ImageContent,
+    Implementation,
+    ResourceLink,
+    TextContent,
+    TextResource,
+    Tool,
+    ToolAnnotations,
+)
+
+R11, R03, R06, R25_11 = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
+
+FULL = Tool(
+    "wipe",
+    {"type": "object"},
+    title="Wipe",
+    description="Wipes.",
+    outputSchema={"type": "object", "properties": {}},
+    annotations=ToolAnnotations(destructiveHint=True),
+    icons=[Icon(src="https://x/i.png")],
+    meta={"a": 1},
+)
+
+
+def tool(revision: str, definition: Tool = FULL) -> dict[str, Any]:
+    return json.loads(Projection(versions.BY_NAME[revision]).tools([definition], None))["tools"][0]
+
+
+def call(revision: str, result: CallToolResult) -> dict[str, Any]:
+    return json.loads(Projection(versions.BY_NAME[revision]).call(result))
+
+
+@pytest.mark.parametrize(
+    ("revision", "members"),
+    [
+        (R11, {"name", "inputSchema", "description"}),
+        (R03, {"name", "inputSchema", "description", "annotations"}),
+        (R06, {"name", "inputSchema", "description", "annotations", "title", "outputSchema", "_meta"}),
+        (R25_11, {"name", "inputSchema", "description", "annotations", "title", "outputSchema", "_meta", "icons"}),
+    ],
+)
+def test_a_tool_has_the_members_that_its_revision_knows(revision: str, members: set[str]):
+    assert set(tool(revision)) == members
+
+
+def test_a_title_goes_where_2025_03_26_has_one():
+    assert tool(R03)["annotations"] == {"title": "Wipe", "destructiveHint": True}
+    assert tool(R03, Tool("a", {"type": "object"}, title="A"))["annotations"] == {"title": "A"}
+    assert "annotations" not in tool(R03, Tool("a", {"type": "object"}))
+
+
+def test_an_output_schema_without_an_object_at_its_root_is_not_said():
+    assert "outputSchema" not in tool(R25_11, Tool("a", {"type": "object"}, outputSchema={"type": "integer"}))
+
+
+@pytest.mark.parametrize("revision", [R11, R03])
+def test_structured_content_is_left_out_where_nobody_knows_it(revision: str):
+    said = call(revision, CallToolResult([TextContent(text="{}")], {"a": 1}))
+    assert said == {"content": [{"type": "text", "text": "{}"}], "isError": False}
+
+
+@pytest.mark.parametrize("value", [1, "a", [1], None, True])
+def test_structured_content_that_is_no_object_is_said_as_text_only(value: Any):
+    assert "structuredContent" not in call(R25_11, CallToolResult([], value))
+
+
+def test_an_object_is_structured_content_since_2025_06_18():
+    for revision in (R06, R25_11):
+        assert call(revision, CallToolResult([], {"a": 1}, isError=True, meta={"m": 1})) == {
+            "content": [],
+            "structuredContent": {"a": 1},
+            "isError": True,
+            "_meta": {"m": 1},
+        }
+
+
+def test_blocks_that_a_revision_does_not_know_become_text():
+    result = CallToolResult(
+        [
+            AudioContent(data="eA==", mimeType="audio/wav"),
+            ResourceLink(uri="file:///a", name="a", title="The file"),
+            ImageContent(data="eA==", mimeType="image/png", meta={"m": 1}),
+            EmbeddedResource(resource=TextResource(uri="file:///b", text="t")),
+        ]
+    )
+    types = {name: [block["type"] for block in call(name, result)["content"]] for name in versions.LEGACY}
+    assert types == {
+        R11: ["text", "text", "image", "resource"],
+        R03: ["audio", "text", "image", "resource"],
+        R06: ["audio", "resource_link", "image", "resource"],
+        R25_11: ["audio", "resource_link", "image", "resource"],
+    }
+    assert call(R11, result)["content"][1]["text"] == "The file: file:///a"
+    assert "_meta" not in call(R03, result)["content"][2]
+    assert call(R06, result)["content"][2]["_meta"] == {"m": 1}
+
+
+@pytest.mark.parametrize("revision", versions.LEGACY)
+def test_nothing_modern_is_said_to_a_legacy_client(revision: str):
+    said = json.dumps([tool(revision), call(revision, CallToolResult([], {"a": 1}))])
+    for word in ("resultType", "ttlMs", "cacheScope", "io.modelcontextprotocol"):
+        assert word not in said
+
+
+def test_the_answer_to_initialize_says_what_its_revision_knows():
+    info = Implementation(name="d", version="1", title="D", description="x", websiteUrl="https://x")
+    known = {
+        name: set(json.loads(Projection(versions.BY_NAME[name]).initialized(info, {}, "Use it."))["serverInfo"])
+        for name in versions.LEGACY
+    }
+    plain = {"name", "version"}
+    assert known == {
+        R11: plain,
+        R03: plain,
+        R06: plain | {"title"},
+        R25_11: plain | {"title", "description", "websiteUrl"},
+    }

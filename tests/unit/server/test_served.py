@@ -1,0 +1,111 @@
+"""What both doors share: capabilities, pages, and the channel of a request."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolwright.protocol.types import Implementation
+from toolwright.server.sealing import Sealer, new_key
+from toolwright.server.served import RequestChannel, Served, page_of
+from toolwright.state.facts import MemoryFacts
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL
+
+
+class Told:
+    """The exchange of a request, remembered."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Any]] = []
+
+    def notify(self, method: str, params: Any) -> None:
+        self.said.append((method, params))
+
+
+def served(**settings: Any) -> Served:
+    info = Implementation(name="x", version="1")
+    return Served(info, LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
+
+
+def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level: str | None = "debug", **more: Any):
+    async def main() -> list[tuple[str, Any]]:
+        told = Told()
+        made = RequestChannel(told, token, level, **more)
+        result = test(made, told)
+        if asyncio.iscoroutine(result):
+            await result
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return told.said
+
+    return asyncio.run(main())
+
+
+def test_only_what_is_offered_is_advertised():
+    assert served().capabilities() == {"tools": {"listChanged": True}}
+    assert served(offers=frozenset({"prompts"})).capabilities() == {"prompts": {}}
+
+
+def test_a_list_that_fits_is_one_page_and_the_same_tuple():
+    here = served()
+    here.provider.add_raw("a", {"type": "object"}, lambda arguments: None)
+    tools = asyncio.run(here.provider.list_tools(None))
+    page = page_of(here, tools, None, LOCAL)
+    assert page.tools is tools
+    assert page.next_cursor is None
+
+
+def test_progress_is_told_with_what_there_is_to_say():
+    said = channel(lambda c, told: (c.progress(0, None, None), c.progress(1, 2, "half")))
+    assert said == [
+        ("notifications/progress", {"progressToken": "t", "progress": 0}),
+        ("notifications/progress", {"progressToken": "t", "progress": 1, "total": 2, "message": "half"}),
+    ]
+
+
+def test_progress_that_does_not_increase_is_dropped():
+    numbers = [0.5, 0.5, 0.2, float("nan"), float("inf"), float("-inf"), 0.6]
+    said = channel(lambda c, told: [c.progress(number, None, None) for number in numbers])
+    assert [params["progress"] for _, params in said] == [0.5, 0.6]
+
+
+def test_a_revision_without_messages_is_told_none():
+    [(_, params)] = channel(lambda c, told: c.progress(1, None, "x"), with_message=False)
+    assert "message" not in params
+
+
+def test_nobody_who_did_not_ask_is_told_anything():
+    assert channel(lambda c, told: (c.progress(1, None, None), c.log("error", "x", None)), None, None) == []
+
+
+@pytest.mark.parametrize(("level", "heard"), [("debug", 3), ("warning", 2), ("emergency", 0)])
+def test_a_log_message_below_the_level_asked_for_is_not_sent(level: str, heard: int):
+    said = channel(lambda c, told: [c.log(name, 1, "me") for name in ("info", "warning", "error")], None, level)
+    assert len(said) == heard
+
+
+def test_after_the_answer_nothing_is_said():
+    def test(c: RequestChannel, told: Told) -> None:
+        c.close()
+        c.progress(1, None, None)
+        c.log("error", "x", None)
+
+    assert channel(test) == []
+
+
+def test_a_thread_may_tell_and_is_told_of_on_the_loop():
+    async def test(c: RequestChannel, told: Told) -> None:
+        where: list[int] = []
+        told.notify = lambda method, params: where.append(threading.get_ident())
+        thread = threading.Thread(target=c.progress, args=(1, None, None))
+        thread.start()
+        await asyncio.to_thread(thread.join)
+        await asyncio.sleep(0)
+        assert where == [threading.get_ident()]
+
+    channel(test)

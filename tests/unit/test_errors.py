@@ -1,0 +1,67 @@
+"""The family of errors: as it is drawn, and what each says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from toolwright import errors
+from toolwright.errors import InvalidParams, RpcError, ToolError, ToolwrightError, UnknownTool
+
+
+def family(root: type[BaseException]) -> set[type[BaseException]]:
+    return {root}.union(*map(family, root.__subclasses__()))
+
+
+OURS = {kind for kind in family(ToolwrightError) if kind.__module__ == errors.__name__}
+
+
+def test_the_tree_at_the_top_is_the_tree():
+    drawn: dict[str, str] = {}
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        found = re.match(r"    ([│├└─ ]*)([A-Z]\w+)", line)
+        if found:
+            level = len(found[1]) // 4
+            above[level:] = [found[2]]
+            drawn[found[2]] = above[level - 1] if level else "Exception"
+    assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in OURS}
+
+
+def test_every_error_is_exported():
+    assert {kind.__name__ for kind in OURS} - {"SchemaError"} <= set(errors.__all__)
+    assert all(hasattr(errors, name) for name in errors.__all__)
+
+
+def test_two_kinds_never_share_a_number_unless_one_is_the_other():
+    numbers = [kind.number for kind in OURS if issubclass(kind, RpcError) and "number" in vars(kind)]
+    assert sorted(set(numbers) - {-32603}) == sorted(number for number in numbers if number != -32603)
+
+
+@pytest.mark.parametrize("kind", sorted(family(RpcError) & OURS, key=lambda kind: kind.__name__))
+def test_a_number_that_arrives_becomes_its_kind(kind: type[RpcError]):
+    got = RpcError.received(kind.number, "said", {"a": 1})
+    assert type(got) is (InvalidParams if kind in (UnknownTool, InvalidParams) else type(got))
+    assert got.number == kind.number
+    assert (str(got), got.say("zh"), got.data) == ("said", "said", {"a": 1})
+
+
+def test_a_number_that_nobody_knows_is_kept():
+    got = RpcError.received(-1, "odd")
+    assert (type(got), got.number) == (RpcError, -1)
+
+
+def test_an_error_says_its_sentence_with_its_code_in_both_languages():
+    error = ToolError.of("TW2007", tool="wipe", reason="no")
+    assert str(error) == "wipe may not be called so: no"
+    assert error.say() == "wipe may not be called so: no [TW2007]"
+    assert error.say("zh") == "不允许这样调用 wipe：no [TW2007]"
+
+
+def test_words_of_an_author_are_said_as_they_are():
+    assert ToolError("Too {large}: 100 %").say("zh") == "Too {large}: 100 %"
+
+
+def test_facts_are_never_read_as_a_template():
+    assert "{tool}" in ToolError.of("TW2007", tool="{tool}", reason="{0.__class__}").say()

@@ -1,0 +1,75 @@
+"""What ``toolwright`` offers: all of it is there, and nothing is loaded before it is used."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import toolwright
+
+EXPORTS: dict[str, str] = toolwright._EXPORTS  # pyright: ignore[reportPrivateUsage]
+
+
+def declared() -> dict[str, str]:
+    """What type checkers are told: public name → ``module`` or ``module:name``."""
+    tree = ast.parse(inspect.getsource(toolwright))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.asname or alias.name: str(node.module) + ("" if alias.asname in (None, alias.name) else f":{alias.name}")
+        for node in imports
+        for alias in node.names
+    }
+
+
+def test_type_checkers_and_the_table_are_told_the_same():
+    assert declared() == EXPORTS
+
+
+def test_what_is_exported_is_listed_in_order():
+    assert list(EXPORTS) == sorted(EXPORTS)
+    assert set(toolwright.__all__) == {"__version__", *EXPORTS}
+    assert dir(toolwright) == sorted(toolwright.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTS))
+def test_every_export_is_what_its_module_has(name: str):
+    module, _, original = EXPORTS[name].partition(":")
+    home = importlib.import_module(module)
+    assert getattr(toolwright, name) is getattr(home, original or name)
+    assert (original or name) in home.__all__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'nonsense'"):
+        _ = toolwright.nonsense  # pyright: ignore
+
+
+def test_every_name_in_an_all_is_there():
+    modules = [
+        importlib.import_module(name)
+        for name in sorted(sys.modules)
+        if name.startswith("toolwright.") and hasattr(sys.modules[name], "__all__")
+    ]
+    missing = [(module.__name__, name) for module in modules for name in module.__all__ if not hasattr(module, name)]
+    assert missing == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("import toolwright", ["pydantic", "msgspec", "httpx2", "asyncio", "uvicorn"]),
+        ("from toolwright import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
+        ("from toolwright import Server", ["httpx2", "uvicorn", "click", "sqlite3"]),
+    ],
+)
+def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):
+    code = f"{statement}; import sys; print(*(name for name in {unwanted!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.split() == []

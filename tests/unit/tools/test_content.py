@@ -1,0 +1,85 @@
+"""A Python value → the result of a call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from toolwright.errors import InvalidResult
+from toolwright.protocol.types import UNSET, CallToolResult, ImageContent, InputRequiredResult, TextContent
+from toolwright.tools.content import failed, present, structured
+
+PICTURE = ImageContent(data="eA==", mimeType="image/png")
+
+
+def test_text_is_text_and_nothing_else():
+    assert present("null") == CallToolResult([TextContent(text="null")])
+
+
+def test_nothing_is_an_empty_result():
+    assert present(None) == CallToolResult([])
+
+
+@pytest.mark.parametrize("make", [present, structured])
+def test_an_outcome_stays_what_it_is_and_its_value_is_held_to_the_same_rules(make: Any):
+    question, failure = InputRequiredResult(requestState="s"), CallToolResult([], isError=True)
+    assert make(question) is question
+    assert make(failure) == failure
+    result = make(CallToolResult([], {"a": 1}))
+    assert (result.content, result.structuredContent) == ([], {"a": 1})
+    with pytest.raises(InvalidResult):
+        make(CallToolResult([], float("nan")))
+
+
+@pytest.mark.parametrize("value", [PICTURE, [PICTURE], (PICTURE,)])
+def test_blocks_are_themselves(value: Any):
+    assert present(value) == CallToolResult([PICTURE])
+
+
+@pytest.mark.parametrize(
+    "value", [0, 1.5, True, [], {}, [1, "a", None], {"a": {"b": [None]}}, ["nullable"], {"null": 1}]
+)
+def test_any_other_value_is_structured_and_said_as_text_too(value: Any):
+    result = present(value)
+    assert isinstance(result, CallToolResult)
+    assert result.structuredContent == value
+    assert json.loads(result.content[0].text) == value
+    assert result.encoded == result.content[0].text.encode()
+
+
+def test_a_declared_shape_makes_text_and_nothing_values_too():
+    assert structured("a").structuredContent == "a"
+    assert structured(None).structuredContent is None
+    assert present(None).structuredContent is UNSET
+
+
+def test_blocks_among_other_values_are_values():
+    assert present([PICTURE, 1]).structuredContent == [PICTURE, 1]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), [float("inf")], {"a": -float("inf")}, [None, float("nan")], object(), {"a": object()}, "\ud800"],
+)
+def test_what_json_does_not_have_is_an_invalid_result(value: Any):
+    with pytest.raises(InvalidResult):
+        structured(value)
+
+
+@pytest.mark.parametrize("value", [(1, None), {"a": (None,)}, {1: None}])
+def test_python_values_with_a_json_form_are_fine_beside_a_null(value: Any):
+    assert structured(value).content[0].text == json.dumps(value, separators=(",", ":"))
+
+
+def test_a_result_that_is_nested_too_deep_is_an_invalid_result_and_not_the_callers_mistake():
+    value: Any = None
+    for _ in range(150):
+        value = [value]
+    with pytest.raises(InvalidResult):
+        structured(value)
+
+
+def test_a_failure_says_so():
+    assert failed("no") == CallToolResult([TextContent(text="no")], isError=True)

@@ -1,0 +1,81 @@
+"""Tools of this process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from toolwright.errors import DefinitionError, UnknownTool
+from toolwright.server.served import SILENT
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+
+CONTEXT = RequestContext(LOCAL, SILENT)
+
+
+def one(name: str = "a") -> str:
+    return "one"
+
+
+def names(tools: LocalToolset) -> list[str]:
+    return [tool.name for tool in asyncio.run(tools.list_tools(CONTEXT))]
+
+
+def call(tools: LocalToolset, name: str) -> Any:
+    return asyncio.run(tools.call_tool(ToolCall(name, {}, CONTEXT)))
+
+
+def test_the_decorator_leaves_the_function_as_it_is():
+    tools = LocalToolset()
+    assert tools.tool(one) is one
+    assert tools.tool(name="two")(one) is one
+    assert names(tools) == ["one", "two"]
+
+
+def test_tools_are_listed_by_name_and_as_the_same_tuple():
+    tools = LocalToolset()
+    for name in ("b", "a", "C"):
+        tools.add(one, name=name)
+    assert names(tools) == ["C", "a", "b"]
+    assert asyncio.run(tools.list_tools(CONTEXT)) is asyncio.run(tools.list_tools(CONTEXT))
+
+
+def test_a_name_that_is_taken_is_refused_and_the_first_stays():
+    tools = LocalToolset()
+    tools.add_raw("one", {"type": "object"}, lambda arguments: "first", blocking=False)
+    with pytest.raises(DefinitionError) as caught:
+        tools.add(one)
+    assert caught.value.code == "TW3013"
+    assert call(tools, "one").content[0].text == "first"
+
+
+def test_a_tool_that_was_removed_is_unknown_and_its_name_free():
+    tools = LocalToolset()
+    tools.add(one)
+    tools.remove("one")
+    for act in (lambda: call(tools, "one"), lambda: tools.remove("one")):
+        with pytest.raises(UnknownTool):
+            act()
+    tools.add(one)
+    assert names(tools) == ["one"]
+
+
+def test_whoever_watches_is_told_of_each_change_until_they_leave():
+    tools, told = LocalToolset(), []
+    leave = tools.watch(lambda: told.append(names(tools)))
+    tools.add(one)
+    tools.remove("one")
+    leave()
+    leave()
+    tools.add(one)
+    assert told == [["one"], []]
+
+
+def test_a_definition_that_is_refused_changes_nothing():
+    tools, told = LocalToolset(), []
+    tools.watch(lambda: told.append(1))
+    with pytest.raises(DefinitionError):
+        tools.add(one, name="not a name")
+    assert (names(tools), told) == ([], [])

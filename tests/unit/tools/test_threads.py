@@ -1,0 +1,141 @@
+"""Worker threads: bounded, in the caller's context, and in nobody's way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolwright.testing.state import LIMIT
+from toolwright.tools.threads import ThreadPool
+
+
+def run(test: Callable[[], Any]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT):
+            await test()
+
+    asyncio.run(main())
+
+
+def test_a_function_runs_on_a_daemon_thread_of_ours():
+    async def test() -> None:
+        thread = await ThreadPool().run(threading.current_thread)
+        assert thread is not threading.main_thread()
+        assert thread.daemon
+
+    run(test)
+
+
+def test_a_thread_that_is_free_is_used_again():
+    async def test() -> None:
+        pool = ThreadPool()
+        assert len({await pool.run(threading.get_ident) for _ in range(20)}) <= 2
+
+    run(test)
+
+
+def test_never_more_threads_than_the_size_and_whoever_waits_gets_a_turn():
+    async def test() -> None:
+        pool, gate, lock = ThreadPool(2), threading.Event(), threading.Lock()
+        running, most, two = 0, 0, threading.Semaphore(0)
+
+        def work() -> int:
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            two.release()
+            assert gate.wait(LIMIT)
+            with lock:
+                running -= 1
+            return threading.get_ident()
+
+        futures = [pool.run(work) for _ in range(6)]
+        for _ in range(2):
+            assert await asyncio.to_thread(two.acquire, timeout=LIMIT)
+        gate.set()
+        assert len(set(await asyncio.gather(*futures))) == 2
+        assert most == 2
+
+    run(test)
+
+
+def test_the_callers_context_variables_are_seen():
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+
+    async def test() -> None:
+        variable.set("seen")
+        assert await ThreadPool().run(variable.get) == "seen"
+
+    run(test)
+
+
+def raises(error: BaseException) -> Callable[[], Any]:
+    def function() -> Any:
+        raise error
+
+    return function
+
+
+def test_an_exception_is_the_callers():
+    async def test() -> None:
+        with pytest.raises(ValueError, match="mine"):
+            await ThreadPool().run(raises(ValueError("mine")))
+
+    run(test)
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), StopIteration(1)])
+def test_what_would_end_the_loop_is_an_error_of_the_tool(error: BaseException):
+    async def test() -> None:
+        with pytest.raises(RuntimeError, match=type(error).__name__):
+            await ThreadPool().run(raises(error))
+
+    run(test)
+
+
+def test_a_call_that_nobody_waits_for_any_more_hurts_nobody():
+    async def test() -> None:
+        pool, gate = ThreadPool(1), threading.Event()
+        abandoned = pool.run(lambda: gate.wait(LIMIT))
+        abandoned.cancel()
+        after = pool.run(lambda: "next")
+        gate.set()
+        assert await after == "next"
+
+    run(test)
+
+
+def test_a_call_that_was_given_up_before_its_turn_never_begins():
+    async def test() -> None:
+        pool, gate, begun = ThreadPool(1), threading.Event(), threading.Event()
+        busy = pool.run(lambda: gate.wait(LIMIT))
+        waiting = pool.run(begun.set)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        await busy
+        await pool.run(lambda: None)
+        assert not begun.is_set()
+
+    run(test)
+
+
+def test_a_loop_that_ends_before_its_threads_is_not_disturbed():
+    gate, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        gate.wait(LIMIT)
+        done.set()
+
+    async def main() -> None:
+        ThreadPool().run(work)
+
+    asyncio.run(main())
+    gate.set()
+    assert done.wait(LIMIT)

@@ -1,0 +1,137 @@
+"""Views: what one does not list it does not call, and names are the caller's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from toolwright import combined, filtered, prefixed, renamed
+from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
+from toolwright.server.served import SILENT
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL, Principal, PromptGet, Provider, RequestContext, ResourceRead, ToolCall
+
+CONTEXT = RequestContext(LOCAL, SILENT)
+
+
+def toolset(*names: str, says: str = "") -> LocalToolset:
+    tools = LocalToolset()
+
+    def handler(name: str) -> Any:
+        return lambda arguments: says + name
+
+    for name in names:
+        tools.add_raw(name, {"type": "object"}, handler(name), blocking=False)
+    return tools
+
+
+def names(provider: Provider, context: RequestContext = CONTEXT) -> list[str]:
+    return [tool.name for tool in asyncio.run(provider.list_tools(context))]
+
+
+def call(provider: Provider, name: str, context: RequestContext = CONTEXT) -> str:
+    return asyncio.run(provider.call_tool(ToolCall(name, {}, context))).content[0].text
+
+
+def test_a_hidden_tool_reads_like_a_missing_one():
+    view = filtered(toolset("read", "wipe"), lambda tool, context: tool.name != "wipe")
+    assert names(view) == ["read"]
+    texts: list[str] = []
+    for name in ("wipe", "none"):
+        with pytest.raises(UnknownTool) as caught:
+            call(view, name)
+        texts.append(str(caught.value).replace(name, "X"))
+    assert texts[0] == texts[1]
+
+
+def test_what_is_visible_may_depend_on_the_caller():
+    view = filtered(toolset("wipe"), lambda tool, context: context.principal.id == "root")
+    root = RequestContext(Principal("root"), SILENT)
+    assert (names(view), names(view, root), names(view)) == ([], ["wipe"], [])
+    assert call(view, "wipe", root) == "wipe"
+
+
+def test_a_prefix_stands_before_every_name():
+    view = prefixed(toolset("b", "a"), "disk")
+    assert names(view) == ["disk_a", "disk_b"]
+    assert call(view, "disk_a") == "a"
+    for name in ("a", "disk_", "disk_disk_a", "Disk_a"):
+        with pytest.raises(UnknownTool):
+            call(view, name)
+
+
+def test_prefixes_stack():
+    assert call(prefixed(prefixed(toolset("a"), "in"), "out"), "out_in_a") == "a"
+
+
+def test_two_tools_may_change_names():
+    view = renamed(toolset("a", "b"), {"a": "b", "b": "a"})
+    assert (call(view, "a"), call(view, "b")) == ("b", "a")
+
+
+def test_a_rename_of_a_tool_that_is_not_there_does_not_break_the_one_of_the_new_name():
+    view = renamed(toolset("b"), {"a": "b"})
+    assert names(view) == ["b"]
+    assert call(view, "b") == "b"
+
+
+def test_two_new_names_that_are_one_are_refused():
+    with pytest.raises(DefinitionError) as caught:
+        renamed(toolset("a", "b"), {"a": "x", "b": "x"})
+    assert caught.value.code == "TW3021"
+
+
+@pytest.mark.parametrize(
+    "view", [combined(toolset("a"), toolset("a")), renamed(toolset("a", "b"), {"a": "b"})], ids=["combined", "renamed"]
+)
+def test_a_name_that_two_tools_have_is_never_the_last_ones(view: Provider):
+    with pytest.raises(DefinitionError) as caught:
+        names(view)
+    assert caught.value.code == "TW3021"
+
+
+def test_combined_tools_are_one_sorted_list_and_each_part_runs_its_own():
+    view = combined(toolset("b", "d"), toolset("a", "c", says="second "))
+    assert names(view) == ["a", "b", "c", "d"]
+    assert [call(view, name) for name in ("b", "c")] == ["b", "second c"]
+    with pytest.raises(UnknownTool):
+        call(view, "e")
+
+
+def test_a_view_returns_the_same_tuple_while_nothing_has_changed():
+    tools = toolset("a")
+    for view in (
+        prefixed(tools, "x"),
+        renamed(tools, {"a": "b"}),
+        filtered(tools, lambda tool, context: True),
+        combined(tools, toolset("z")),
+    ):
+        before = asyncio.run(view.list_tools(CONTEXT))
+        assert asyncio.run(view.list_tools(CONTEXT)) is before
+        tools.add_raw("new", {"type": "object"}, lambda arguments: None)
+        assert len(asyncio.run(view.list_tools(CONTEXT))) == len(before) + 1
+        tools.remove("new")
+
+
+def test_a_change_is_told_through_every_view():
+    tools, told = toolset("a"), []
+    view = combined(prefixed(filtered(renamed(tools, {}), lambda tool, context: True), "x"), toolset("b"))
+    leave = view.watch(lambda: told.append(1))
+    tools.remove("a")
+    leave()
+    tools.add_raw("c", {"type": "object"}, lambda arguments: None)
+    assert told == [1]
+
+
+def test_without_a_library_there_are_no_resources_and_no_prompts():
+    for view in (toolset(), combined(toolset(), toolset()), prefixed(toolset(), "x")):
+        assert asyncio.run(view.list_resources(CONTEXT)) == ()
+        assert asyncio.run(view.list_prompts(CONTEXT)) == ()
+        with pytest.raises(InvalidParams) as caught:
+            asyncio.run(view.read_resource(ResourceRead("a:b", CONTEXT)))
+        assert caught.value.code == "TW1025"
+        with pytest.raises(InvalidParams) as caught:
+            asyncio.run(view.get_prompt(PromptGet("a", {}, CONTEXT)))
+        assert caught.value.code == "TW1026"

@@ -1,0 +1,53 @@
+"""Where an HTTP server may listen."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolwright.errors import ConfigurationError
+from toolwright.transport.http_runner import Address, check_bind, hosts_of, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "shown"),
+    [
+        ("127.0.0.1:80", Address("127.0.0.1", 80), "127.0.0.1:80"),
+        (":8000", Address("127.0.0.1", 8000), "127.0.0.1:8000"),
+        ("[::1]:0", Address("::1", 0), "[::1]:0"),
+        ("localhost:65535", Address("localhost", 65535), "localhost:65535"),
+        ("example.org:1", Address("example.org", 1), "example.org:1"),
+    ],
+)
+def test_an_address_is_read_and_shown(text: str, address: Address, shown: str):
+    assert parse_address(text) == address
+    assert address.shown == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["", "8000", "localhost", "localhost:", "a:b", ":65536", ":-1", ":+1", ": 1", ":1_0", ":²"]
+)
+def test_what_is_no_address_is_refused_with_the_forms_there_are(text: str):
+    with pytest.raises(ConfigurationError) as caught:
+        parse_address(text)
+    assert caught.value.code == "TW4003"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost", "::1"])
+def test_loopback_needs_nobody_to_authenticate(host: str):
+    check_bind(Address(host, 1), authenticates=False)
+
+
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.evil.org", "LOCALHOST.", "127.1", "0", "2130706433"]
+)
+def test_anything_else_is_refused_without_authentication(host: str):
+    with pytest.raises(ConfigurationError) as caught:
+        check_bind(Address(host, 1), authenticates=False)
+    assert caught.value.code == "TW4005"
+    check_bind(Address(host, 1), authenticates=True)
+
+
+def test_an_endpoint_answers_to_loopback_names_and_to_its_own():
+    assert hosts_of(Address("127.0.0.1", 1)) == ("localhost", "127.0.0.1", "[::1]")
+    assert hosts_of(Address("Example.org", 1))[-1] == "example.org"
+    assert hosts_of(Address("fd00::1", 1))[-1] == "[fd00::1]"

@@ -1,0 +1,67 @@
+"""Lines out of chunks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright.transport.lines import LineSplitter
+
+TOO_LONG = None
+
+
+def split(*chunks: bytes, limit: int = 10, ends: bool = True) -> list[bytes | None]:
+    """The lines, with ``None`` for one that was too long."""
+    seen: list[bytes | None] = []
+    splitter = LineSplitter(seen.append, lambda: seen.append(TOO_LONG), limit)
+    for chunk in chunks:
+        splitter.feed(chunk)
+    if ends:
+        splitter.end()
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("chunks", "lines"),
+    [
+        ([b"a\nb\n"], [b"a", b"b"]),
+        ([b"a", b"b", b"\n", b"c\nd", b"\n"], [b"ab", b"c", b"d"]),
+        ([b"a\r\nb\r\n"], [b"a", b"b"]),
+        ([b"a\r", b"\n"], [b"a"]),
+        ([b"\n\n \n\t\r\n"], []),
+        ([b"last"], [b"last"]),
+        ([b""], []),
+        ([b"a\x00b\n"], [b"a\x00b"]),
+        (["é\u2028x\n".encode()], ["é\u2028x".encode()]),
+    ],
+)
+def test_a_line_ends_with_a_newline_wherever_chunks_end(chunks: list[bytes], lines: list[bytes]):
+    assert split(*chunks) == lines
+
+
+def test_a_line_without_its_newline_waits():
+    assert split(b"a\nb", ends=False) == [b"a"]
+
+
+def test_b13_a_line_beyond_the_limit_is_reported_once_and_the_next_one_works():
+    assert split(b"x" * 11 + b"\nok\n") == [TOO_LONG, b"ok"]
+    assert split(*[b"x"] * 50, b"\nok\n") == [TOO_LONG, b"ok"]
+    assert split(b"x" * 10 + b"\n") == [b"x" * 10]
+    assert split(b"x" * 50) == [TOO_LONG]
+
+
+def test_b13_what_is_too_long_is_not_kept():
+    splitter = LineSplitter(lambda line: None, lambda: None, 10)
+    for _ in range(1_000):
+        splitter.feed(b"x" * 100)
+    assert sum(map(len, splitter._rest)) <= 10
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b"")), max_size=6), st.data())
+def test_any_cut_into_chunks_gives_the_same_lines(lines: list[bytes], data: st.DataObject):
+    whole = b"".join(line + b"\n" for line in lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    chunks = [whole[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert split(*chunks) == split(whole)

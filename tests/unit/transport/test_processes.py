@@ -1,0 +1,72 @@
+"""Children of a server that ends."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from journeys.serving import left_of
+from toolwright.testing.state import LIMIT
+
+pytestmark = pytest.mark.process
+
+FAMILY = textwrap.dedent(
+    """
+    import subprocess, sys, time
+    from toolwright.transport import processes
+
+    processes.adopt_orphans()
+    stubborn = "trap '' TERM INT HUP; while :; do sleep 1; done"
+    subprocess.Popen(["sh", "-c", "sleep 600 & exec sleep 600"], start_new_session=True)
+    subprocess.Popen(["sh", "-c", stubborn], start_new_session=True)
+    gone = subprocess.Popen(["sh", "-c", "(setsid sleep 600 &) ; exit 0"])
+    gone.wait()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    start = time.monotonic()
+    processes.end_children()
+    assert time.monotonic() - start < 2
+    print("ended", flush=True)
+    sys.stdin.readline()
+    """
+)
+
+
+def descendants(parent: int) -> list[int]:
+    listing = f"/proc/{parent}/task/{parent}/children"
+    with open(listing) as file:
+        children = list(map(int, file.read().split()))
+    return children + [grandchild for child in children for grandchild in descendants(child)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
+    command = [sys.executable, "-W", "error::DeprecationWarning", "-c", FAMILY]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+
+        def hear() -> str:
+            ready, _, _ = select.select([parent.stdout], [], [], LIMIT)
+            assert ready
+            return parent.stdout.readline().strip()  # type: ignore[union-attr]
+
+        assert hear() == "ready"
+        family = descendants(parent.pid)
+        assert len(family) >= 4, "with the orphan, which was adopted"
+        print(file=parent.stdin, flush=True)
+        assert hear() == "ended"
+        assert left_of(family) == []
+        print(file=parent.stdin, flush=True)
+        assert parent.wait(LIMIT) == 0
+
+
+def test_without_children_there_is_nothing_to_wait_for():
+    code = "import time; from toolwright.transport import processes as p; s = time.monotonic(); p.end_children(); "
+    code += "assert time.monotonic() - s < 0.2"
+    assert subprocess.run([sys.executable, "-c", code], timeout=LIMIT, env=dict(os.environ)).returncode == 0
