@@ -1,7 +1,8 @@
 # Two commands to know: `make demo` and `make test`. Everything else is listed by `make help`.
 
 PYTHON ?= python3
-UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+OWN_UV := $(CURDIR)/.tools/bin/uv
+UV := $(shell command -v uv 2>/dev/null || echo $(OWN_UV))
 BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
@@ -12,12 +13,12 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
 # uv comes along in an environment of its own where it is not installed; nothing is installed globally.
-.tools/bin/uv:
+$(OWN_UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, as PYTHON=…"; exit 1; }
 	$(PYTHON) -m venv .tools
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
 
-setup: $(filter .tools/bin/uv,$(UV))  ## the environment, from the lock file
+setup: $(filter $(OWN_UV),$(UV))  ## the environment, from the lock file
 	@$(UV) sync --quiet --locked
 
 demo: setup  ## serve files over HTTP and use them; KEEP=1 leaves it running
