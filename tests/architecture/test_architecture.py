@@ -22,8 +22,8 @@ NAMES = [path.relative_to(SOURCE).as_posix() for path in FILES]
 
 # package → the files that may import it; each foreign package has one owner
 OWNERS = {
-    "pydantic": ("tools/binding.py", "toolbox/"),
-    "pydantic_core": ("tools/binding.py",),
+    "pydantic": ("tools/binding/", "toolbox/"),
+    "pydantic_core": ("tools/binding/",),
     "typing_extensions": ("tools/", "toolbox/"),
     "msgspec": ("jsonrpc/", "protocol/", "tools/content.py", "tools/views.py", "client/"),
     "jsonschema_rs": ("protocol/schema.py",),

@@ -1,0 +1,244 @@
+"""All of it together: a function, or a schema and a handler, becomes a tool that can be run."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
+
+import pydantic
+
+from toolwright.errors import DefinitionError, InvalidArguments
+from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
+from toolwright.protocol import types as wire
+from toolwright.protocol.headers import find_mirrors
+from toolwright.protocol.names import is_name
+from toolwright.protocol.schema import OWN, compile_schema
+from toolwright.protocol.types import ToolOutcome
+from toolwright.tools.binding.results import Output, is_json_type
+from toolwright.tools.binding.schemas import arguments_adapter, input_schema
+from toolwright.tools.binding.settings import Settings
+from toolwright.tools.binding.signature import Signature, plain, read_signature, required
+from toolwright.tools.content import present, structured
+from toolwright.tools.threads import ThreadPool
+from toolwright.tools.toolset import EFFECTS, RequestContext, Tool, ToolCall
+
+__all__ = ["Bound", "bind", "bind_raw"]
+
+Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A tool and the way to run it. ``run`` expects arguments that fit the input schema."""
+
+    tool: Tool
+    run: Run
+
+
+def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
+    """The tool that ``function`` is. Raises ``DefinitionError``, naming the function and the fix."""
+    name = settings.name or getattr(function, "__name__", "")
+    with _located(name, function):
+        signature = read_signature(function)
+        adapter = arguments_adapter(signature)
+        schema = input_schema(adapter, signature)
+        output = Output(signature.returns)
+        definition = _definition(name, settings, signature.description, schema, output.schema)
+        tool = _tool(definition, settings, stoppable=signature.is_async or not settings.blocking)
+        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool))
+
+
+def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
+    """A tool from a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+    is_async = inspect.iscoroutinefunction(handler)
+    output_schema = definition.outputSchema
+    with _located(definition.name, handler):
+        description, schema = definition.description, definition.inputSchema
+        made = _definition(definition.name, settings, description, schema, output_schema)
+        tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
+    with_context = len(required(handler)) > 1
+    call = _caller(handler, is_async, settings.blocking, pool)
+
+    async def run(call_: ToolCall) -> ToolOutcome:
+        value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        # A declared output schema means that a bare string, too, is a JSON value.
+        return present(value) if output_schema is None else structured(value)
+
+    return Bound(tool, run)
+
+
+@contextlib.contextmanager
+def _located(name: str, function: Callable[..., Any]) -> Generator[None]:
+    """Definition errors say which tool it is, and where it is written."""
+    code = getattr(inspect.unwrap(plain(function)), "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    try:
+        yield
+    except DefinitionError as error:
+        raise error.locate(f"Tool {name!r}{place}") from None
+
+
+def _definition(
+    name: str, settings: Settings, described: str | None, input_schema: dict[str, Any], output: dict[str, Any] | None
+) -> wire.Tool:
+    if not is_name(name):
+        raise DefinitionError.of("TW3007", name=name)
+    if settings.effect is not None and settings.effect not in EFFECTS:
+        raise DefinitionError.of("TW3008", effect=settings.effect, allowed=", ".join(EFFECTS))
+    if settings.examples:
+        input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
+    return wire.Tool(
+        name=name,
+        inputSchema=input_schema,
+        title=settings.title,
+        description=settings.description or described,
+        outputSchema=output,
+        annotations=settings.annotations(),
+        icons=list(settings.icons) or None,
+        meta=dict(settings.meta) or None,
+    )
+
+
+def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool:
+    if definition.inputSchema.get("type") != "object":
+        raise DefinitionError.of("TW3009")
+    input_schema = compile_schema(definition.inputSchema, bounds=OWN)
+    properties: dict[str, Any] = definition.inputSchema.get("properties", {})
+    defaults = {name: inner["default"] for name, inner in properties.items() if is_object(inner) and "default" in inner}
+    for example in settings.examples:
+        if not input_schema.accepts(dict(example)):
+            raise DefinitionError.of("TW3010", problem=input_schema.problems(dict(example))[0])
+    _check_defaults(properties, defaults, definition.inputSchema.get("$defs"))
+    return Tool(
+        definition,
+        settings.effect or "write",
+        input_schema,
+        compile_schema(definition.outputSchema, bounds=OWN) if definition.outputSchema is not None else None,
+        defaults,
+        find_mirrors(definition.inputSchema),
+        settings.seconds,
+        settings.max_bytes,
+        stoppable,
+    )
+
+
+def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], defs: Any) -> None:
+    for name, default in defaults.items():
+        inner = {**properties[name], **({"$defs": defs} if defs else {})}
+        if not compile_schema(inner, bounds=OWN).accepts(default):
+            raise DefinitionError.of("TW3011", name=name)
+
+
+def _caller(
+    function: Callable[..., Any], is_async: bool, blocking: bool, pool: ThreadPool
+) -> Callable[..., Awaitable[Any]]:
+    if is_async:
+        return function
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        value = await pool.run(functools.partial(function, *args, **kwargs)) if blocking else function(*args, **kwargs)
+        # A plain wrapper around an async function returns what has still to be awaited.
+        return await value if inspect.isawaitable(value) else value
+
+    return call
+
+
+def _runner(
+    function: Callable[..., Any],
+    name: str,
+    signature: Signature,
+    adapter: pydantic.TypeAdapter[dict[str, Any]],
+    output: Output,
+    settings: Settings,
+    pool: ThreadPool,
+) -> Run:
+    call = _caller(function, signature.is_async, settings.blocking, pool)
+    convert = _converter(name, signature, adapter)
+    given = _injector(signature)
+    positional = [parameter.name for parameter in signature.parameters if parameter.positional]
+    present = output.present
+
+    async def run(call_: ToolCall) -> ToolOutcome:
+        arguments = convert(call_.arguments)
+        if given is not None:
+            arguments = {**arguments, **await given(call_.context)}
+        if positional:
+            first = [arguments.pop(name) for name in positional if name in arguments]
+            return present(await call(*first, **arguments))
+        return present(await call(**arguments))
+
+    return run
+
+
+def _converter(
+    name: str, signature: Signature, adapter: pydantic.TypeAdapter[dict[str, Any]]
+) -> Callable[[dict[str, Json]], dict[str, Any]]:
+    if all(is_json_type(parameter.type) and _never_integral(parameter.type) for parameter in signature.parameters):
+        return dict  # JSON values are what the function wants
+
+    def convert(arguments: dict[str, Json]) -> dict[str, Any]:
+        try:
+            return adapter.validate_json(encode(arguments), strict=True)
+        except pydantic.ValidationError:
+            pass
+        try:
+            # To JSON Schema 5.0 is an integer; to pydantic, in strict mode, it is not.
+            return adapter.validate_json(encode(_integral(arguments)), strict=True)
+        except pydantic.ValidationError as error:
+            raise _invalid(name, error) from None
+
+    return convert
+
+
+def _never_integral(annotation: Any) -> bool:
+    """Whether 5.0 can never stand for an int here: the conversion would have to make it one."""
+    return annotation is not int and all(map(_never_integral, get_args(annotation)))
+
+
+def _integral(value: Json) -> Json:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if is_array(value):
+        return list(map(_integral, value))
+    if is_object(value):
+        return {key: _integral(inner) for key, inner in value.items()}
+    return value
+
+
+def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
+    """What the author's own validators say; the values themselves are not repeated."""
+    lines = [
+        "- $." + ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+        for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
+    ]
+    return InvalidArguments.of(
+        "TW2001", tool=name, problems="\n".join(lines)[:400], next="Correct these and call the tool again."
+    )
+
+
+def _injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
+    if signature.context is None and not signature.depends:
+        return None
+    makers = {
+        name: (dependency.make, _wants_context(dependency.make)) for name, dependency in signature.depends.items()
+    }
+
+    async def inject(context: RequestContext) -> dict[str, Any]:
+        given: dict[str, Any] = {} if signature.context is None else {signature.context: context}
+        for name, (make, with_context) in makers.items():
+            value = make(context) if with_context else make()
+            given[name] = await value if inspect.isawaitable(value) else value
+        return given
+
+    return inject
+
+
+def _wants_context(make: Callable[..., Any]) -> bool:
+    count = len(required(make))
+    if count > 1:
+        raise DefinitionError.of("TW3012", name=getattr(make, "__name__", str(make)))
+    return count == 1

@@ -1,0 +1,86 @@
+"""What a function returns → the outcome of its call."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import pydantic
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from toolwright.errors import InvalidResult
+from toolwright.protocol import types as wire
+from toolwright.protocol.types import ToolOutcome
+from toolwright.tools.binding.schemas import adapter_of, write_schema
+from toolwright.tools.binding.signature import MISSING
+from toolwright.tools.content import BLOCKS, is_blocks, present, structured
+
+__all__ = ["Output", "is_json_type"]
+
+
+class Output:
+    """How a returned value becomes content, decided by the return annotation."""
+
+    def __init__(self, returns: Any) -> None:
+        self.schema: dict[str, Any] | None = None
+        self.present: Callable[[Any], ToolOutcome] = _present_anything
+        if _has_schema(returns):
+            adapter = adapter_of(returns)
+            self.schema = write_schema(adapter, "serialization")
+            if is_json_type(returns):
+                self.present = structured
+            else:
+                self.present = functools.partial(_present_converted, adapter)
+
+
+_WITHOUT_SCHEMA = (str, None, type(None), Any, MISSING, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
+
+
+def _has_schema(returns: Any) -> bool:
+    """Whether a return type is JSON with a shape. Text, content blocks and whole results have none."""
+    origin, inner = get_origin(returns), get_args(returns)
+    if origin is Annotated:
+        return _has_schema(inner[0])
+    if origin in (Union, types.UnionType):
+        return any(map(_has_schema, inner))
+    if origin in (list, tuple):
+        return not all(item in BLOCKS or (get_args(item) and not _has_schema(item)) for item in inner)
+    return returns not in _WITHOUT_SCHEMA
+
+
+_JSON_TYPES = (str, int, float, bool, type(None), None)
+
+
+def is_json_type(annotation: Any) -> bool:
+    """Whether values of this type are JSON already, so that nothing needs to be converted."""
+    if annotation in _JSON_TYPES:
+        return True
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (list, Union, types.UnionType):
+        return all(map(is_json_type, inner))
+    if origin is dict:
+        return inner[0] is str and is_json_type(inner[1])
+    return origin is Literal and all(isinstance(value, str | int | bool) for value in inner)
+
+
+def _present_anything(value: Any) -> ToolOutcome:
+    return present(to_jsonable_python(value) if _needs_conversion(value) else value)
+
+
+def _needs_conversion(value: Any) -> bool:
+    return not (value is None or isinstance(value, _READY) or is_blocks(value))
+
+
+_OUTCOMES = (wire.CallToolResult, wire.InputRequiredResult)
+_READY = (str, *_OUTCOMES, *BLOCKS)
+
+
+def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOutcome:
+    if isinstance(value, _OUTCOMES):
+        return structured(value)
+    try:
+        return structured(adapter.dump_python(value, mode="json", by_alias=True, warnings="error"))
+    except PydanticSerializationError as error:
+        raise InvalidResult(f"the result is not of the declared type: {error}") from error

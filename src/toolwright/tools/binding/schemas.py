@@ -1,0 +1,123 @@
+"""Types → JSON Schema 2020-12: what is published of a function."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+import pydantic
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+from typing_extensions import TypedDict
+
+from toolwright.errors import DefinitionError
+from toolwright.jsonrpc.messages import is_array, is_object
+from toolwright.tools.binding.signature import MISSING, Parameter, Signature
+
+__all__ = ["adapter_of", "arguments_adapter", "input_schema", "write_schema"]
+
+
+class _SchemaWriter(GenerateJsonSchema):
+    """JSON Schema 2020-12 without titles that nobody wrote, which says of Python's types just what they hold.
+
+    RFC 3339, which the formats mean, has a year 0 and leap seconds, and Python has not; Python has naive times and
+    fractions in durations, and RFC 3339 has not. What a format would promise of a result too much is left out.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def date_schema(self, schema: Any) -> dict[str, Any]:
+        return {**super().date_schema(schema), **self._taken("^0{0,3}[1-9]")}
+
+    def datetime_schema(self, schema: Any) -> dict[str, Any]:
+        written = {**super().datetime_schema(schema), **self._taken("^0{0,3}[1-9][0-9]*-..-...(..:){2}[0-5]")}
+        return written if schema.get("tz_constraint") == "aware" else self._given(written)
+
+    def time_schema(self, schema: Any) -> dict[str, Any]:
+        return self._given({**super().time_schema(schema), **self._taken("^(..:){2}[0-5]")})
+
+    def timedelta_schema(self, schema: Any) -> dict[str, Any]:
+        return self._given(super().timedelta_schema(schema))
+
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().decimal_schema(schema)
+        for option in written.get("anyOf", ()):
+            if option.get("type") == "string":
+                option |= self._taken(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+        return written
+
+    def _taken(self, pattern: str) -> dict[str, Any]:
+        """What only arguments are held to."""
+        return {"pattern": pattern} if self.mode == "validation" else {}
+
+    def _given(self, written: dict[str, Any]) -> dict[str, Any]:
+        """A result is text here, and nothing is promised of it."""
+        return written if self.mode == "validation" else {"type": written["type"]}
+
+
+def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, Any]]:
+    """Arguments as one closed object, which is what the function is called with."""
+    fields: dict[str, Any] = {
+        parameter.name: parameter.type if parameter.default is MISSING else NotRequired[parameter.type]
+        for parameter in signature.parameters
+    }
+    shape = TypedDict("Arguments", fields)  # pyright: ignore
+    shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")  # pyright: ignore
+    return adapter_of(shape)
+
+
+def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
+    """What pydantic knows of a type. ``DefinitionError`` for one that has no JSON form."""
+    try:
+        return pydantic.TypeAdapter(type_)
+    except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
+        raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
+
+
+def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    try:
+        schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
+    except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
+        raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
+    return _tidy_schema(schema, schema.get("title", ""))
+
+
+def _tidy_schema(schema: Any, own_title: str) -> Any:
+    """Close the objects that do not say whether they are open, and drop the titles that are only class names."""
+    if is_array(schema):
+        return [_tidy_schema(item, "") for item in schema]
+    if not is_object(schema):
+        return schema
+    tidy: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and value == own_title:
+            continue
+        if key in ("properties", "$defs"):
+            tidy[key] = {name: _tidy_schema(inner, name) for name, inner in value.items()}
+        elif key in ("default", "const", "enum", "examples"):
+            tidy[key] = value
+        else:
+            tidy[key] = _tidy_schema(value, "")
+    if tidy.get("type") == "object" and "properties" in tidy:
+        tidy.setdefault("additionalProperties", False)
+    return tidy
+
+
+def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:
+    """The published schema of the arguments, with the defaults that JSON can say."""
+    schema = write_schema(adapter, "validation")
+    schema.setdefault("type", "object")
+    schema.setdefault("additionalProperties", False)
+    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
+    for parameter in signature.parameters:
+        if parameter.default is not MISSING:
+            _publish_default(parameter, properties[parameter.key])
+    return schema
+
+
+def _publish_default(parameter: Parameter, property: dict[str, Any]) -> None:
+    try:
+        property["default"] = to_jsonable_python(parameter.default)
+    except PydanticSerializationError:
+        property.pop("default", None)  # a default that JSON cannot say stays the function's own business

@@ -1,0 +1,72 @@
+"""What an author declares beside the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from toolwright.errors import DefinitionError
+from toolwright.protocol import types as wire
+from toolwright.tools.toolset import Effect
+
+__all__ = ["Depends", "Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """``Annotated[T, Depends(make)]``: a parameter that ``make()`` or ``make(context)`` provides for each call.
+
+    ``make`` may be ``async``. The parameter is not part of the tool's schema.
+    """
+
+    make: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an author may declare beside the function; everything has a default.
+
+    - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose
+      something), ``open-world`` (acts on others outside). Undeclared counts as ``write``, and clients are told nothing,
+      so that they assume the worst.
+    - ``idempotent``: calling again with the same arguments adds nothing.
+    - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
+    - ``seconds`` and ``max_bytes``: limits of this tool; the server's otherwise.
+    - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
+    - ``examples``: arguments that are checked against the schema and published in it.
+    """
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    effect: Effect | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    examples: Sequence[Mapping[str, Any]] = ()
+    seconds: float | None = None
+    max_bytes: int | None = None
+    blocking: bool = True
+    icons: Sequence[wire.Icon] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def annotations(self) -> wire.ToolAnnotations | None:
+        """The hints that follow from what was declared; none for what was not."""
+        if self.effect is None:
+            hints = wire.ToolAnnotations(idempotentHint=self.idempotent, openWorldHint=self.open_world)
+            return None if hints == wire.ToolAnnotations() else hints
+        return wire.ToolAnnotations(
+            readOnlyHint=self.effect == "read",
+            destructiveHint=None if self.effect == "read" else self.effect != "write",
+            idempotentHint=None if self.effect == "read" else self.idempotent,
+            openWorldHint=bool(self.open_world) or self.effect == "open-world",
+        )
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Settings:
+        """The settings that a decorator was given. ``DefinitionError`` for one that there is not."""
+        known = [item.name for item in fields(cls)]
+        for name in said:
+            if name not in known:
+                raise DefinitionError.of("TW3014", name=name, known=", ".join(known))
+        return cls(**said)

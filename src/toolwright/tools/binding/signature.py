@@ -1,0 +1,143 @@
+"""What a function says about itself: its parameters, their types and words, what it returns."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import pydantic
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from toolwright.errors import DefinitionError
+from toolwright.tools.binding.settings import Depends
+from toolwright.tools.docstrings import read_docstring
+from toolwright.tools.toolset import RequestContext
+
+__all__ = ["MISSING", "Parameter", "Signature", "plain", "read_signature", "required"]
+
+MISSING = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``key`` is the name on the wire: an alias where there is one."""
+
+    name: str
+    key: str
+    type: Any
+    default: Any
+    positional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function asks for and returns. ``context`` names the parameter that wants the request's context."""
+
+    parameters: tuple[Parameter, ...]
+    context: str | None
+    depends: Mapping[str, Depends]
+    returns: Any
+    description: str | None
+    is_async: bool
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """The signature of anything that can be called. ``DefinitionError`` for what cannot be described."""
+    target = plain(function)
+    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise DefinitionError.of("TW3001")
+    hints = _hints(target)
+    description, described = read_docstring(inspect.getdoc(_documented(function)))
+    parameters: list[Parameter] = []
+    contexts: list[str] = []
+    depends: dict[str, Depends] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        annotation = hints.get(parameter.name, MISSING)
+        _check_parameter(parameter, annotation)
+        if RequestContext in (annotation, *_options(annotation)):
+            contexts.append(parameter.name)
+        elif (dependency := _dependency(annotation)) is not None:
+            depends[parameter.name] = dependency
+        else:
+            parameters.append(_parameter(parameter, annotation, described.get(parameter.name)))
+    if len(contexts) > 1:
+        raise DefinitionError.of("TW3004", names=", ".join(contexts))
+    return Signature(
+        tuple(parameters),
+        contexts[0] if contexts else None,
+        depends,
+        hints.get("return", MISSING),
+        description,
+        inspect.iscoroutinefunction(target),
+    )
+
+
+def plain(function: Any) -> Callable[..., Any]:
+    """The function behind a partial, or behind an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _documented(function: Any) -> Any:
+    return plain(function) if isinstance(function, functools.partial) else function
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(target, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise DefinitionError.of("TW3003", problem=str(error)) from None
+
+
+def _check_parameter(parameter: inspect.Parameter, annotation: Any) -> None:
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        raise DefinitionError.of("TW3002", name=str(parameter))
+    if annotation is MISSING:
+        raise DefinitionError.of("TW3005", name=parameter.name)
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
+
+
+def _dependency(annotation: Any) -> Depends | None:
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((item for item in metadata if isinstance(item, Depends)), None)
+
+
+def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> Parameter:
+    metadata: list[Any] = []
+    if get_origin(annotation) is Annotated:
+        annotation, *metadata = get_args(annotation)
+    default = parameter.default
+    if isinstance(default, FieldInfo):  # written x: int = Field(5, ge=1)
+        metadata.append(default)
+        default = MISSING if default.default in (PydanticUndefined, ...) else default.default
+    texts = [item for item in metadata if isinstance(item, str)]
+    rest = [item for item in metadata if not isinstance(item, str)]
+    description = texts[0] if texts else described
+    if description and not any(isinstance(item, FieldInfo) and item.description for item in rest):
+        rest.append(pydantic.Field(description=description))
+    parts = [part for item in rest for part in _without_default(item)]
+    type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
+    key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
+    return Parameter(parameter.name, key, type_, default, parameter.kind is parameter.POSITIONAL_ONLY)
+
+
+def _without_default(item: Any) -> Sequence[Any]:
+    """Metadata of a parameter as it may stand in a TypedDict: its default is published from the signature instead."""
+    if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
+        return (item,)
+    said = pydantic.Field(title=item.title, description=item.description, examples=item.examples, alias=item.alias)
+    return (*item.metadata, said)
+
+
+def required(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters that somebody has to give; one with a default is the function's own business."""
+    return [one for one in inspect.signature(function).parameters.values() if one.default is MISSING]
