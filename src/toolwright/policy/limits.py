@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from toolwright.deadline import Deadline
 from toolwright.errors import ToolTimeout
 from toolwright.tools.toolset import Layer, Provider, ToolCall
 
@@ -40,7 +40,7 @@ class _Timeout(Layer):
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         seconds = _own_limit(operation) or self.seconds
-        deadline = _Deadline(seconds)
+        deadline = Deadline(seconds)
         try:
             outcome = await proceed(operation)
         except BaseException:
@@ -52,30 +52,6 @@ class _Timeout(Layer):
         if deadline.was_the_reason():  # the tool did not let itself be cancelled; its answer is late all the same
             raise _late(operation, seconds)
         return outcome
-
-
-class _Deadline:
-    """Cancels the current task after ``seconds``. Costs a third of ``asyncio.timeout``."""
-
-    def __init__(self, seconds: float) -> None:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a call needs a task to be cancelled by")
-        self._task = task
-        self._before = task.cancelling()
-        self._fired = False
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._fire)
-
-    def _fire(self) -> None:
-        self._fired = True
-        self._task.cancel()
-
-    def was_the_reason(self) -> bool:
-        """Whether it was this deadline, and nobody else, that cancelled the task; if so, that is undone."""
-        return self._fired and self._task.uncancel() <= self._before
-
-    def end(self) -> None:
-        self._timer.cancel()
 
 
 def _own_limit(operation: object) -> float | None:

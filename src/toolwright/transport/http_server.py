@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from toolwright.deadline import Deadline
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
 from toolwright.jsonrpc.peer import Exchange
@@ -29,7 +30,6 @@ Send: TypeAlias = Callable[[Event], Awaitable[None]]
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 _KEEP_ALIVE_SECONDS = 15.0
-_BODY_SECONDS = 30.0
 _WATCH_AFTER_SECONDS = 0.05
 _MAX_QUEUED = 1_000
 
@@ -92,15 +92,25 @@ def _host_name(host: str) -> str:
 
 
 class HttpApp:
-    """The ASGI application. ``path`` is the endpoint's; everything else is 404."""
+    """The ASGI application. ``path`` is the endpoint's; everything else is 404.
+
+    A body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
+    """
 
     def __init__(
-        self, endpoint: Endpoint, access: Access, *, path: str = "/mcp", max_body: int = 16 * 1024 * 1024
+        self,
+        endpoint: Endpoint,
+        access: Access,
+        *,
+        path: str = "/mcp",
+        max_body: int = 16 * 1024 * 1024,
+        body_seconds: float = 30.0,
     ) -> None:
         self._endpoint = endpoint
         self._access = access
         self._path = path
         self._max_body = max_body
+        self._body_seconds = body_seconds
         self._methods = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
 
     async def open(self) -> None:
@@ -145,7 +155,9 @@ class HttpApp:
         try:
             body = await self._body(headers.get("content-length"), receive)
         except TimeoutError:
-            return await _send(send, _refusal(408, f"the body did not arrive within {_BODY_SECONDS:g} s"))
+            return await _send(send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
+        except ConnectionError:
+            return None  # nobody is left to answer
         if body is None:
             return await _send(send, _refusal(413, f"a body may have {self._max_body} bytes"))
         stream = Stream(send)
@@ -157,18 +169,29 @@ class HttpApp:
         """The whole body, or ``None`` when it is too large."""
         if length is not None and length.isdigit() and int(length) > self._max_body:
             return None
-        event = await receive()
-        if not event.get("more_body"):  # the usual case, without a timer
-            body = event.get("body", b"")
-            return body if len(body) <= self._max_body else None
-        parts = [event["body"]]
-        async with asyncio.timeout(_BODY_SECONDS):
-            while event.get("more_body"):
-                event = await receive()
-                parts.append(event.get("body", b""))
-                if sum(map(len, parts)) > self._max_body:
-                    return None
-        return b"".join(parts)
+        deadline = Deadline(self._body_seconds)
+        try:
+            return await self._parts(receive)
+        except asyncio.CancelledError:
+            if deadline.was_the_reason():
+                raise TimeoutError from None
+            raise
+        finally:
+            deadline.end()
+
+    async def _parts(self, receive: Receive) -> bytes | None:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            event = await receive()
+            if event["type"] == "http.disconnect":
+                raise ConnectionError
+            parts.append(event.get("body", b""))
+            size += len(parts[-1])
+            if size > self._max_body:
+                return None
+            if not event.get("more_body"):
+                return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _get(self, carrier: Carrier, receive: Receive, send: Send) -> None:
         if "text/event-stream" not in (carrier.headers or {}).get("accept", ""):
@@ -206,7 +229,9 @@ def _refusal(status: int, reason: str) -> Reply:
 
 
 async def _send(send: Send, reply: Reply) -> None:
-    headers = [(b"content-length", b"%d" % len(reply.body))]
+    headers: list[tuple[bytes, bytes]] = []
+    if reply.status != 204:  # which has neither a body nor its length (RFC 9110, section 8.6)
+        headers.append((b"content-length", b"%d" % len(reply.body)))
     if reply.body:
         headers.append((b"content-type", b"application/json"))
     headers += ((name.encode(), value.encode("latin-1")) for name, value in reply.headers)
