@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from toolwright.version import __version__
+
 if TYPE_CHECKING:
     from toolwright.app import Server as Server
     from toolwright.client.client import Client as Client
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from toolwright.tools.views import filtered as filtered
     from toolwright.tools.views import prefixed as prefixed
     from toolwright.tools.views import renamed as renamed
-
-__version__ = "0.1.0"
 
 _EXPORTS = {
     "Allow": "toolwright.policy.rules",

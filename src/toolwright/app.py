@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, Unpack, overload
 
+from toolwright.errors import ConfigurationError
 from toolwright.policy.pipeline import LAYERS, Limits, standard
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.protocol.types import Implementation
@@ -23,6 +24,7 @@ from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Access, HttpApp
+from toolwright.wording import LANGUAGES
 
 __all__ = ["Server"]
 
@@ -56,6 +58,8 @@ class Server:
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
+        _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
+        _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
         self.name = name
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
@@ -153,6 +157,21 @@ class Server:
         if self._decide is not allow_all:
             origins |= dict.fromkeys(("authorize", "authorize arguments"), "decide")
         return [(name, *_said(state, facts, origins.get(name))) for name, state in LAYERS]
+
+
+_KEY_BYTES = 16
+_WANTED = {
+    "language": " or ".join(LANGUAGES),
+    "threads": "1 or more",
+    "page_size": "1 or more",
+    "keys": f"keys of {_KEY_BYTES} bytes or more",
+}
+
+
+def _check(**settings: bool) -> None:
+    for name, holds in settings.items():
+        if not holds:
+            raise ConfigurationError.of("TW4009", name=f"Server({name}=…)", wanted=_WANTED[name])
 
 
 def _said(state: str, facts: Mapping[str, Any], setting: str | None) -> tuple[str, str]:

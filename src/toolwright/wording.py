@@ -62,7 +62,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Internal error {id}. The server's log explains it under this id.",
         "内部错误 {id}。服务器日志以此编号记录了原因。",
     ),
-    "TW1023": ("The client did not declare the capability {capability}.", "客户端未声明能力 {capability}。"),
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
     "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),
@@ -199,12 +198,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "已存在名为 {name!r} 的工具；请为其中之一改名。",
     ),
     "TW3014": ("there is no setting {name!r}; there are {known}.", "没有名为 {name!r} 的设置；可用：{known}。"),
+    "TW3015": (
+        "a handler of raw JSON takes the arguments, and the context if it wants that: handler(arguments, context).",
+        "原始 JSON 工具的处理函数接收参数，需要时再接收 context：handler(arguments, context)。",
+    ),
+    "TW3016": ("the setting {name} must be {wanted}.", "设置 {name} 必须是 {wanted}。"),
     "TW3020": ("x-mcp-header cannot be used so: {problem}.", "x-mcp-header 用法有误：{problem}。"),
     "TW3021": (
         "two tools would have the name {names}; give one a prefix or another name.",
         "两个工具会同名：{names}；请加前缀或改名。",
     ),
     "TW1027": ("The header {header} is sent more than once.", "请求头 {header} 出现了多次。"),
+    "TW1029": ("{subject} may not be used: {reason}.", "不允许使用 {subject}：{reason}。"),
     "TW1028": ("Refused: {reason}.", "已拒绝：{reason}。"),
     # settings and commands, for the operator
     "TW4001": ("{name} needs {option}.", "{name} 需要 {option}。"),
@@ -225,6 +230,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
+    "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier
     "TW5001": (
@@ -241,7 +247,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "服务器发送的行过长；连接已放弃。",
     ),
     "TW5006": ("{url} cannot be reached: {problem}.", "无法访问 {url}：{problem}。"),
-    "TW5007": ("{url} answered with HTTP status {status}.", "{url} 返回了 HTTP 状态 {status}。"),
+    "TW5007": ("{url} answered with HTTP status {status}{said}.", "{url} 返回了 HTTP 状态 {status}{said}。"),
     "TW5008": (
         "The server speaks no protocol revision that we do; it offers {offered}.",
         "服务器与我们没有共同的协议版本；它提供 {offered}。",

@@ -26,7 +26,7 @@ OWNERS = {
     "pydantic_core": ("tools/binding/",),
     "typing_extensions": ("tools/", "toolbox/"),
     "msgspec": ("jsonrpc/", "protocol/", "tools/content.py", "tools/views.py", "client/"),
-    "jsonschema_rs": ("protocol/schema.py",),
+    "jsonschema_rs": ("protocol/schema/compiled.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
     "httpx2": ("transport/http_client.py",),
@@ -41,7 +41,7 @@ LAZY = {"__init__.py", "cli/loading.py", "cli/targets.py"}
 REVISIONS = {
     "protocol/versions.py",
     "wording.py",  # a sentence tells clients since when
-    "protocol/schema.py",  # examples of dates
+    "protocol/schema/words.py",  # examples of dates
 }
 
 

@@ -6,14 +6,27 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import pydantic
 import pytest
 from pydantic import Field
 
-from toolwright import CallToolResult, Client, Depends, Limits, RpcError, Server, ToolError
+from toolwright import (
+    CallToolResult,
+    Client,
+    ConfigurationError,
+    Context,
+    DefinitionError,
+    Depends,
+    Limits,
+    RpcError,
+    Server,
+    ToolError,
+)
 from toolwright.testing.state import LIMIT
+from toolwright.toolbox import files
 
 SECRET = "hunter2-" + "x" * 300
 
@@ -339,3 +352,83 @@ def test_b36_slow_tools_do_not_hold_up_quick_answers():
 def test_the_server_says_its_errors_in_its_language():
     result = call(must_not_run, {"n": "x"}, server=Server("t", language="zh"))
     assert "参数无效" in result.text
+
+
+# -- what an author may get wrong ---------------------------------------------------------------------------------------
+
+
+def test_a_long_file_comes_in_parts_through_the_whole_server(tmp_path: Path):
+    lines = [f'line {number} with "quotes"' for number in range(60_000)]
+    (tmp_path / "long.txt").write_text("\n".join(lines))
+    server = Server("t", toolsets=[files.toolset([tmp_path])])
+
+    async def main() -> list[str]:
+        read: list[str] = []
+        start: int | None = 1
+        async with Client(server) as client:
+            while start is not None:
+                part = (await client.call_tool("read_file", path="long.txt", start_line=start)).value
+                read += part["content"].splitlines()
+                start = part.get("next_start_line")
+        return read
+
+    assert asyncio.run(main()) == lines
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"seconds": "5"}, "seconds must be a number above 0"),
+        ({"seconds": 0}, "seconds must be a number above 0"),
+        ({"max_bytes": -1}, "max_bytes must be a number above 0"),
+        ({"title": 5}, "title must be text"),
+        ({"examples": "abc"}, "examples must be a list of objects"),
+    ],
+)
+def test_a_wrong_setting_fails_at_registration(settings: Any, words: str):
+    with pytest.raises(DefinitionError, match=words):
+        Server("t").add_tool(lambda: "", name="tool", **settings)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Limits(seconds=-1),
+        lambda: Limits(max_bytes=0),
+        lambda: Server("t", threads=0),
+        lambda: Server("t", language="xx"),
+        lambda: Server("t", keys=[b"short"]),
+        lambda: Server("t", page_size=0),
+    ],
+)
+def test_a_wrong_setting_of_the_server_fails_at_once(make: Any):
+    with pytest.raises(ConfigurationError, match="must be"):
+        make()
+
+
+def test_a_raw_handler_gets_the_context_it_names():
+    seen: list[Any] = []
+    server = Server("t")
+    server.add_raw_tool("one", {"type": "object"}, lambda arguments, context=None: seen.append(context))
+    server.add_raw_tool("two", {"type": "object"}, lambda arguments, name="mine": seen.append(name))
+    with pytest.raises(DefinitionError, match=r"handler\(arguments, context\)"):
+        server.add_raw_tool("none", {"type": "object"}, lambda: None)
+
+    async def main() -> None:
+        async with Client(server) as client:
+            await client.call_tool("one")
+            await client.call_tool("two")
+
+    asyncio.run(main())
+    assert isinstance(seen[0], Context)
+    assert seen[1] == "mine"
+
+
+def test_words_within_a_type_describe_the_parameter():
+    server = Server("t")
+
+    def tool(a: Annotated[str, "First"] | None = None, b: list[Annotated[str, "Second"]] | None = None) -> str:
+        return ""
+
+    properties = server.add_tool(tool).definition.inputSchema["properties"]
+    assert properties["a"]["description"] == "First"

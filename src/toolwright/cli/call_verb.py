@@ -93,7 +93,11 @@ def _wants_text(schema: Any) -> bool:
     if not is_object(schema):
         return True
     options: list[Any] = schema.get("anyOf", [schema])
-    return any(is_object(option) and (option.get("type") == "string" or "enum" in option) for option in options)
+    return any(is_object(option) and _is_text(option) for option in options)
+
+
+def _is_text(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "string" or any(isinstance(value, str) for value in schema.get("enum", ()))
 
 
 def _json_or_text(text: str) -> Any:

@@ -16,6 +16,7 @@ import click
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
 from toolwright.server.sealing import new_key
+from toolwright.state.urls import open_facts
 from toolwright.transport import http_runner
 
 __all__ = ["serve_http"]
@@ -26,6 +27,8 @@ def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state:
     address = http_runner.parse_address(http)
     authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
     http_runner.check_bind(address, authenticates=authenticates)
+    if state is not None:
+        open_facts(state)  # made, not opened: a URL that nobody knows fails here too
     listener = http_runner.bind(address)
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:

@@ -16,6 +16,7 @@ from toolwright.app import Server
 from toolwright.cli.loading import load
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.tools.toolset import Provider
+from toolwright.version import __version__
 
 __all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
 
@@ -50,16 +51,12 @@ def load_server(spec: Spec, **settings: object) -> Server:
     """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found."""
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
-        return Server(spec.target, version=_version(), toolsets=[toolset], **settings)  # pyright: ignore[reportArgumentType]
+        return Server(spec.target, version=__version__, toolsets=[toolset], **settings)  # pyright: ignore[reportArgumentType]
     if spec.roots:
         raise ConfigurationError.of("TW4008", option="--root", target=spec.target)
     place, _, attribute = spec.target.partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place, spec.target)
     return _find(module, attribute, spec.target)
-
-
-def _version() -> str:
-    return importlib.import_module("toolwright").__version__
 
 
 def _load_file(path: Path) -> ModuleType:

@@ -21,7 +21,7 @@ from toolwright.transport.http_server import Access, HttpApp, Receive, Scope, Se
 __all__ = ["VARIABLE", "Job", "Worker", "app"]
 
 VARIABLE = "TOOLWRIGHT_WORKER"
-_LAST_SECONDS = 2.5
+_LAST_SECONDS = 1.8
 
 
 @dataclass(frozen=True, slots=True)

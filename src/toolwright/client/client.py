@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import msgspec
@@ -285,7 +286,8 @@ def _link(target: Target, headers: Mapping[str, str] | None, env: Mapping[str, s
     if isinstance(target, str):
         if target.startswith(("http://", "https://")):
             return HttpLink(target, headers=headers)
-        return StdioLink([sys.executable, target] if target.endswith(".py") else shlex.split(target), env=env)
+        is_script = target.endswith(".py") and Path(target).is_file()
+        return StdioLink([sys.executable, target] if is_script else shlex.split(target), env=env)
     if isinstance(target, Sequence):
         return StdioLink(target, env=env)
     return MemoryLink(target)

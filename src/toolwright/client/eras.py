@@ -15,10 +15,11 @@ from toolwright.errors import TransportError
 from toolwright.jsonrpc.messages import Id, Json, is_object
 from toolwright.protocol import headers, modern
 from toolwright.protocol.types import Implementation
+from toolwright.version import __version__
 
 __all__ = ["CLIENT", "Era", "Legacy", "Modern", "ServerFacts"]
 
-CLIENT = Implementation(name="toolwright", version="0.1.0")
+CLIENT = Implementation(name="toolwright", version=__version__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Every failure of a call becomes an answer for the model; the text of a crash never leaves (design: two error planes).
+"""Every failure of a call becomes an answer for the model; the text of a crash never leaves.
 
 Broken protocol stays an ``RpcError``, for the caller.
 """
@@ -6,15 +6,17 @@ Broken protocol stays an ``RpcError``, for the caller.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from toolwright.errors import InvalidResult, RpcError, ToolError
-from toolwright.protocol.types import CallToolResult, ToolOutcome
+from toolwright.jsonrpc.peer import internal_error
+from toolwright.protocol.types import CallToolResult, PromptResult, ReadResourceResult, ToolOutcome
 from toolwright.tools.content import failed
-from toolwright.tools.toolset import Provider, ToolCall, Wrapper
+from toolwright.tools.toolset import PromptGet, Provider, ResourceRead, ToolCall, Wrapper
 
 __all__ = ["answered"]
 
@@ -23,6 +25,18 @@ _log = logging.getLogger("toolwright")
 
 def answered(language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Answered(inner, language)
+
+
+@contextlib.contextmanager
+def _masking(what: str) -> Generator[None]:
+    """No model reads the failure of a resource or prompt: it is an internal error with an id that the log explains."""
+    try:
+        yield
+    except RpcError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its text must not leave
+        _log.error("%s failed", what)
+        raise internal_error(error) from None
 
 
 def _is_being_cancelled() -> bool:
@@ -49,6 +63,14 @@ class _Answered(Wrapper):
             return failed(error.say(self.language))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._masked("TW2004", call, error)
+
+    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
+        with _masking(f"resource {read.uri}"):
+            return await self.inner.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptResult:
+        with _masking(f"prompt {get.name}"):
+            return await self.inner.get_prompt(get)
 
     def _masked(self, code: str, call: ToolCall, error: BaseException) -> CallToolResult:
         id = secrets.token_hex(4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
@@ -23,6 +24,11 @@ class Limits:
 
     seconds: float = 30.0
     max_bytes: int = 2_097_152
+
+    def __post_init__(self) -> None:
+        for name, value in (("seconds", self.seconds), ("max_bytes", self.max_bytes)):
+            if not 0 < value < float("inf"):
+                raise ConfigurationError.of("TW4009", name=f"Limits({name}=…)", wanted="a number above 0")
 
 
 def standard(provider: Provider, *, limits: Limits, decide: Decide = allow_all, language: str = "en") -> Provider:

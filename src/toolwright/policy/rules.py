@@ -1,4 +1,4 @@
-"""Verdicts. A decision is pure and total: it looks at who, which tool and (the second time) which arguments."""
+"""Verdicts. A decision is pure and total: it looks at who, at what and, the second time, at which arguments."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from toolwright.protocol import types as wire
 from toolwright.tools.toolset import RequestContext, Tool
 
-__all__ = ["ALLOW", "Allow", "Ask", "Decide", "Deny", "Verdict", "allow_all"]
+__all__ = ["ALLOW", "Allow", "Ask", "Decide", "Deny", "Subject", "Verdict", "allow_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,15 @@ class Ask:
 
 Verdict: TypeAlias = Allow | Deny | Ask
 
-Decide: TypeAlias = Callable[[Tool, RequestContext, Mapping[str, Any] | None], Verdict]
-"""Arguments are ``None`` when it is asked about the tool alone: for a list, and before they have been checked."""
+Subject: TypeAlias = Tool | wire.Resource | wire.Prompt
+"""What is decided about. A resource that is read need not be listed: then only its URI is known."""
+
+Decide: TypeAlias = Callable[[Subject, RequestContext, Mapping[str, Any] | None], Verdict]
+"""Arguments are ``None`` when it is asked about the subject alone: for a list, and before they have been checked."""
 
 ALLOW = Allow()
 
 
-def allow_all(tool: Tool, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+def allow_all(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
     """The decision where nobody has written rules."""
     return ALLOW

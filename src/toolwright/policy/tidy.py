@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolwright.errors import InvalidResult, ToolError
+from toolwright.errors import InvalidParams, InvalidResult, ToolError
 from toolwright.jsonrpc.messages import encode
-from toolwright.protocol.types import UNSET, CallToolResult, TextContent, ToolOutcome
-from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
+from toolwright.protocol.types import UNSET, CallToolResult, PromptResult, ReadResourceResult, TextContent, ToolOutcome
+from toolwright.tools.toolset import PromptGet, Provider, ResourceRead, Tool, ToolCall, Wrapper, found
 
 __all__ = ["tidy"]
 
@@ -30,6 +30,20 @@ class _Tidy(Wrapper):
             _check_size(tool, outcome, tool.max_bytes or self.max_bytes)
         return outcome
 
+    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
+        result = await self.inner.read_resource(read)
+        self._limit(read.uri, sum(map(_size, result.contents)))
+        return result
+
+    async def get_prompt(self, get: PromptGet) -> PromptResult:
+        result = await self.inner.get_prompt(get)
+        self._limit(get.name, sum(_size(message.content) for message in result.messages))
+        return result
+
+    def _limit(self, name: str, size: int) -> None:
+        if size > self.max_bytes:
+            raise InvalidParams.of("TW2006", tool=name, size=size, limit=self.max_bytes)
+
 
 def _check_output(tool: Tool, result: CallToolResult) -> None:
     if tool.output is None:
@@ -42,7 +56,8 @@ def _check_output(tool: Tool, result: CallToolResult) -> None:
 
 
 def _check_size(tool: Tool, result: CallToolResult, limit: int) -> None:
-    size = sum(map(_size, result.content)) + len(result.encoded or b"")
+    # Structured content has a copy as text; what is said twice is counted once.
+    size = max(sum(map(_size, result.content)), len(result.encoded or b""))
     if size > limit:
         raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
 

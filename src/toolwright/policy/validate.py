@@ -26,6 +26,8 @@ def validate(inner: Provider) -> Provider:
 class _Validate(Wrapper):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
+        if call.admit is not None:
+            call.admit(tool)
         arguments = check_arguments(tool, call.arguments)
         if arguments is not call.arguments:
             call = replace(call, arguments=arguments)

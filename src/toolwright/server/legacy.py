@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.errors import InvalidRequest, MethodNotFound, RpcError
+from toolwright.errors import InvalidRequest, MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import legacy, versions
@@ -93,7 +93,7 @@ class LegacyDoor:
         outcome = await self._served.provider.call_tool(call)
         if not isinstance(outcome, CallToolResult):
             # Pushing the question to the client comes with questions themselves.
-            outcome = failed(RpcError.of("TW1023", capability="elicitation").say(self._served.language))
+            outcome = failed(ToolError.of("TW2008", tool=params.name).say(self._served.language))
         return self._projections[asked.session.revision.name].call(outcome)
 
     async def _list_resources(self, params: ListParams, asked: _Asked) -> bytes:

@@ -86,11 +86,13 @@ class ModernDoor:
         self._pages[key] = (tools, encoded)
 
     async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
-        context = asked.context()
-        tool = await self._served.provider.find_tool(params.name, context)
-        if tool.mirrors and asked.carrier.headers is not None:
-            headers.check_params(asked.carrier.headers, tool.mirrors, params.arguments)
-        call = ToolCall(params.name, params.arguments, context, tool)
+        carried = asked.carrier.headers
+
+        def admit(tool: Tool) -> None:
+            if carried is not None and tool.mirrors:
+                headers.check_params(carried, tool.mirrors, params.arguments)
+
+        call = ToolCall(params.name, params.arguments, asked.context(), admit=admit)
         return self._results.outcome(await self._served.provider.call_tool(call))
 
     async def _list_resources(self, params: modern.ListParams, asked: _Asked) -> bytes:

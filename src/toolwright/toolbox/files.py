@@ -86,7 +86,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
 class FileLimits:
     """How much one call may take. What does not fit into a result is left for the next call."""
 
-    read_bytes: int = 1 << 20
+    read_bytes: int = 1 << 19
     write_bytes: int = 10 << 20
     """Of the content of one call."""
     file_bytes: int = 100 << 20

@@ -106,7 +106,10 @@ class LocalToolset(NoLibrary):
         return self._find(name).tool
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        return await self._find(call.name).run(call)
+        bound = self._find(call.name)
+        if call.tool is not None and call.tool.input is not bound.tool.input:
+            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        return await bound.run(call)
 
     def _find(self, name: str) -> Bound:
         bound = self._bound.get(name)

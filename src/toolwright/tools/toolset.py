@@ -7,7 +7,7 @@ resource and getting a prompt as it treats a call, so that nothing has a way aro
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from toolwright.errors import InvalidParams
@@ -120,12 +120,17 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call. ``tool`` is there once a layer has found it; views replace both together."""
+    """One call. ``tool`` is there once a layer has found it; views replace both together.
+
+    ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
+    ``RpcError``, and belongs where the arguments are checked.
+    """
 
     name: str
     arguments: dict[str, Any]
     context: RequestContext
     tool: Tool | None = None
+    admit: Callable[[Tool], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,4 +279,4 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     if call.tool is not None:
         return call, call.tool
     tool = await toolset.find_tool(call.name, call.context)
-    return replace(call, tool=tool), tool
+    return ToolCall(call.name, call.arguments, call.context, tool, call.admit), tool

@@ -59,17 +59,15 @@ def combined(*inner: Provider) -> Provider:
     return _Combined(inner)
 
 
+_REMEMBERED = 256
+
+
 @dataclass
 class _Memo:
     """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
 
     source: object = None
     made: Tools = ()
-
-    def same(self, tools: Tools) -> Tools:
-        if tools != self.made:
-            self.made = tools
-        return self.made
 
     def of(self, source: object, make: Callable[[], Tools]) -> Tools:
         if source != self.source:
@@ -80,11 +78,21 @@ class _Memo:
 @dataclass(frozen=True)
 class _Filtered(Wrapper):
     visible: Callable[[Tool, RequestContext], bool]
-    _memo: _Memo = field(default_factory=_Memo, repr=False)
+    _last: dict[str, Tools] = field(default_factory=dict[str, Tools], repr=False)
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
-        return self._memo.same(tuple(tool for tool in tools if self.visible(tool, context)))
+        return self._same(tuple(tool for tool in tools if self.visible(tool, context)), context.principal.id)
+
+    def _same(self, tools: Tools, caller: str) -> Tools:
+        """The list that this caller was given last, where it is the same."""
+        last = self._last.get(caller, ())
+        if last == tools:
+            return last
+        if len(self._last) >= _REMEMBERED:
+            self._last.clear()
+        self._last[caller] = tools
+        return tools
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = await self.inner.find_tool(name, context)

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx2
 
-from toolwright.errors import ConnectionLost, TransportError
-from toolwright.jsonrpc.messages import Id
+from toolwright.errors import ConnectionLost, RpcError, TransportError
+from toolwright.jsonrpc.messages import Failure, Id, decode, parse
 from toolwright.transport.carrier import Receiver
 
 __all__ = ["HttpLink", "HttpStatus"]
@@ -28,6 +28,15 @@ class HttpStatus(TransportError):
     """The endpoint refused a message with a status and no JSON-RPC error that would explain it."""
 
     status: int = 0
+
+
+def _reason(body: bytes) -> str:
+    """What a server says of its refusal, where that is a JSON-RPC error for no request."""
+    with contextlib.suppress(RpcError):
+        message = parse(decode(body))
+        if isinstance(message, Failure) and message.id is None:
+            return str(message.error)[:200]
+    return ""
 
 
 class HttpLink:
@@ -99,12 +108,12 @@ class HttpLink:
         elif kind == "application/json" and (body := await self._body(response)):
             self._feed(body)
             # What was not an answer to this request ends it all the same; nothing more will come.
-            self._fail(id, self._refused(response.status_code))
+            self._fail(id, self._refused(response.status_code, _reason(body)))
         elif id is not None or response.status_code >= 400:
             self._fail(id, self._refused(response.status_code))
 
-    def _refused(self, status: int) -> HttpStatus:
-        error = HttpStatus.of("TW5007", url=self._url, status=status)
+    def _refused(self, status: int, said: str = "") -> HttpStatus:
+        error = HttpStatus.of("TW5007", url=self._url, status=status, said=said and f": {said}")
         error.status = status
         return error
 

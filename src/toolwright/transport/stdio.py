@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import stat
 import sys
@@ -186,11 +187,20 @@ async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], 
             target=_read_file, args=(source, loop, feed, ended), name="toolwright-stdin", daemon=True
         ).start()
         return lambda: None
+    threading.Thread(target=_watch_end, args=(source,), name="toolwright-end", daemon=True).start()
     transport: Any
     transport, _ = await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
     if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
         transport.max_size = _CHUNK
     return transport.close
+
+
+def _watch_end(source: int) -> None:
+    """When the other end has closed, the process ends within its time even if a tool blocks the event loop."""
+    poll = select.poll()
+    poll.register(source, select.POLLRDHUP)
+    poll.poll()
+    processes.exit_within(_LAST_SECONDS)
 
 
 def _can_wait_for(descriptor: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import pytest
@@ -131,7 +132,7 @@ def test_a_reference_nobody_uses_is_refused_too():
     assert code_of({"$defs": {"x": {"$ref": "http://example.com/"}}}) == "TW3105"
 
 
-@pytest.mark.parametrize("reference", ["#/$defs/missing", "#missing", "#/$defs/list"])
+@pytest.mark.parametrize("reference", ["#/$defs/missing", "#missing", "#/$defs/list", "#/$defs/list/" + "9" * 5_000])
 def test_a_reference_to_nothing_is_refused(reference: str):
     assert code_of({"$ref": reference, "$defs": {"list": []}}) in {"TW3106", "TW3104"}
 
@@ -153,6 +154,7 @@ def test_what_looks_like_a_reference_in_a_value_is_none():
         {"not": {"$ref": "#"}},
         {"$dynamicAnchor": "x", "if": {"$dynamicRef": "#x"}},
         {"$schema": DRAFT_07, "dependencies": {"a": {"$ref": "#"}}},
+        {"dependencies": {"a": {"$ref": "#"}}},
     ],
 )
 def test_a_circle_that_consumes_nothing_is_refused(definition: dict[str, Any]):
@@ -267,6 +269,10 @@ def test_what_is_not_json_is_told_wherever_it_stands():
     for value in ({"b": b"x"}, {"c": b"x"}, {"a": 1, "b": [b"x"]}, {"a": "\ud800", "b": "5"}):
         assert not schema.accepts(value)
         assert schema.problems(value)
+    rows = compile_schema({"required": ["a"], "properties": {"rows": {"items": {"type": "null"}}}})
+    assert rows.problems({"rows": [b"x"]})
+    named = compile_schema({"required": ["a"], "patternProperties": {"^b": False}})
+    assert named.problems({"\ud800": 1})
 
 
 @pytest.mark.parametrize("rule", ["enum", "multipleOf", "minimum", "const"])
@@ -284,6 +290,15 @@ def test_the_published_schema_is_a_copy():
     assert schema.definition == given
     given["properties"]["a"]["type"] = "string"
     assert schema.definition["properties"]["a"] == {"type": "integer"}
+
+
+def test_members_of_an_enumeration_are_published_as_their_values():
+    class Name(str, enum.Enum):  # noqa: UP042 - a StrEnum is written as its value anyway
+        A = "a"
+
+    schema = compile_schema({"properties": {Name.A: {"const": Name.A}}})
+    assert schema.definition == {"properties": {"a": {"const": "a"}}}
+    assert {type(name) for name in schema.definition["properties"]} == {str}
 
 
 # -- what a model is told ----------------------------------------------------------------------------------------------
@@ -425,6 +440,14 @@ def test_draft_07_is_explained_in_its_own_words():
     assert told(schema, {"n": 5}) == ["$.row is required because n is given"]
     assert told(schema, {"row": [1, 2]}) == ["$.row[1] is not allowed here"]
     assert told(schema, {"n": "x", "row": []}) == ["$.n must be an integer, not a string"]
+
+
+def test_draft_07_is_not_explained_with_keywords_that_it_ignores():
+    ignored = {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"a": False}, "unevaluatedProperties": False}
+    schema = {"$schema": DRAFT_07, "required": ["c"], **ignored}
+    assert told(schema, {"a": 1}) == ["$.c is required"]
+    schema = {"$schema": DRAFT_07, "maxItems": 1, "contains": {"type": "null"}, "maxContains": 1}
+    assert told(schema, [None, None]) == ["$ must have at most 1 item, not 2"]
 
 
 def test_a_schema_with_an_identifier_is_explained_too():

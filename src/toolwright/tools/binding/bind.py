@@ -60,7 +60,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
-    with_context = len(required(handler)) > 1
+        with_context = _takes_context(handler)
     call = _caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
@@ -235,6 +235,15 @@ def _injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict
         return given
 
     return inject
+
+
+def _takes_context(handler: Callable[..., Any]) -> bool:
+    """Whether a raw handler wants the context beside the arguments: it has two to be given, or one called so."""
+    count = len(required(handler))
+    named = "context" in inspect.signature(handler).parameters
+    if count > 2 or not inspect.signature(handler).parameters:
+        raise DefinitionError.of("TW3015")
+    return count == 2 or named
 
 
 def _wants_context(make: Callable[..., Any]) -> bool:

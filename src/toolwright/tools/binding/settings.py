@@ -69,4 +69,31 @@ class Settings:
         for name in said:
             if name not in known:
                 raise DefinitionError.of("TW3014", name=name, known=", ".join(known))
-        return cls(**said)
+        settings = cls(**said)
+        for name, holds, wanted in _CHECKS:
+            if (value := getattr(settings, name)) is not None and not holds(value):
+                raise DefinitionError.of("TW3016", name=name, wanted=wanted)
+        return settings
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _are_objects(value: Any) -> bool:
+    return not isinstance(value, str | Mapping) and all(isinstance(one, Mapping) for one in value)
+
+
+# setting → what must hold of it, and how that is said
+_CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("name", _is_text, "text"),
+    ("title", _is_text, "text"),
+    ("description", _is_text, "text"),
+    ("seconds", _is_positive, "a number above 0"),
+    ("max_bytes", _is_positive, "a number above 0"),
+    ("examples", _are_objects, "a list of objects"),
+)

@@ -115,6 +115,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     metadata: list[Any] = []
     if get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
+    metadata += _words_within(annotation)
     default = parameter.default
     if isinstance(default, FieldInfo):  # written x: int = Field(5, ge=1)
         metadata.append(default)
@@ -128,6 +129,12 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
     key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
     return Parameter(parameter.name, key, type_, default, parameter.kind is parameter.POSITIONAL_ONLY)
+
+
+def _words_within(annotation: Any) -> list[str]:
+    """The words of a part of the parameter's type: ``Annotated[str, "…"] | None`` describes the parameter too."""
+    inner = [part for part in get_args(annotation) if get_origin(part) is Annotated]
+    return [item for part in inner for item in get_args(part)[1:] if isinstance(item, str)]
 
 
 def _without_default(item: Any) -> Sequence[Any]:

@@ -1,0 +1,94 @@
+"""The two dialects: 2020-12, also when none is declared, and draft-07; and where their subschemas stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, NoReturn, cast
+
+from toolwright.errors import SchemaError
+from toolwright.protocol.schema.words import Node, Path, kind, printable
+
+HERE: Final = "here"  # judged against the value itself
+THERE: Final = "there"  # judged against a part of it
+_ASIDE: Final = "aside"  # judged only where something refers to it
+
+_SHARED: Final = {
+    "allOf": HERE,
+    "anyOf": HERE,
+    "oneOf": HERE,
+    "not": HERE,
+    "if": HERE,
+    "then": HERE,
+    "else": HERE,
+    "dependencies": HERE,  # not in 2020-12, where the judge applies it all the same
+    "properties": THERE,
+    "patternProperties": THERE,
+    "additionalProperties": THERE,
+    "propertyNames": THERE,
+    "items": THERE,
+    "contains": THERE,
+    "definitions": _ASIDE,
+    "$defs": _ASIDE,
+}
+_ONLY_2020_12: Final = {
+    "dependentSchemas": HERE,
+    "prefixItems": THERE,
+    "unevaluatedItems": THERE,
+    "unevaluatedProperties": THERE,
+    "contentSchema": _ASIDE,
+}
+_ONLY_DRAFT_07: Final = {"additionalItems": THERE}
+_MAPS: Final = frozenset(
+    {"properties", "patternProperties", "dependentSchemas", "dependencies", "definitions", "$defs"}
+)
+
+
+class Dialect(NamedTuple):
+    name: str
+    applicators: Mapping[str, str]
+    ignored: frozenset[str]  # keywords of the other dialect only
+    ref_stands_alone: bool  # draft-07 §8.3: what stands beside a $ref is ignored
+
+
+_DRAFT_2020_12: Final = Dialect("2020-12", _SHARED | _ONLY_2020_12, frozenset(_ONLY_DRAFT_07), False)
+_DRAFT_07: Final = Dialect(
+    "draft-07",
+    _SHARED | _ONLY_DRAFT_07,
+    frozenset({*_ONLY_2020_12, "$dynamicRef", "dependentRequired", "minContains", "maxContains"}),
+    True,
+)
+_DIALECTS: Final = {
+    "json-schema.org/draft/2020-12/schema": _DRAFT_2020_12,
+    "json-schema.org/draft-07/schema": _DRAFT_07,
+}
+_SUPPORTED: Final = "https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema#"
+
+
+def dialect_of(declared: Any) -> Dialect:
+    """The dialect that ``$schema`` names; http or https, with or without the empty fragment."""
+    if declared is None:
+        return _DRAFT_2020_12
+    text = declared if isinstance(declared, str) else kind(declared)
+    found = _DIALECTS.get(re.sub(r"^https?://|#$", "", text))
+    if found is None:
+        refuse("TW3103", dialect=printable(text), supported=_SUPPORTED)
+    return found
+
+
+def subschemas(keyword: str, value: Any) -> Iterator[tuple[Path, Any]]:
+    """The subschemas in a keyword's value, with the steps to them. What is no schema is left to the meta-schema."""
+    if keyword in _MAPS:
+        for name, child in cast("Node", value).items() if isinstance(value, dict) else ():
+            if isinstance(child, (dict, bool)):
+                yield (keyword, name), child
+    elif isinstance(value, list):
+        for index, child in enumerate(cast("list[Any]", value)):
+            if isinstance(child, (dict, bool)):
+                yield (keyword, index), child
+    elif isinstance(value, (dict, bool)):
+        yield (keyword,), value
+
+
+def refuse(code: str, **facts: Any) -> NoReturn:
+    raise SchemaError.of(code, **facts)
