@@ -354,7 +354,7 @@ def test_the_server_says_its_errors_in_its_language():
     assert "参数无效" in result.text
 
 
-# -- what an author may get wrong ---------------------------------------------------------------------------------------
+# -- what an author may get wrong -------------------------------------------------------------------------------------
 
 
 def test_a_long_file_comes_in_parts_through_the_whole_server(tmp_path: Path):
