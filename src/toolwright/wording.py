@@ -62,6 +62,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Internal error {id}. The server's log explains it under this id.",
         "内部错误 {id}。服务器日志以此编号记录了原因。",
     ),
+    "TW1021": (
+        "{limit} requests are running already; wait for some of their answers.",
+        "已有 {limit} 个请求在运行；请等待其中一些应答。",
+    ),
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
     "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),

@@ -12,6 +12,7 @@ import click
 
 from toolwright.cli.connecting import target_of
 from toolwright.cli.output import show_json, show_result
+from toolwright.cli.printing import printable
 from toolwright.client.client import Client, Result
 from toolwright.errors import ConfigurationError
 from toolwright.jsonrpc.messages import is_object
@@ -62,7 +63,7 @@ async def _call(
 
 def _show_progress(progress: float, total: float | None, message: str | None) -> None:
     share = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
-    click.secho(f"… {share} {message or ''}".rstrip(), fg="cyan", err=True)
+    click.secho(printable(f"… {share} {message or ''}".rstrip()), fg="cyan", err=True)
 
 
 def _whole(text: str | None) -> dict[str, Any]:

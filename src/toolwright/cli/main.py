@@ -15,6 +15,7 @@ import click
 
 import toolwright
 from toolwright.cli.loading import load
+from toolwright.cli.printing import printable
 from toolwright.errors import ConfigurationError, DefinitionError, RpcError, StateError, ToolwrightError, TransportError
 
 __all__ = ["EXIT_CODES", "main"]
@@ -49,7 +50,7 @@ class _Verbs(click.Group):
         except BrokenPipeError:
             os._exit(0)  # whoever read our output has seen enough
         except ToolwrightError as error:
-            click.echo(f"toolwright: {error.say(ctx.obj or _language())}", err=True)
+            click.echo(f"toolwright: {printable(error.say(ctx.obj or _language()))}", err=True)
             sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3))
 
 

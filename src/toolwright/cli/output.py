@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from toolwright.cli.printing import printable
 from toolwright.client.client import Result
 from toolwright.jsonrpc.messages import encode, is_array, is_object
 from toolwright.protocol.types import TextContent, Tool
@@ -22,11 +23,6 @@ def as_json(value: Any) -> Any:
 
 def show_json(value: Any) -> None:
     click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
-
-
-def printable(text: str) -> str:
-    """Text of others on our terminal: control characters are shown, not obeyed."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +20,27 @@ import msgspec
 
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
-from toolwright.errors import ConnectionLost, HeaderMismatch, MethodNotFound, RpcError, ToolError, TransportError
-from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode_notification, is_array, is_id, is_object
+from toolwright.errors import (
+    ConnectionLost,
+    DefinitionError,
+    HeaderMismatch,
+    MethodNotFound,
+    RequestTimeout,
+    RpcError,
+    ToolError,
+    TransportError,
+)
+from toolwright.jsonrpc.messages import (
+    Id,
+    Json,
+    Notification,
+    Request,
+    encode_notification,
+    is_array,
+    is_finite,
+    is_id,
+    is_object,
+)
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
 from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
@@ -34,7 +54,10 @@ __all__ = ["Client", "Progress", "Result", "Target"]
 Target: TypeAlias = str | Sequence[str] | Connectable
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
 
+_log = logging.getLogger("toolwright")
+
 _MAX_PAGES = 1_000
+_MAX_TOOLS = 10_000
 _MAX_SKIPPED = 100
 
 
@@ -93,10 +116,10 @@ class Client:
         await self._link.open(self._peer)
         try:
             self._era, self._facts = await negotiate(self._ask, self._tell, self._timeout)
+            await self._hear_of_changes(self._era, self._facts)
         except BaseException:
             await self.close()
             raise
-        await self._hear_of_changes(self._era, self._facts)
         return self
 
     async def _hear_of_changes(self, era: Era, facts: ServerFacts) -> None:
@@ -108,8 +131,10 @@ class Client:
             return
         self._listening = asyncio.get_running_loop().create_task(self._listen(era))
         acknowledged = asyncio.ensure_future(self._events.acknowledged.wait())
-        await asyncio.wait((acknowledged, self._listening), timeout=self._timeout, return_when="FIRST_COMPLETED")
-        acknowledged.cancel()
+        try:
+            await asyncio.wait((acknowledged, self._listening), timeout=self._timeout, return_when="FIRST_COMPLETED")
+        finally:
+            acknowledged.cancel()
 
     async def _listen(self, era: Era) -> None:
         """Keep a subscription open (2026-07-28, basic/patterns/subscriptions); it ends with the connection."""
@@ -135,17 +160,29 @@ class Client:
         return self._facts
 
     async def list_tools(self) -> list[Tool]:
-        """All tools, every page of them. A server that repeats a cursor, or never ends, is a ``TransportError``."""
+        """All tools, every page of them, within the time of one request.
+
+        A server that repeats a cursor, or never ends, is a ``TransportError``.
+        """
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._all_pages()
+        except TimeoutError:
+            raise RequestTimeout.of("TW5002", method="tools/list", seconds=self._timeout) from None
+
+    async def _all_pages(self) -> list[Tool]:
         tools: list[Tool] = []
         cursor, seen = None, set[str]()
         for _ in range(_MAX_PAGES):
             result = await self._request("tools/list", {} if cursor is None else {"cursor": cursor})
-            tools += _tools(result)
+            tools += _tools(result, strict=not self._link.shared)
             cursor = result.get("nextCursor")
+            if cursor is not None and not isinstance(cursor, str):
+                raise TransportError.of("TW5009", method="tools/list", problem="nextCursor is not a string")
             if cursor is None:
                 self._tools = {tool.name: tool for tool in tools}
                 return tools
-            if cursor in seen:
+            if cursor in seen or len(tools) > _MAX_TOOLS:
                 break
             seen.add(cursor)
         raise TransportError.of("TW5009", method="tools/list", problem="its pages never end")
@@ -163,9 +200,12 @@ class Client:
         """Call a tool; arguments come as a mapping, as keywords, or both.
 
         ``progress(progress, total, message)`` is called as the server reports it. ``timeout`` in seconds bounds this
-        call. Raises ``RpcError`` (an unknown tool among them), ``RequestTimeout`` or ``ConnectionLost``.
+        call. Raises ``ValueError`` for what JSON cannot say, ``RpcError`` (an unknown tool among them),
+        ``RequestTimeout`` or ``ConnectionLost``.
         """
         params: dict[str, Json] = {"name": name, "arguments": {**(arguments or {}), **more}}
+        if not is_finite(params):
+            raise ValueError("JSON has no NaN and no infinities")
         token = self._events.expect(progress) if progress is not None else None
         try:
             try:
@@ -226,7 +266,9 @@ class Client:
         self._link.send(encode_notification(method, said), None, era.headers(method, said))
 
     def _send_plain(self, frame: bytes) -> None:
-        """Answers to what a legacy server asks."""
+        """Answers to what a legacy server asks; a modern one may ask nothing."""
+        if self._era is not None and self._era.listens_by_asking:
+            return
         self._link.send(frame, None, {} if self._era is None else self._era.headers("", {}))
 
     def _skip(self, error: RpcError) -> None:
@@ -298,17 +340,23 @@ def _tells_of_changes(facts: ServerFacts) -> bool:
     return is_object(tools) and tools.get("listChanged") is True
 
 
-def _tools(result: Mapping[str, Json]) -> list[Tool]:
-    """The tools of one page. One that is not valid costs itself, not the rest."""
+def _tools(result: Mapping[str, Json], *, strict: bool) -> list[Tool]:
+    """The tools of one page. One that is not valid costs itself, not the rest.
+
+    ``strict``: nor may one be used whose parameters cannot be mirrored into headers (server/tools "x-mcp-header").
+    """
     tools: list[Tool] = []
     listed = result.get("tools")
     if not is_array(listed):
         raise TransportError.of("TW5009", method="tools/list", problem="tools is not an array")
     for item in listed:
         try:
-            tools.append(msgspec.convert(item, Tool))
-        except msgspec.ValidationError:
-            continue
+            tool = msgspec.convert(item, Tool)
+            if strict:
+                mirrored.find_mirrors(tool.inputSchema)
+            tools.append(tool)
+        except (msgspec.ValidationError, DefinitionError) as error:
+            _log.warning("a tool of the server is left out: %s", error)
     return tools
 
 

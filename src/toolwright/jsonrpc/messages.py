@@ -8,7 +8,8 @@ do.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -32,6 +33,7 @@ __all__ = [
     "encode_notification",
     "encode_request",
     "is_array",
+    "is_finite",
     "is_id",
     "is_object",
     "parse",
@@ -49,6 +51,15 @@ _decode = msgspec.json.Decoder().decode
 def is_object(value: object) -> TypeGuard[dict[str, Json]]:
     """Whether a decoded JSON value is an object; their keys are always strings."""
     return isinstance(value, dict)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a Python value holds no NaN and no infinity, which would be encoded as null."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(is_finite, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    return not isinstance(value, list | tuple) or all(map(is_finite, value))  # pyright: ignore[reportUnknownArgumentType]
 
 
 def is_array(value: object) -> TypeGuard[list[Json]]:

@@ -8,12 +8,13 @@ the conversation lives. What the methods mean is the handler's business.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
-from toolwright.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
+from toolwright.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError, TransportError
 from toolwright.jsonrpc.messages import (
     Answer,
     Failure,
@@ -34,6 +35,7 @@ from toolwright.jsonrpc.messages import (
 __all__ = ["MAX_BATCH", "Exchange", "Handler", "Peer", "internal_error"]
 
 MAX_BATCH = 100
+MAX_RUNNING = 4_096
 
 _log = logging.getLogger("toolwright")
 
@@ -80,6 +82,21 @@ def _late(future: asyncio.Future[Json], method: str, seconds: float) -> None:
         future.set_exception(RequestTimeout.of("TW5002", method=method, seconds=seconds))
 
 
+class _Call:
+    """A request that runs. Once it is cancelled, nothing of it is heard any more."""
+
+    __slots__ = ("_notify", "cancelled", "task")
+
+    def __init__(self, notify: Callable[[str, Json], None]) -> None:
+        self._notify = notify
+        self.cancelled = False
+        self.task: asyncio.Task[None] | None = None
+
+    def notify(self, method: str, params: Json) -> None:
+        if not self.cancelled:
+            self._notify(method, params)
+
+
 class Peer:
     """One end of a conversation.
 
@@ -100,7 +117,7 @@ class Peer:
         self._handler = handler
         self._language = language
         self._unreadable = unreadable or self._answer_unreadable
-        self._running: dict[Id, asyncio.Task[None]] = {}
+        self._running: dict[Id, _Call] = {}
         self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
         self._waiting: dict[Id, asyncio.Future[Json]] = {}
         self._last_id = 0
@@ -136,24 +153,26 @@ class Peer:
         if request.id in self._running:
             # Two answers with one id could not be told apart. The first request keeps the id and its answer.
             error = InvalidRequest.of("TW1009", id=request.id)
-            reply(encode_failure(request.id, error, self._language))
+        elif len(self._running) >= MAX_RUNNING:
+            error = InternalError.of("TW1021", limit=MAX_RUNNING)
+        else:
+            call = self._running[request.id] = _Call(self.notify)
+            call.task = _start(self._answer(request, reply, call))
             return
-        task = _start(self._answer(request, reply))
-        if not task.done():
-            self._running[request.id] = task
+        reply(encode_failure(request.id, error, self._language))
 
-    async def _answer(self, request: Request, reply: Callable[[bytes], None]) -> None:
+    async def _answer(self, request: Request, reply: Callable[[bytes], None], call: _Call) -> None:
         try:
-            answer = encode_answer(request.id, await self._handler.on_request(request, self))
+            answer = encode_answer(request.id, await self._handler.on_request(request, call))
         except RpcError as error:
             answer = encode_failure(request.id, error, self._language)
         except Exception as error:  # noqa: BLE001 - the last boundary
             answer = encode_failure(request.id, internal_error(error), self._language)
         finally:
-            # A cancelled request is not there any more, and its id may be in use again.
-            if self._running.get(request.id) is asyncio.current_task():
+            if not call.cancelled:  # else it is forgotten already, and its id may be in use again
                 del self._running[request.id]
-        reply(answer)
+        if not call.cancelled:
+            reply(answer)
 
     def _note(self, notification: Notification) -> None:
         try:
@@ -187,13 +206,13 @@ class Peer:
     async def _batch(self, values: list[Json]) -> None:
         """Run every element as if it had come alone, and answer with one array (JSON-RPC 2.0, section 6)."""
         answers: list[bytes] = []
-        before = set(self._running.values())
+        before = set(self._owned())
         for value in values:
             try:
                 self._take(parse(value), answers.append)
             except InvalidRequest as error:
                 answers.append(encode_failure(error.id, error, self._language))
-        running = [task for task in self._running.values() if task not in before]
+        running = [task for task in self._owned() if task not in before and task is not asyncio.current_task()]
         if running:
             await asyncio.wait(running)
         if answers:
@@ -205,11 +224,14 @@ class Peer:
 
     def cancel(self, id: Id) -> bool:
         """Stop the request with this id of the other end; it gets no answer. False when it is not running."""
-        task = self._running.pop(id, None)
-        if task is None:
+        call = self._running.pop(id, None)
+        if call is None:
             return False
-        self._own(task)
-        return task.cancel()
+        call.cancelled = True
+        if call.task is not None:
+            self._own(call.task)
+            call.task.cancel()
+        return True
 
     @property
     def busy(self) -> bool:
@@ -217,7 +239,7 @@ class Peer:
         return bool(self._running)
 
     def _owned(self) -> tuple[asyncio.Task[None], ...]:
-        return (*self._running.values(), *self._ending)
+        return (*(call.task for call in self._running.values() if call.task is not None), *self._ending)
 
     def notify(self, method: str, params: Json) -> None:
         if not self._closed:
@@ -253,7 +275,8 @@ class Peer:
             return await future
         except (RequestTimeout, asyncio.CancelledError):
             if abandoned is not None and not self._closed:
-                abandoned(id)
+                with contextlib.suppress(TransportError):  # who is not there any more need not be told
+                    abandoned(id)
             raise
         finally:
             if timer is not None:

@@ -27,6 +27,14 @@ def answered(language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Answered(inner, language)
 
 
+_MAX_WORDS = 20_000
+
+
+def _sayable(text: str) -> str:
+    """What an author has to say to the model, of a length that it can read, and always text that JSON can hold."""
+    return text[:_MAX_WORDS].encode(errors="replace").decode()
+
+
 @contextlib.contextmanager
 def _masking(what: str) -> Generator[None]:
     """No model reads the failure of a resource or prompt: it is an internal error with an id that the log explains."""
@@ -60,8 +68,10 @@ class _Answered(Wrapper):
         except InvalidResult as error:
             return self._masked("TW2005", call, error)
         except ToolError as error:
-            return failed(error.say(self.language))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
+            return failed(_sayable(error.say(self.language)))
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._masked("TW2004", call, error)
 
     async def read_resource(self, read: ResourceRead) -> ReadResourceResult:

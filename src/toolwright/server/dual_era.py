@@ -127,6 +127,12 @@ class Conversation:
         if self.peer is not None:
             self.peer.notify("notifications/tools/list_changed", {})
 
+    async def farewell(self) -> None:
+        """End what is open-ended with its closing answer."""
+        self._doors.served.hub.close()
+        if tasks := [task for task in self._open_ended if task is not None]:
+            await asyncio.wait(tasks)
+
     def close(self) -> None:
         """No more news: what would go on for as long as the channel does ends."""
         self._stop_listening()

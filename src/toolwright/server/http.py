@@ -85,6 +85,8 @@ class HttpDoors:
             return self._failure(error.id, error)
         except RpcError as error:
             return self._failure(None, error)
+        except Exception as error:  # noqa: BLE001 - the last boundary
+            return self._failure(None, internal_error(error))
 
     async def _message(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
         if is_array(value):
@@ -157,10 +159,16 @@ class HttpDoors:
         return await self._doors.legacy.open(token, caller.principal)
 
     async def _note(self, message: object, caller: _Caller) -> Reply:
-        """Notifications and answers: accepted, and never answered."""
+        """Notifications and answers: accepted, and never answered, from a session that there is."""
+        if not await self._may_note(caller):
+            return _no_session(None, self._language)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
             await self._cancel(message.params.get("requestId"), caller.header(SESSION_HEADER))
         return Reply(202)
+
+    async def _may_note(self, caller: _Caller) -> bool:
+        """A session that is named has to be there; where there are none, there is nothing to check."""
+        return caller.header(VERSION_HEADER) in versions.MODERN or await self._session(caller) is not None
 
     async def _cancel(self, id: Json, token: str | None) -> None:
         # Modern clients cancel by closing the stream; a notification that they POST is accepted and means nothing.

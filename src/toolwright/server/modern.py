@@ -130,6 +130,8 @@ class ModernDoor:
             await hub.until_closed()
         finally:
             end()
+        if asked.carrier.kind != "http":  # there, the end of the stream says it
+            exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
         return self._results.closed(id)
 
 

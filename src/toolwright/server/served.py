@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.errors import InvalidParams, UnsupportedVersion
-from toolwright.jsonrpc.messages import Id, Json
+from toolwright.jsonrpc.messages import Id, Json, encode
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import versions
 from toolwright.protocol.modern import LOG_LEVELS
@@ -126,6 +126,7 @@ class RequestChannel:
         self._send("notifications/message", said)
 
     def _send(self, method: str, params: Mapping[str, Json]) -> None:
+        encode(params)  # what JSON cannot hold is the tool's mistake, and is raised there
         if threading.get_ident() == self._thread:
             self._notify(method, params)
         else:

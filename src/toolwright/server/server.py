@@ -51,6 +51,10 @@ class ServerSession:
         """Answer a line that was over the limit and has been dropped."""
         self._peer.refuse(InvalidRequest.of("TW1005", limit=MAX_LINE))
 
+    async def farewell(self) -> None:
+        """The whole server is about to end: tell those who listen (basic/patterns/subscriptions)."""
+        await self._conversation.farewell()
+
     async def drain(self) -> None:
         """Let what runs finish; subscriptions end."""
         self._conversation.close()

@@ -6,14 +6,13 @@ for clients that show their model only one of the two (2026-07-28, server/tools 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeGuard, get_args
 
 import msgspec
 
 from toolwright.errors import InvalidResult, RpcError
-from toolwright.jsonrpc.messages import MAX_DEPTH, check_depth, encode
+from toolwright.jsonrpc.messages import MAX_DEPTH, check_depth, encode, is_finite
 from toolwright.protocol.types import (
     UNSET,
     CallToolResult,
@@ -62,21 +61,13 @@ def _encode(value: Any) -> bytes:
     try:
         encoded = encode(value)
         # NaN and infinities encode as null.
-        if b"null" in encoded and not _is_finite(value):
+        if b"null" in encoded and not is_finite(value):
             raise ValueError("a number that JSON does not have")
         if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
             check_depth(value)  # nobody may have to read what we would not read ourselves
     except (TypeError, ValueError, RecursionError, RpcError) as error:
         raise InvalidResult(f"the result is not JSON: {error}") from error
     return encoded
-
-
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, Mapping):
-        return all(map(_is_finite, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-    return not isinstance(value, list | tuple) or all(map(_is_finite, value))  # pyright: ignore[reportUnknownArgumentType]
 
 
 def is_blocks(value: object) -> TypeGuard[Sequence[ContentBlock]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack, overload
 
@@ -41,6 +42,7 @@ class LocalToolset(NoLibrary):
 
     def __init__(self, *, threads: int = 32) -> None:
         self._pool = ThreadPool(threads)
+        self._lock = threading.Lock()  # tools come and go on any thread
         self._bound: dict[str, Bound] = {}
         self._listed: tuple[Tool, ...] | None = None
         self._watchers: list[Callable[[], None]] = []
@@ -80,27 +82,31 @@ class LocalToolset(NoLibrary):
         return self._register(bind_raw(handler, definition, Settings.of(settings), self._pool))
 
     def _register(self, bound: Bound) -> Tool:
-        if bound.tool.name in self._bound:
-            raise DefinitionError.of("TW3013", name=bound.tool.name)
-        self._bound[bound.tool.name] = bound
-        self._changed()
+        with self._lock:
+            if bound.tool.name in self._bound:
+                raise DefinitionError.of("TW3013", name=bound.tool.name)
+            self._bound[bound.tool.name] = bound
+            self._listed = None
+        self._tell()
         return bound.tool
 
     def remove(self, name: str) -> None:
         """Take a tool away; calls that run already finish. Raises ``UnknownTool``."""
-        if self._bound.pop(name, None) is None:
-            raise UnknownTool(name)
-        self._changed()
+        with self._lock:
+            if self._bound.pop(name, None) is None:
+                raise UnknownTool(name)
+            self._listed = None
+        self._tell()
 
-    def _changed(self) -> None:
-        self._listed = None
+    def _tell(self) -> None:
         for changed in tuple(self._watchers):
             changed()
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        if self._listed is None:
-            self._listed = tuple(bound.tool for _, bound in sorted(self._bound.items()))
-        return self._listed
+        with self._lock:
+            if self._listed is None:
+                self._listed = tuple(bound.tool for _, bound in sorted(self._bound.items()))
+            return self._listed
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._find(name).tool

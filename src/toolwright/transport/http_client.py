@@ -20,6 +20,8 @@ _SESSION = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
 _MAX_BYTES = 64 * 1024 * 1024
 _LISTEN_SECONDS = 2.0
+_CLOSE_SECONDS = 2.0
+_TELL_SECONDS = 10.0
 
 _log = logging.getLogger("toolwright")
 
@@ -62,7 +64,13 @@ class HttpLink:
         )
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
-        self._start(id, self._post(frame, id, headers))
+        self._start(id, self._post(frame, id, headers) if id is not None else self._tell(frame, headers))
+
+    async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
+        """Send what nobody waits for an answer to; a server that does not take it is given up on."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TELL_SECONDS):
+                await self._post(frame, None, headers)
 
     def _start(self, id: Id | None, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -170,7 +178,11 @@ class HttpLink:
                 task.cancel()
         await asyncio.gather(*(task for tasks in self._tasks.values() for task in tasks), return_exceptions=True)
         if client is not None:
-            with contextlib.suppress(httpx2.HTTPError):
+            with contextlib.suppress(httpx2.HTTPError, TimeoutError):
                 if _SESSION in self._headers:
-                    await client.delete(self._url, headers=self._headers, timeout=2.0)
+                    await self._end_session(client)
             await client.aclose()
+
+    async def _end_session(self, client: httpx2.AsyncClient) -> None:
+        async with asyncio.timeout(_CLOSE_SECONDS), client.stream("DELETE", self._url, headers=self._headers):
+            pass  # what the server says of it is nobody's concern

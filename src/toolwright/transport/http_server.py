@@ -31,6 +31,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 _KEEP_ALIVE_SECONDS = 15.0
 _WATCH_AFTER_SECONDS = 0.05
+_READ_SECONDS = 30.0
 _MAX_QUEUED = 1_000
 
 
@@ -284,16 +285,19 @@ class Stream:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._writer: asyncio.Task[None] | None = None
+        self._abandoned = False
 
     def open(self) -> None:
         """Begin the stream before there is anything to say."""
-        if self._writer is None:
+        if self._writer is None and not self._abandoned:
             self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
             self._more = asyncio.Event()
             self._last = False
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
     def notify(self, method: str, params: Json) -> None:
+        if self._abandoned:
+            return
         self.open()
         self._queue.append(encode_notification(method, params))
         self._more.set()
@@ -307,10 +311,12 @@ class Stream:
             self._queue.append(reply.body)
         self._last = True
         self._more.set()
-        await self._writer
+        with contextlib.suppress(TimeoutError):
+            await self._writer
 
     def abandon(self) -> None:
-        """Nobody reads any more."""
+        """Nobody reads any more; a call that goes on all the same has nobody to tell."""
+        self._abandoned = True
         if self._writer is not None:
             self._writer.cancel()
 
@@ -339,4 +345,6 @@ class Stream:
                 await self._more.wait()
 
     async def _chunk(self, data: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        # A client that keeps its connection and reads nothing is not waited for.
+        async with asyncio.timeout(_READ_SECONDS):
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})

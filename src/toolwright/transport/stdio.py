@@ -26,6 +26,7 @@ __all__ = ["serve"]
 _CHUNK = 64 * 1024
 _END_SECONDS = 1.0
 _LAST_SECONDS = 2.5
+_FAREWELL_SECONDS = 0.2
 
 
 class Session(Protocol):
@@ -39,6 +40,8 @@ class Session(Protocol):
     def too_long(self) -> None: ...
 
     async def drain(self) -> None: ...
+
+    async def farewell(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -62,6 +65,10 @@ class _Writer:
             self._transport, _ = await self._loop.connect_write_pipe(
                 lambda: self._reader, os.fdopen(self._descriptor, "wb", buffering=0)
             )
+
+    def when_crowded(self, call: Callable[[bool], None]) -> None:
+        """Call back when the reader has fallen behind, and when it has caught up."""
+        self._reader.crowded = call
 
     def write(self, frame: bytes) -> None:
         """Send now, or together with the answers that are about to come."""
@@ -98,11 +105,18 @@ class _Watch(asyncio.BaseProtocol):
 
     def __init__(self) -> None:
         self.ended: Callable[[], object] = lambda: None
+        self.crowded: Callable[[bool], None] = lambda crowded: None
         self.gone = asyncio.Event()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
         self.ended()
+
+    def pause_writing(self) -> None:
+        self.crowded(True)
+
+    def resume_writing(self) -> None:
+        self.crowded(False)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -147,9 +161,11 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     session = make(writer.write)
     writer.more_to_come = lambda: session.busy
     splitter = LineSplitter(session.feed, session.too_long)
-    stop_reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
+    reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
+    # Who does not read the answers asks nothing more until they do.
+    writer.when_crowded(lambda crowded: reading.pause_reading() if crowded else reading.resume_reading())
     await ended.wait()
-    stop_reading()
+    reading.close()
     await _end(session, stopped)
     await writer.close()
     processes.end_children()
@@ -167,8 +183,20 @@ def _on_signals(stop: Callable[[], object]) -> None:
         signal.signal(number, handle)
 
 
+class _Unstoppable(asyncio.ReadTransport):
+    """A file is read to its end; what it holds is all that there is."""
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 async def _end(session: Session, stopped: asyncio.Event) -> None:
-    if not stopped.is_set():
+    if stopped.is_set():
+        await _within(_FAREWELL_SECONDS, session.farewell())
+    else:
         await _within(_END_SECONDS, session.drain())
     await _within(_END_SECONDS, session.close())
 
@@ -179,20 +207,20 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
             await work
 
 
-async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> Callable[[], None]:
-    """Feed what comes until ``ended``; what is returned stops it."""
+async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> asyncio.ReadTransport:
+    """Feed what comes until ``ended``; what is returned pauses and stops it."""
     loop = asyncio.get_running_loop()
     if not _can_wait_for(source):
         threading.Thread(
             target=_read_file, args=(source, loop, feed, ended), name="toolwright-stdin", daemon=True
         ).start()
-        return lambda: None
+        return _Unstoppable()
     threading.Thread(target=_watch_end, args=(source,), name="toolwright-end", daemon=True).start()
     transport: Any
     transport, _ = await loop.connect_read_pipe(lambda: _Reader(feed, ended), os.fdopen(source, "rb", buffering=0))
     if hasattr(transport, "max_size"):  # asyncio's own loop; its 256 KiB buffers, a fresh one a read, cost 15 µs a call
         transport.max_size = _CHUNK
-    return transport.close
+    return transport
 
 
 def _watch_end(source: int) -> None:

@@ -22,6 +22,7 @@ __all__ = ["StdioLink"]
 _PASSED_ON = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
 
 _PATIENCE_SECONDS = 2.0
+_LAST_WORDS_SECONDS = 0.5
 _KEPT_STDERR = 4_096
 
 
@@ -99,8 +100,14 @@ class _Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._ended.set()
+        # What it wrote last is still to be read; a grandchild may keep the pipe open for longer than anybody waits.
+        asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self._lost()
+
+    def _lost(self) -> None:
         last = self._stderr.decode(errors="replace").strip().splitlines()[-3:]
         self._receiver.lose(ConnectionLost.of("TW5004", command=self._name, stderr=" | ".join(last) or "nothing"))
 

@@ -191,17 +191,34 @@ def test_a_change_is_told():
     run(server, test, on_tools_changed=changed.set)
 
 
-def test_a_ping_of_the_server_is_answered_and_any_other_request_refused():
-    async def test(client: Client) -> None:
-        server.say({"id": "s1", "method": "ping"})
-        server.say({"id": "s2", "method": "sampling/createMessage"})
-        await client.ping()
+INITIALIZED = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
 
-    server = Scripted()
-    run(server, test)
-    answers = {message["id"]: message for message in server.heard if "method" not in message}
+
+async def asked_by_the_server(client: Client, server: Scripted) -> dict[str, Any]:
+    server.say({"id": "s1", "method": "ping"})
+    server.say({"id": "s2", "method": "sampling/createMessage"})
+    await client.ping()
+    return {message["id"]: message for message in server.heard if "method" not in message}
+
+
+def test_a_ping_of_a_legacy_server_is_answered_and_any_other_request_refused():
+    server = Scripted(**{"server/discover": -32601, "initialize": INITIALIZED, "ping": {}})
+    answers = run(server, lambda client: asked_by_the_server(client, server))
     assert answers["s1"]["result"] == {}
     assert answers["s2"]["error"]["code"] == -32601
+
+
+def test_a_modern_server_may_ask_nothing_and_is_not_answered():
+    server = Scripted()
+    assert run(server, lambda client: asked_by_the_server(client, server)) == {}
+
+
+def test_a_number_that_json_does_not_have_is_not_sent():
+    async def test(client: Client) -> None:
+        with pytest.raises(ValueError, match="NaN"):
+            await client.call_tool("t", a=float("nan"))
+
+    run(Scripted(), test)
 
 
 @pytest.mark.parametrize("message", [{"id": 99, "result": {}}, {"result": 1}, {"method": "x/y"}, {"id": None}, {}])
