@@ -432,3 +432,17 @@ def test_words_within_a_type_describe_the_parameter():
 
     properties = server.add_tool(tool).definition.inputSchema["properties"]
     assert properties["a"]["description"] == "First"
+
+
+class Boom(BaseException):
+    """Not even an Exception."""
+
+
+@pytest.mark.parametrize("error", [Boom("hunter2"), KeyboardInterrupt("hunter2")])
+def test_j07_what_is_no_exception_is_a_crash_too(error: BaseException):
+    async def tool() -> str:
+        raise error
+
+    result = call(tool)
+    assert result.is_error
+    assert "hunter2" not in result.text

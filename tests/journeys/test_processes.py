@@ -346,3 +346,23 @@ def test_a_server_whose_client_is_gone_before_it_said_anything_ends():
         os.close(reader)
         os.close(writer)
         assert process.ended(LIMIT) == 0
+
+
+def test_who_listens_is_told_that_the_server_ends():
+    with stdio() as process:
+        process.say("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, 7)
+        assert process.read()["method"] == "notifications/subscriptions/acknowledged"
+        process.popen.send_signal(signal.SIGTERM)
+        cancelled, closed = process.read(), process.read()
+        assert cancelled["method"] == "notifications/cancelled"
+        assert cancelled["params"]["requestId"] == 7
+        assert (closed["id"], closed["result"]["resultType"]) == (7, "complete")
+        assert process.ended() == 0
+
+
+def test_a_blocked_event_loop_does_not_hold_up_the_end_of_the_input():
+    with stdio() as process:
+        process.call("block_the_loop")
+        process.wait_for("waiting")
+        process.close_input()
+        assert process.ended() == 1

@@ -12,7 +12,7 @@ import pytest
 
 from toolwright.errors import ConnectionLost, InvalidParams, RequestTimeout, UnknownTool
 from toolwright.jsonrpc.messages import Notification, Request, encode
-from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, Peer
+from toolwright.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer
 from toolwright.testing.state import LIMIT
 
 
@@ -396,3 +396,46 @@ def test_an_element_that_is_cancelled_leaves_the_answers_of_the_others():
         assert await wire.count(1) == [[result(2, {})]]
 
     conversation(test, takes_batches=True)
+
+
+def test_b35_nothing_is_heard_of_a_cancelled_request_although_it_goes_on():
+    async def main() -> list[Any]:
+        wire, finished = Wire(), asyncio.Event()
+
+        class Stubborn(Handler):
+            async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+                if request.method == "echo":
+                    return b"{}"
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    exchange.notify("told", {})
+                    finished.set()
+                return b'"late"'
+
+        peer = Peer(wire.write, Stubborn())
+        peer.feed(request("stubborn"))
+        peer.feed(request("echo", 2))
+        await wire.count(1)
+        assert peer.cancel(1)
+        peer.feed(request("echo", 1))
+        async with asyncio.timeout(LIMIT):
+            await finished.wait()
+        written = await wire.count(2)
+        await peer.close()
+        return written
+
+    assert [(answer["id"], answer["result"]) for answer in asyncio.run(main())] == [(2, {}), (1, {})]
+
+
+def test_there_is_an_end_to_how_many_requests_run():
+    async def main() -> Any:
+        wire = Wire()
+        peer = Peer(wire.write, Handler())
+        for id in range(MAX_RUNNING + 1):
+            peer.feed(request("wait", id))
+        [refused] = await wire.count(1)
+        await peer.close()
+        return refused
+
+    assert asyncio.run(main())["error"]["message"].endswith("[TW1021]")

@@ -15,6 +15,7 @@ from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
 from toolwright.testing.state import LIMIT
 from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 
 INITIALIZE = {
@@ -95,6 +96,23 @@ def test_a_cancellation_of_another_session_reaches_nobody():
             await other.post({"id": 2, "method": "ping"}, session)
             assert not one.cancelled.is_set()
             await other.post(CANCEL, session)
+            await call
+
+    asyncio.run(main())
+
+
+def test_b30_nobody_cancels_with_the_session_of_another():
+    async def main() -> None:
+        one, other, session = await two_workers()
+        call = asyncio.ensure_future(one.post(CALL, session))
+        async with asyncio.timeout(LIMIT):
+            await one.waiting.wait()
+            stranger = HttpDoors(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
+            headers = {SESSION_HEADER: session}
+            body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
+            assert (await stranger.post(body, Carrier("http", headers, "127.0.0.1"), Quiet())).status == 404
+            assert not one.cancelled.is_set()
+            await one.post(CANCEL, session)
             await call
 
     asyncio.run(main())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -79,3 +81,26 @@ def test_a_definition_that_is_refused_changes_nothing():
     with pytest.raises(DefinitionError):
         tools.add(one, name="not a name")
     assert (names(tools), told) == ([], [])
+
+
+def test_tools_that_come_from_threads_while_others_list_are_all_there():
+    tools = LocalToolset()
+    number = 200
+
+    def come() -> None:
+        for one in range(number):
+            tools.add(lambda: "", name=f"t{one}")
+
+    async def main() -> int:
+        thread = threading.Thread(target=come)
+        thread.start()
+        while thread.is_alive():
+            await tools.list_tools(CONTEXT)
+        return len(await tools.list_tools(CONTEXT))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        assert asyncio.run(main()) == number
+    finally:
+        sys.setswitchinterval(interval)

@@ -13,7 +13,7 @@ from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.local import LocalToolset
-from toolwright.transport.http_server import Access, HttpApp
+from toolwright.transport.http_server import Access, HttpApp, Stream
 
 SCOPE = {
     "type": "http",
@@ -73,3 +73,21 @@ def test_a_body_that_grows_beyond_the_limit_is_refused_as_it_comes():
 
 def test_a_client_that_goes_away_in_the_middle_of_its_body_gets_no_answer():
     assert asyncio.run(answers([part(b"{"), {"type": "http.disconnect"}])) == []
+
+
+def test_a_stream_that_was_abandoned_never_begins():
+    async def main() -> list[Any]:
+        sent: list[Any] = []
+
+        async def send(event: Any) -> None:
+            sent.append(event)
+
+        stream = Stream(send)
+        stream.abandon()
+        stream.notify("notifications/progress", {})
+        stream.open()
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return sent
+
+    assert asyncio.run(main()) == []
