@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import signal
 import socket
 from dataclasses import dataclass
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from toolwright.errors import ConfigurationError
@@ -17,6 +19,8 @@ from toolwright.transport.http_server import LOOPBACK
 __all__ = ["Address", "bind", "check_bind", "hosts_of", "parse_address", "run"]
 
 _GRACE_SECONDS = 1
+_HEAD_SECONDS = 10.0
+_HEAD_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,50 @@ def bind(address: Address) -> socket.socket:
     return listener
 
 
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's own, with an end to how long the head of a request may take to come, and how large it may be.
+
+    Between two requests uvicorn's keep-alive limit holds. A head that comes in one piece, as nearly all do, has no
+    timer.
+    """
+
+    _in_head = True
+    _received = 0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(_HEAD_SECONDS, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._received = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._in_head:
+            self._disarm()
+            return
+        self._received += len(data)
+        if self._received > _HEAD_BYTES:
+            self.transport.close()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 def run(factory: str, listener: socket.socket, *, workers: int) -> None:
     """Serve the application that ``factory`` (``module:function``) makes until SIGINT or SIGTERM; no child is left."""
     config = uvicorn.Config(
@@ -80,7 +128,7 @@ def run(factory: str, listener: socket.socket, *, workers: int) -> None:
         factory=True,
         workers=workers,
         interface="asgi3",
-        http="httptools",
+        http=_Protocol,
         ws="none",
         lifespan="on",
         access_log=False,
