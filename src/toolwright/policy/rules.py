@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolwright.protocol import types as wire
+from toolwright.protocol.types import Value
 from toolwright.tools.toolset import RequestContext, Tool
 
 __all__ = ["ALLOW", "Allow", "Ask", "Decide", "Deny", "Subject", "Verdict", "allow_all"]
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Value, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(Value, frozen=True):
     """``reason`` is told to the caller. ``hidden``: to this caller the tool does not exist, and no reason is told."""
 
     reason: str
     hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Value, frozen=True):
     """A person decides. A tool that asks is always listed."""
 
     question: str

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from toolwright.errors import InvalidArguments
 from toolwright.protocol.schema import explain
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
 
 __all__ = ["MAX_EXPLANATION", "check_arguments", "validate"]
@@ -22,7 +21,6 @@ def validate(inner: Provider) -> Provider:
     return _Validate(inner)
 
 
-@dataclass(frozen=True)
 class _Validate(Wrapper):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
@@ -30,7 +28,7 @@ class _Validate(Wrapper):
             call.admit(tool)
         arguments = check_arguments(tool, call.arguments)
         if arguments is not call.arguments:
-            call = replace(call, arguments=arguments)
+            call = replaced(call, arguments=arguments)
         return await self.inner.call_tool(call)
 
 

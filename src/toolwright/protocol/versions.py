@@ -6,13 +6,12 @@ A new revision is a row here, a wire module and transcripts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["ALL", "ASSUMED", "BY_NAME", "LATEST", "LEGACY", "MODERN", "NEWEST_LEGACY", "Revision", "agree"]
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(msgspec.Struct, frozen=True):
     """One revision and the columns in which revisions differ (legacy digest, "Feature matrix")."""
 
     name: str

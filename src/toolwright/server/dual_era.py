@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.messages import Notification, Request, is_id
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import modern, versions
+from toolwright.protocol.types import Value
 from toolwright.server.legacy import LegacyDoor, Session
 from toolwright.server.modern import ModernDoor
 from toolwright.server.served import Served
@@ -26,8 +26,7 @@ __all__ = ["Conversation", "Doors", "Era", "Opening", "era_of"]
 Era: TypeAlias = Literal["modern", "handshake", "legacy"]
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Value, frozen=True):
     """The facts that decide. ``header`` is the HTTP version header; ``opened`` that a handshake has taken place."""
 
     method: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, RpcError, UnsupportedVersion
 from toolwright.jsonrpc.messages import (
@@ -27,6 +26,7 @@ from toolwright.jsonrpc.messages import (
 from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
 from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import VERSION_HEADER
+from toolwright.protocol.types import Value
 from toolwright.server.dual_era import Doors, Opening, era_of
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
@@ -49,8 +49,7 @@ _STATUS: Mapping[type[RpcError], int] = {
 _MISSING_FACTS = "TW1013"
 
 
-@dataclass(frozen=True, slots=True)
-class _Caller:
+class _Caller(Value, frozen=True):
     carrier: Carrier
     principal: Principal
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.errors import InvalidRequest, MethodNotFound, RpcError, ToolError
@@ -16,7 +15,7 @@ from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import legacy, versions
 from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
-from toolwright.protocol.types import CallToolResult
+from toolwright.protocol.types import CallToolResult, Value
 from toolwright.server.sealing import BadSeal
 from toolwright.server.served import SILENT, RequestChannel, Served, page_of
 from toolwright.tools.content import failed
@@ -25,12 +24,11 @@ from toolwright.tools.toolset import Principal, PromptGet, RequestContext, Resou
 __all__ = ["LegacyDoor", "Session"]
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Value, frozen=True):
     """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only."""
 
     revision: versions.Revision
-    capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    capabilities: Mapping[str, Json] = {}
     token: str | None = None
 
 

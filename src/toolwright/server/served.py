@@ -13,7 +13,7 @@ from toolwright.jsonrpc.messages import Id, Json, encode
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import versions
 from toolwright.protocol.modern import LOG_LEVELS
-from toolwright.protocol.types import Implementation
+from toolwright.protocol.types import Implementation, Value
 from toolwright.server.sealing import BadSeal, Sealer
 from toolwright.server.subscriptions import Hub
 from toolwright.state.facts import Facts
@@ -44,8 +44,7 @@ class Served:
         return {name: settings for name, settings in said.items() if name in self.offers}
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Value, frozen=True):
     """Part of a list: ``next_cursor`` is ``None`` on the last page."""
 
     tools: tuple[Tool, ...]

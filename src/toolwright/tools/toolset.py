@@ -7,7 +7,7 @@ resource and getting a prompt as it treats a call, so that nothing has a way aro
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from toolwright.errors import InvalidParams
@@ -15,7 +15,7 @@ from toolwright.protocol import types as wire
 from toolwright.protocol.headers import Mirrors
 from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.schema import Schema
-from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome
+from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome, Value
 
 __all__ = [
     "EFFECTS",
@@ -47,8 +47,7 @@ EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 Unwatch: TypeAlias = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Value, frozen=True):
     """Who calls: ``local`` on stdio, ``local:http`` on loopback, otherwise what authentication says."""
 
     id: str
@@ -66,17 +65,16 @@ class Channel(Protocol):
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``.
     """
 
     principal: Principal
-    channel: Channel = field(repr=False)
-    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    meta: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    channel: Channel
+    capabilities: Mapping[str, Any] = {}
+    meta: Mapping[str, Any] = {}
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell how far the call is. Numbers must increase; others are dropped. Free when nobody asked for progress."""
@@ -96,8 +94,7 @@ Context: TypeAlias = RequestContext
 """The name under which authors know it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
     ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
@@ -107,7 +104,7 @@ class Tool:
     effect: Effect
     input: Schema
     output: Schema | None = None
-    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    defaults: Mapping[str, Any] = {}
     mirrors: Mirrors = ()
     seconds: float | None = None
     max_bytes: int | None = None
@@ -118,8 +115,7 @@ class Tool:
         return self.definition.name
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Value, frozen=True):
     """One call. ``tool`` is there once a layer has found it; views replace both together.
 
     ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
@@ -133,14 +129,12 @@ class ToolCall:
     admit: Callable[[Tool], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRead:
+class ResourceRead(Value, frozen=True):
     uri: str
     context: RequestContext
 
 
-@dataclass(frozen=True, slots=True)
-class PromptGet:
+class PromptGet(Value, frozen=True):
     name: str
     arguments: Mapping[str, str]
     context: RequestContext
@@ -244,7 +238,6 @@ OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet)
 OutcomeT = TypeVar("OutcomeT")
 
 
-@dataclass(frozen=True)
 class Layer(Wrapper):
     """A wrapper that treats calling, reading and getting alike, in :meth:`around`."""
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
 
-import msgspec
-
 from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome
+from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome, replaced
 from toolwright.tools.toolset import (
     PromptGet,
     Provider,
@@ -114,7 +112,7 @@ class _Named(Wrapper):
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     def _rename(self, tool: Tool) -> Tool:
-        return replace(tool, definition=msgspec.structs.replace(tool.definition, name=self.outward(tool.name)))
+        return replaced(tool, definition=replaced(tool.definition, name=self.outward(tool.name)))
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
@@ -132,7 +130,7 @@ class _Named(Wrapper):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         tool = await self._find(call.name, call.context)
-        return await self.inner.call_tool(replace(call, name=tool.name, tool=tool))
+        return await self.inner.call_tool(replaced(call, name=tool.name, tool=tool))
 
 
 def _only(name: str, found: list[T]) -> T:
@@ -175,7 +173,7 @@ class _Combined:
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         part, tool = await self._owner(call.name, call.context)
-        return await part.call_tool(replace(call, tool=tool))
+        return await part.call_tool(replaced(call, tool=tool))
 
     def watch(self, changed: Callable[[], None]) -> Unwatch:
         ends = [part.watch(changed) for part in self.parts]

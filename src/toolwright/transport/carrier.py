@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from toolwright.jsonrpc.messages import Id
+from toolwright.protocol.types import Value
 
 __all__ = ["Carrier", "ClientLink", "Receiver"]
 
 
-@dataclass(frozen=True, slots=True)
-class Carrier:
+class Carrier(Value, frozen=True):
     """``headers`` (lower-case names) and ``peer`` (an IP address) are there on HTTP only."""
 
     kind: Literal["stdio", "memory", "http"]

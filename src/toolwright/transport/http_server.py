@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from toolwright.deadline import Deadline
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
 from toolwright.jsonrpc.peer import Exchange
+from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
 
 __all__ = ["LOOPBACK", "Access", "Endpoint", "HttpApp", "Reply", "Stream"]
@@ -35,8 +35,7 @@ _READ_SECONDS = 30.0
 _MAX_QUEUED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Value, frozen=True):
     """A whole HTTP answer; a body is JSON."""
 
     status: int
@@ -58,8 +57,7 @@ class Endpoint(Protocol):
     def closing(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Value, frozen=True):
     """Which ``Host`` and ``Origin`` may reach the endpoint: names without port, any port. Loopback unless said.
 
     A page of another site that a browser shows (CSRF), or that has its name point here (DNS rebinding), is refused by

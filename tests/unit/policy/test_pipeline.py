@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +13,14 @@ from toolwright.errors import InternalError, RpcError, ToolError, UnknownTool
 from toolwright.policy.answered import answered
 from toolwright.policy.pipeline import LAYERS, Limits, standard
 from toolwright.policy.rules import ALLOW, Decide, Deny
-from toolwright.protocol.types import CallToolResult, EmbeddedResource, InputRequiredResult, TextContent, TextResource
+from toolwright.protocol.types import (
+    CallToolResult,
+    EmbeddedResource,
+    InputRequiredResult,
+    TextContent,
+    TextResource,
+    replaced,
+)
 from toolwright.server.served import SILENT
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, Tool, ToolCall
@@ -128,7 +134,7 @@ def test_an_outer_layer_that_found_the_tool_is_believed():
         tools = with_tool(takes)
         provider = guarded(tools)
         tool = await provider.find_tool("tool", CONTEXT)
-        return await provider.call_tool(ToolCall("tool", {}, CONTEXT, replace(tool, seconds=1.0)))
+        return await provider.call_tool(ToolCall("tool", {}, CONTEXT, replaced(tool, seconds=1.0)))
 
     assert not asyncio.run(main()).isError
 

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 
 import pydantic
@@ -17,7 +16,7 @@ from toolwright.protocol import types as wire
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import is_name
 from toolwright.protocol.schema import OWN, compile_schema
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, Value
 from toolwright.tools.binding.results import Output, is_json_type
 from toolwright.tools.binding.schemas import arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Settings
@@ -31,8 +30,7 @@ __all__ = ["Bound", "bind", "bind_raw"]
 Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Value, frozen=True):
     """A tool and the way to run it. ``run`` expects arguments that fit the input schema."""
 
     tool: Tool

@@ -6,7 +6,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import pydantic
@@ -14,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from toolwright.errors import DefinitionError
+from toolwright.protocol.types import Value
 from toolwright.tools.binding.settings import Depends
 from toolwright.tools.docstrings import read_docstring
 from toolwright.tools.toolset import RequestContext
@@ -23,8 +23,7 @@ __all__ = ["MISSING", "Parameter", "Signature", "plain", "read_signature", "requ
 MISSING = inspect.Parameter.empty
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Value, frozen=True):
     """``key`` is the name on the wire: an alias where there is one."""
 
     name: str
@@ -34,8 +33,7 @@ class Parameter:
     positional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Value, frozen=True):
     """What a function asks for and returns. ``context`` names the parameter that wants the request's context."""
 
     parameters: tuple[Parameter, ...]
