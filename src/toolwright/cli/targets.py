@@ -47,11 +47,11 @@ def is_ours(target: str) -> bool:
     return target in TOOLBOX or (not is_command and (place.endswith(".py") or bool(colon)))
 
 
-def load_server(spec: Spec, **settings: object) -> Server:
+def load_server(spec: Spec) -> Server:
     """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found."""
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
-        return Server(spec.target, version=__version__, toolsets=[toolset], **settings)  # pyright: ignore[reportArgumentType]
+        return Server(spec.target, version=__version__, toolsets=[toolset])
     if spec.roots:
         raise ConfigurationError.of("TW4008", option="--root", target=spec.target)
     place, _, attribute = spec.target.partition(":")
