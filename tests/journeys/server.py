@@ -115,6 +115,12 @@ async def never_give_up() -> str:
             continue
 
 
+@server.tool(max_bytes=2_000_000)
+async def megabyte() -> str:
+    """A long text."""
+    return "x" * 1_000_000
+
+
 @server.tool
 async def block_the_loop() -> str:
     """Block the event loop itself for a long time."""

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from journeys.serving import SERVER, Process, command, http, is_alive, left_of, started, stdio
+from journeys.serving import META, SERVER, Process, command, http, is_alive, left_of, started, stdio
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
 
@@ -366,3 +366,21 @@ def test_a_blocked_event_loop_does_not_hold_up_the_end_of_the_input():
         process.wait_for("waiting")
         process.close_input()
         assert process.ended() == 1
+
+
+def test_answers_that_nobody_reads_do_not_pile_up():
+    with stdio() as process:
+        process.result("add", a=1)
+        before = peak(process)
+        message = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "megabyte", "_meta": META}}
+        process.raw(b"".join(json.dumps({**message, "id": id}).encode() + b"\n" for id in range(300)))
+        answers = [process.read() for _ in range(300)]
+        assert sorted(answer["id"] for answer in answers) == list(range(300))
+        assert {len(answer["result"]["content"][0]["text"]) for answer in answers} == {1_000_000}
+        assert peak(process) - before < 50 * 1_024
+
+
+def peak(process: Process) -> int:
+    """The most memory that a process has had so far, in kB."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

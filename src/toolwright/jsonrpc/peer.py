@@ -120,6 +120,7 @@ class Peer:
         self._running: dict[Id, _Call] = {}
         self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
         self._waiting: dict[Id, asyncio.Future[Json]] = {}
+        self._held: asyncio.Event | None = None
         self._last_id = 0
         self._closed = False
 
@@ -163,6 +164,8 @@ class Peer:
 
     async def _answer(self, request: Request, reply: Callable[[bytes], None], call: _Call) -> None:
         try:
+            while self._held is not None:
+                await self._held.wait()
             answer = encode_answer(request.id, await self._handler.on_request(request, call))
         except RpcError as error:
             answer = encode_failure(request.id, error, self._language)
@@ -221,6 +224,12 @@ class Peer:
     def refuse(self, error: RpcError) -> None:
         """Answer a frame that could not even be read."""
         self._unreadable(error)
+
+    def hold(self, hold: bool) -> None:
+        """While held, requests that have not begun wait; those that run go on, and cancellations are heard."""
+        if self._held is not None:
+            self._held.set()
+        self._held = asyncio.Event() if hold else None
 
     def cancel(self, id: Id) -> bool:
         """Stop the request with this id of the other end; it gets no answer. False when it is not running."""

@@ -41,6 +41,7 @@ class ServerSession:
         self._conversation = conversation
         self._peer = conversation.peer = Peer(write, conversation, language=language)
         self.feed = self._peer.feed
+        self.hold = self._peer.hold
 
     @property
     def busy(self) -> bool:

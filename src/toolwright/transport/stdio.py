@@ -37,6 +37,8 @@ class Session(Protocol):
 
     def feed(self, frame: bytes) -> None: ...
 
+    def hold(self, hold: bool) -> None: ...
+
     def too_long(self) -> None: ...
 
     async def drain(self) -> None: ...
@@ -54,6 +56,7 @@ class _Writer:
         self.more_to_come: Callable[[], bool] = lambda: False
         self._reader = _Watch()
         self._pending: list[bytes] = []
+        self._size = 0
         self._scheduled = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
@@ -73,18 +76,23 @@ class _Writer:
     def write(self, frame: bytes) -> None:
         """Send now, or together with the answers that are about to come."""
         self._pending += (frame, b"\n")
-        if self._scheduled:
-            return
-        if self.more_to_come():
-            self._scheduled = True
-            self._loop.call_soon(self._flush)
-        else:
+        self._size += len(frame)
+        if self._size > _CHUNK or not (self._scheduled or self.more_to_come()):
             self._flush()
+        elif not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._flush_scheduled)
+
+    def _flush_scheduled(self) -> None:
+        self._scheduled = False
+        self._flush()
 
     def _flush(self) -> None:
-        self._scheduled = False
+        if not self._pending:
+            return
         data = b"".join(self._pending)
         self._pending.clear()
+        self._size = 0
         if self._transport is not None:
             self._transport.write(data)
         else:
@@ -162,8 +170,13 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     writer.more_to_come = lambda: session.busy
     splitter = LineSplitter(session.feed, session.too_long)
     reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
-    # Who does not read the answers asks nothing more until they do.
-    writer.when_crowded(lambda crowded: reading.pause_reading() if crowded else reading.resume_reading())
+
+    def crowded(is_crowded: bool) -> None:
+        # Who does not read the answers asks nothing more until they do, and what they have asked waits.
+        reading.pause_reading() if is_crowded else reading.resume_reading()
+        session.hold(is_crowded)
+
+    writer.when_crowded(crowded)
     await ended.wait()
     reading.close()
     await _end(session, stopped)

@@ -439,3 +439,21 @@ def test_there_is_an_end_to_how_many_requests_run():
         return refused
 
     assert asyncio.run(main())["error"]["message"].endswith("[TW1021]")
+
+
+def test_while_it_is_held_nothing_begins_and_a_cancellation_is_heard():
+    async def main() -> list[Any]:
+        wire = Wire()
+        peer = Peer(wire.write, Handler())
+        peer.hold(True)
+        for id in (1, 2, 3):
+            peer.feed(request("echo", id))
+        await asyncio.sleep(0)
+        assert wire.written == []
+        assert peer.cancel(2)
+        peer.hold(False)
+        await wire.count(2)
+        await peer.close()
+        return wire.written
+
+    assert [answer["id"] for answer in asyncio.run(main())] == [1, 3]
