@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from toolwright.protocol.types import ResourceLink as ResourceLink
     from toolwright.protocol.types import TextContent as TextContent
     from toolwright.tools.binding import Depends as Depends
+    from toolwright.tools.binding import Form as Form
     from toolwright.tools.local import LocalToolset as LocalToolset
+    from toolwright.tools.rounds import Answer as Answer
+    from toolwright.tools.rounds import Link as Link
+    from toolwright.tools.rounds import Roots as Roots
+    from toolwright.tools.rounds import Sampling as Sampling
     from toolwright.tools.toolset import Context as Context
     from toolwright.tools.toolset import Principal as Principal
     from toolwright.tools.views import combined as combined
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Allow": "toolwright.policy.rules",
+    "Answer": "toolwright.tools.rounds",
     "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
     "CallToolResult": "toolwright.protocol.types",
@@ -50,12 +56,16 @@ _EXPORTS = {
     "Deny": "toolwright.policy.rules",
     "Depends": "toolwright.tools.binding",
     "EmbeddedResource": "toolwright.protocol.types",
+    "Form": "toolwright.tools.binding",
     "ImageContent": "toolwright.protocol.types",
     "Limits": "toolwright.policy.pipeline",
+    "Link": "toolwright.tools.rounds",
     "LocalToolset": "toolwright.tools.local",
     "Principal": "toolwright.tools.toolset",
     "ResourceLink": "toolwright.protocol.types",
+    "Roots": "toolwright.tools.rounds",
     "RpcError": "toolwright.errors",
+    "Sampling": "toolwright.tools.rounds",
     "Server": "toolwright.app",
     "TextContent": "toolwright.protocol.types",
     "ToolError": "toolwright.errors",

@@ -27,6 +27,10 @@ class Revision(msgspec.Struct, frozen=True):
     last_modified: bool = True
     icons: bool = True
     version_header: bool = True
+    elicitation: bool = True
+    elicitation_url: bool = True
+    choices: bool = True
+    sampling_tools: bool = True
 
 
 _R2024_11 = Revision(
@@ -42,6 +46,10 @@ _R2024_11 = Revision(
     last_modified=False,
     icons=False,
     version_header=False,
+    elicitation=False,
+    elicitation_url=False,
+    choices=False,
+    sampling_tools=False,
 )
 _R2025_03 = Revision(
     "2025-03-26",
@@ -53,8 +61,12 @@ _R2025_03 = Revision(
     last_modified=False,
     icons=False,
     version_header=False,
+    elicitation=False,
+    elicitation_url=False,
+    choices=False,
+    sampling_tools=False,
 )
-_R2025_06 = Revision("2025-06-18", icons=False)
+_R2025_06 = Revision("2025-06-18", icons=False, elicitation_url=False, choices=False, sampling_tools=False)
 _R2025_11 = Revision("2025-11-25")
 _R2026_07 = Revision("2026-07-28", modern=True)
 

@@ -10,26 +10,32 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolwright.errors import InvalidRequest, MethodNotFound, RpcError, ToolError
+from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
-from toolwright.jsonrpc.peer import Exchange
+from toolwright.jsonrpc.peer import Dialogue
 from toolwright.protocol import legacy, versions
-from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
-from toolwright.protocol.types import CallToolResult, Value
+from toolwright.protocol.modern import LOG_LEVELS, CallParams, GetPromptParams, ListParams, ReadParams, convert
+from toolwright.protocol.types import ToolOutcome, Value
+from toolwright.server.asking import answered_by
 from toolwright.server.sealing import BadSeal
-from toolwright.server.served import SILENT, RequestChannel, Served, page_of
+from toolwright.server.served import RequestChannel, Served, page_of
 from toolwright.tools.content import failed
+from toolwright.tools.rounds import Rounds
 from toolwright.tools.toolset import Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
 
 __all__ = ["LegacyDoor", "Session"]
 
 
 class Session(Value, frozen=True):
-    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only."""
+    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only.
+
+    ``level`` is of log messages, and the client's to set; until it does, ``info``.
+    """
 
     revision: versions.Revision
     capabilities: Mapping[str, Json] = {}
     token: str | None = None
+    level: str = "info"
 
 
 class LegacyDoor:
@@ -41,6 +47,7 @@ class LegacyDoor:
         self._lists: dict[str, tuple[tuple[Tool, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "ping": self._ping,
+            "logging/setLevel": self._set_level,
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             "resources/list": self._list_resources,
@@ -55,9 +62,16 @@ class LegacyDoor:
         revision = versions.agree(params.protocolVersion)
         served = self._served
         answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
-        return Session(revision, params.capabilities), answer
+        return Session(revision, self._projections[revision.name].understood(params.capabilities)), answer
 
-    async def answer(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> bytes:
+    def level(self, request: Request) -> str:
+        """The level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
+        level = convert(request.params, legacy.LevelParams, request.method).level
+        if level not in LOG_LEVELS:
+            raise InvalidParams.of("TW1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
+        return level
+
+    async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
         """The encoded result, or ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
@@ -74,6 +88,14 @@ class LegacyDoor:
     async def _ping(self, params: Any, asked: _Asked) -> bytes:
         return b"{}"
 
+    async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
+        token = asked.session.token
+        if token is not None:  # on a channel, whoever keeps the session has taken it
+            await self._served.facts.put(
+                _level(token), self.level(asked.request).encode(), self._served.session_seconds
+            )
+        return b"{}"
+
     async def _list_tools(self, params: ListParams, asked: _Asked) -> bytes:
         tools = await self._served.provider.list_tools(asked.context())
         revision = asked.session.revision.name
@@ -87,12 +109,16 @@ class LegacyDoor:
         return encoded
 
     async def _call_tool(self, params: CallParams, asked: _Asked) -> bytes:
-        call = ToolCall(params.name, params.arguments, asked.context())
-        outcome = await self._served.provider.call_tool(call)
-        if not isinstance(outcome, CallToolResult):
-            # Pushing the question to the client comes with questions themselves.
-            outcome = failed(ToolError.of("TW2008", tool=params.name).say(self._served.language))
-        return self._projections[asked.session.revision.name].call(outcome)
+        async def run(rounds: Rounds) -> ToolOutcome:
+            call = ToolCall(params.name, params.arguments, asked.context(rounds), admit=asked.called)
+            return await self._served.provider.call_tool(call)
+
+        projection = self._projections[asked.session.revision.name]
+        try:
+            outcome = await answered_by(run, asked.dialogue, projection, asked.session.capabilities, params.name)
+        except ToolError as error:
+            outcome = failed(error.say(self._served.language))
+        return projection.call(outcome, asked.tool and asked.tool.definition.outputSchema)
 
     async def _list_resources(self, params: ListParams, asked: _Asked) -> bytes:
         return encode({"resources": await self._served.provider.list_resources(asked.context())})
@@ -116,11 +142,8 @@ class LegacyDoor:
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
     def seal(self, session: Session, principal: Principal) -> str:
-        """The session as a token of at most 1 kB. Only which capabilities there are is kept, not their settings."""
-        capabilities: dict[str, Json] = {
-            name: {} for name in ("elicitation", "roots", "sampling") if name in session.capabilities
-        }
-        payload = encode([session.revision.name, capabilities])
+        """The session as a token of at most 1 kB."""
+        payload = encode([session.revision.name, session.capabilities])
         return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
 
     async def open(self, token: str, principal: Principal) -> Session | None:
@@ -131,7 +154,8 @@ class LegacyDoor:
             return None
         if await self._served.facts.get(_ended(token)) is not None:
             return None
-        return Session(versions.BY_NAME[name], capabilities, token)
+        level = await self._served.facts.get(_level(token))
+        return Session(versions.BY_NAME[name], capabilities, token, "info" if level is None else level.decode())
 
     async def end(self, session: Session) -> None:
         """End a session for every worker, until it would have expired anyway."""
@@ -143,24 +167,34 @@ def _ended(token: str) -> str:
     return "session-ended:" + hashlib.sha256(token.encode()).hexdigest()
 
 
+def _level(token: str) -> str:
+    return "session-level:" + hashlib.sha256(token.encode()).hexdigest()
+
+
 class _Asked:
-    """One request of a session, and the channel back that it asked for."""
+    """One request of a session, and the channel back. ``tool`` is the one that it turned out to call."""
 
-    __slots__ = ("_channel", "_meta", "principal", "session")
+    __slots__ = ("_channel", "_meta", "dialogue", "principal", "request", "session", "tool")
 
-    def __init__(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> None:
+    def __init__(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> None:
         meta = request.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
+        self.request = request
         self.session = session
+        self.dialogue = dialogue
         self.principal = principal
+        self.tool: Tool | None = None
         token: Id | None = self._meta.get("progressToken")
-        asks = is_id(token)
         with_message = session.revision.progress_message
-        self._channel = RequestChannel(exchange, token, None, with_message=with_message) if asks else None
+        self._channel = RequestChannel(
+            dialogue, token if is_id(token) else None, session.level, with_message=with_message
+        )
 
-    def context(self) -> RequestContext:
-        return RequestContext(self.principal, self._channel or SILENT, self.session.capabilities, self._meta)
+    def called(self, tool: Tool) -> None:
+        self.tool = tool
+
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        return RequestContext(self.principal, self._channel, self.session.capabilities, self._meta, rounds)
 
     def close(self) -> None:
-        if self._channel is not None:
-            self._channel.close()
+        self._channel.close()

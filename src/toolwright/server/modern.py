@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from toolwright.errors import MethodNotFound
+from toolwright.errors import MethodNotFound, ToolError
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import headers, modern, versions
+from toolwright.protocol.types import InputRequiredResult, ToolOutcome
+from toolwright.server.asking import Asking, Round, Subject
 from toolwright.server.served import SILENT, RequestChannel, Served, page_of, unsupported
+from toolwright.tools.content import failed
+from toolwright.tools.rounds import Rounds
 from toolwright.tools.toolset import Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
 from toolwright.transport.carrier import Carrier
 
@@ -22,6 +26,7 @@ class ModernDoor:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._results = modern.Results(served.info)
+        self._asking = Asking(served)
         self._pages: dict[tuple[str | None, str], tuple[tuple[Tool, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "server/discover": self._discover,
@@ -86,14 +91,33 @@ class ModernDoor:
         self._pages[key] = (tools, encoded)
 
     async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
+        round = Round(Rounds())
+        if params.requestState is not None:
+            round = await self._asking.resume(self._subject(params, asked), params.requestState, params.inputResponses)
         carried = asked.carrier.headers
 
         def admit(tool: Tool) -> None:
             if carried is not None and tool.mirrors:
                 headers.check_params(carried, tool.mirrors, params.arguments)
+            round.check(tool)
 
-        call = ToolCall(params.name, params.arguments, asked.context(), admit=admit)
-        return self._results.outcome(await self._served.provider.call_tool(call))
+        context = asked.context(round.rounds)
+        outcome = await self._served.provider.call_tool(ToolCall(params.name, params.arguments, context, admit=admit))
+        if isinstance(outcome, InputRequiredResult):
+            outcome = await self._ask(outcome, round.rounds, self._subject(params, asked), context)
+        return self._results.outcome(outcome)
+
+    def _subject(self, params: modern.CallParams, asked: _Asked) -> Subject:
+        return Subject(asked.request.method, params.name, params.arguments, asked.principal)
+
+    async def _ask(
+        self, outcome: InputRequiredResult, rounds: Rounds, subject: Subject, context: RequestContext
+    ) -> ToolOutcome:
+        tool = await self._served.provider.find_tool(subject.name, context)
+        try:
+            return self._asking.put(outcome, rounds, subject, context.capabilities, tool)
+        except ToolError as error:
+            return failed(error.say(self._served.language))
 
     async def _list_resources(self, params: modern.ListParams, asked: _Asked) -> bytes:
         resources = await self._served.provider.list_resources(asked.context())
@@ -154,8 +178,9 @@ class _Asked:
         wants_nothing = facts.progress_token is None and facts.log_level is None
         self._channel = None if wants_nothing else RequestChannel(exchange, facts.progress_token, facts.log_level)
 
-    def context(self) -> RequestContext:
-        return RequestContext(self.principal, self._channel or SILENT, self.facts.capabilities, self.facts.meta)
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        channel = self._channel or SILENT
+        return RequestContext(self.principal, channel, self.facts.capabilities, self.facts.meta, rounds)
 
     def close(self) -> None:
         if self._channel is not None:

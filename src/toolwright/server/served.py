@@ -41,7 +41,8 @@ class Served:
     def capabilities(self) -> dict[str, Json]:
         """What is advertised is served, and nothing else is (server/discover: capabilities are truthful)."""
         said: dict[str, Json] = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
-        return {name: settings for name, settings in said.items() if name in self.offers}
+        offered = {name: settings for name, settings in said.items() if name in self.offers}
+        return {**offered, "logging": {}}  # any tool may log
 
 
 class Page(Value, frozen=True):

@@ -122,7 +122,11 @@ def test_both_eras_are_served_on_one_channel_in_turns():
         second = await channel.ask("tools/call", {**ADD, "_meta": META})
         assert first == second
         assert first["resultType"] == "complete"
-        assert legacy == {"content": [{"type": "text", "text": "3"}], "isError": False}
+        assert legacy == {
+            "content": [{"type": "text", "text": "3"}],
+            "structuredContent": {"result": 3},
+            "isError": False,
+        }
 
     talk(test)
 

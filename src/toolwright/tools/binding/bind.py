@@ -22,6 +22,7 @@ from toolwright.tools.binding.schemas import arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
+from toolwright.tools.rounds import InputRequired
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import EFFECTS, RequestContext, Tool, ToolCall
 
@@ -62,7 +63,10 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
     call = _caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
-        value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        try:
+            value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        except InputRequired as question:
+            return question.outcome
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
@@ -162,12 +166,15 @@ def _runner(
 
     async def run(call_: ToolCall) -> ToolOutcome:
         arguments = convert(call_.arguments)
-        if given is not None:
-            arguments = {**arguments, **await given(call_.context)}
-        if positional:
-            first = [arguments.pop(name) for name in positional if name in arguments]
-            return present(await call(*first, **arguments))
-        return present(await call(**arguments))
+        try:
+            if given is not None:
+                arguments = {**arguments, **await given(call_.context)}
+            if positional:
+                first = [arguments.pop(name) for name in positional if name in arguments]
+                return present(await call(*first, **arguments))
+            return present(await call(**arguments))
+        except InputRequired as question:
+            return question.outcome
 
     return run
 
