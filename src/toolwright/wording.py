@@ -313,6 +313,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The server asks for something of the user, and this client has nobody to ask.",
         "服务器需要用户输入，而此客户端无人可问。",
     ),
+    "TW5012": (
+        "The server has asked for input {limit} times without coming to an end.",
+        "服务器已要求输入 {limit} 次仍未结束。",
+    ),
     "TW5002": ("No answer to {method} within {seconds:g} s.", "{method} 在 {seconds:g} 秒内没有应答。"),
     # the files tools
     "TW6001": (

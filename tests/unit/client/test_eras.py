@@ -42,7 +42,7 @@ def test_a_result_without_a_type_is_complete():
 
 @pytest.mark.parametrize(
     ("result", "code"),
-    [({"resultType": "input_required"}, "TW5010"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],
+    [({"resultType": "input_required"}, "TW5009"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],
 )
 def test_a_result_of_another_type_is_not_taken_for_complete(result: Any, code: str):
     with pytest.raises(TransportError) as caught:
