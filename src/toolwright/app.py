@@ -110,6 +110,10 @@ class Server:
         """Take a tool away while the server runs. Raises ``UnknownTool``."""
         self.tools.remove(name)
 
+    def tools_changed(self) -> None:
+        """Say that what ``visible=`` goes by has changed: clients for whom it makes a difference are told."""
+        self.tools.changed()
+
     @property
     def provider(self) -> Provider:
         """All that is served, behind the whole pipeline."""

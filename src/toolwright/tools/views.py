@@ -11,6 +11,7 @@ from typing import TypeVar
 from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome, replaced
+from toolwright.tools.memo import ListMemo
 from toolwright.tools.toolset import (
     PromptGet,
     Provider,
@@ -57,9 +58,6 @@ def combined(*inner: Provider) -> Provider:
     return _Combined(inner)
 
 
-_REMEMBERED = 256
-
-
 @dataclass
 class _Memo:
     """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
@@ -76,21 +74,11 @@ class _Memo:
 @dataclass(frozen=True)
 class _Filtered(Wrapper):
     visible: Callable[[Tool, RequestContext], bool]
-    _last: dict[str, Tools] = field(default_factory=dict[str, Tools], repr=False)
+    _lists: ListMemo = field(default_factory=ListMemo, repr=False)
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
-        return self._same(tuple(tool for tool in tools if self.visible(tool, context)), context.principal.id)
-
-    def _same(self, tools: Tools, caller: str) -> Tools:
-        """The list that this caller was given last, where it is the same."""
-        last = self._last.get(caller, ())
-        if last == tools:
-            return last
-        if len(self._last) >= _REMEMBERED:
-            self._last.clear()
-        self._last[caller] = tools
-        return tools
+        return self._lists.same(tuple(tool for tool in tools if self.visible(tool, context)), context.principal.id)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = await self.inner.find_tool(name, context)

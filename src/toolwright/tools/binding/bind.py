@@ -24,7 +24,7 @@ from toolwright.tools.binding.signature import Signature, plain, read_signature,
 from toolwright.tools.content import present, structured
 from toolwright.tools.rounds import InputRequired
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import EFFECTS, RequestContext, Tool, ToolCall
+from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
 
 __all__ = ["Bound", "bind", "bind_raw"]
 
@@ -32,10 +32,12 @@ Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 
 class Bound(Value, frozen=True):
-    """A tool and the way to run it. ``run`` expects arguments that fit the input schema."""
+    """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
+    is such a tool."""
 
     tool: Tool
     run: Run
+    visible: Callable[[Principal], bool] | None = None
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
@@ -48,7 +50,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         output = Output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
         tool = _tool(definition, settings, stoppable=signature.is_async or not settings.blocking)
-        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool))
+        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool), settings.visible)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
@@ -70,7 +72,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
-    return Bound(tool, run)
+    return Bound(tool, run, settings.visible)
 
 
 @contextlib.contextmanager
