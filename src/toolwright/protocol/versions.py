@@ -26,6 +26,7 @@ class Revision(msgspec.Struct, frozen=True):
     meta: bool = True
     last_modified: bool = True
     icons: bool = True
+    completions: bool = True
     version_header: bool = True
 
 
@@ -41,6 +42,7 @@ _R2024_11 = Revision(
     meta=False,
     last_modified=False,
     icons=False,
+    completions=False,
     version_header=False,
 )
 _R2025_03 = Revision(

@@ -6,30 +6,46 @@ a sealed token, so that the server remembers nothing and any worker can serve it
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any
 
-from toolwright.errors import InvalidRequest, MethodNotFound, RpcError, ToolError
+from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import legacy, versions
-from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
-from toolwright.protocol.types import CallToolResult, Value
+from toolwright.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams, convert
+from toolwright.protocol.types import CallToolResult, InputRequiredResult, Value
 from toolwright.server.sealing import BadSeal
-from toolwright.server.served import SILENT, RequestChannel, Served, page_of
+from toolwright.server.served import (
+    LISTINGS,
+    SILENT,
+    Listing,
+    RequestChannel,
+    Served,
+    check_uri,
+    completion_get,
+    page_of,
+)
+from toolwright.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
 from toolwright.tools.content import failed
-from toolwright.tools.toolset import Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
+from toolwright.tools.toolset import Kind, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
 
 __all__ = ["LegacyDoor", "Session"]
 
 
 class Session(Value, frozen=True):
-    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only."""
+    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only.
+
+    ``follows`` are the resources that it has subscribed to; ``None`` where there is no session.
+    """
 
     revision: versions.Revision
     capabilities: Mapping[str, Json] = {}
     token: str | None = None
+    follows: Follows | None = None
 
 
 class LegacyDoor:
@@ -38,15 +54,16 @@ class LegacyDoor:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._projections = {name: legacy.Projection(versions.BY_NAME[name]) for name in versions.LEGACY}
-        self._lists: dict[str, tuple[tuple[Tool, ...], bytes]] = {}
+        self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "ping": self._ping,
-            "tools/list": self._list_tools,
+            **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
             "tools/call": self._call_tool,
-            "resources/list": self._list_resources,
             "resources/read": self._read_resource,
-            "prompts/list": self._list_prompts,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
             "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
         }
 
     def initialize(self, request: Request) -> tuple[Session, bytes]:
@@ -55,14 +72,14 @@ class LegacyDoor:
         revision = versions.agree(params.protocolVersion)
         served = self._served
         answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
-        return Session(revision, params.capabilities), answer
+        return Session(revision, params.capabilities, follows=Followed()), answer
 
     async def answer(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> bytes:
         """The encoded result, or ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
             raise InvalidRequest.of("TW1002", problem="the session has been initialized already")
-        if shape is None or (capability is not None and capability not in self._served.offers):
+        if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TW1011", method=request.method[:128])
         params = convert(request.params, shape, request.method)
         asked = _Asked(request, session, exchange, principal)
@@ -74,16 +91,18 @@ class LegacyDoor:
     async def _ping(self, params: Any, asked: _Asked) -> bytes:
         return b"{}"
 
-    async def _list_tools(self, params: ListParams, asked: _Asked) -> bytes:
-        tools = await self._served.provider.list_tools(asked.context())
+    async def _list(self, listing: Listing, params: ListParams, asked: _Asked) -> bytes:
+        items = await listing.items(self._served.provider, asked.context())
         revision = asked.session.revision.name
-        known = self._lists.get(revision)
-        if known is not None and known[0] is tools and params.cursor is None:
+        key = (revision, listing.method)
+        known = self._lists.get(key)
+        if known is not None and known[0] is items and params.cursor is None:
             return known[1]
-        page = page_of(self._served, tools, params.cursor, asked.principal)
-        encoded = self._projections[revision].tools([tool.definition for tool in page.tools], page.next_cursor)
+        page = page_of(self._served, listing, items, params.cursor, asked.principal)
+        said = [listing.said(item) for item in page.items]
+        encoded = self._projections[revision].page(listing.member, said, page.next_cursor)
         if params.cursor is None and page.next_cursor is None:
-            self._lists[revision] = (tools, encoded)
+            self._lists[key] = (items, encoded)
         return encoded
 
     async def _call_tool(self, params: CallParams, asked: _Asked) -> bytes:
@@ -94,24 +113,45 @@ class LegacyDoor:
             outcome = failed(ToolError.of("TW2008", tool=params.name).say(self._served.language))
         return self._projections[asked.session.revision.name].call(outcome)
 
-    async def _list_resources(self, params: ListParams, asked: _Asked) -> bytes:
-        return encode({"resources": await self._served.provider.list_resources(asked.context())})
-
     async def _read_resource(self, params: ReadParams, asked: _Asked) -> bytes:
-        try:
-            result = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context()))
-        except RpcError as error:
-            if error.code == "TW1025":
-                error.number = -32002  # what "resource not found" was before 2026-07-28
-            raise
-        return encode({"contents": result.contents})
+        check_uri(params.uri)
+        with _in_old_numbers():
+            outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context()))
+        if isinstance(outcome, InputRequiredResult):
+            raise _cannot_ask(params.uri)
+        return self._projections[asked.session.revision.name].read(outcome)
 
-    async def _list_prompts(self, params: ListParams, asked: _Asked) -> bytes:
-        return encode({"prompts": await self._served.provider.list_prompts(asked.context())})
+    async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+        check_uri(params.uri)
+        with _in_old_numbers():  # nobody hears of what is hidden
+            await self._served.provider.find_entries(ResourceRead(params.uri, asked.context()))
+        if asked.session.follows is None:
+            raise InvalidParams.of("TW1019")
+        await asked.session.follows.add(params.uri)
+        return b"{}"
+
+    async def _unsubscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+        if asked.session.follows is not None:
+            await asked.session.follows.remove(params.uri)
+        return b"{}"
 
     async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
         get = PromptGet(params.name, params.arguments, asked.context())
-        return encode(await self._served.provider.get_prompt(get))
+        outcome = await self._served.provider.get_prompt(get)
+        if isinstance(outcome, InputRequiredResult):
+            raise _cannot_ask(params.name)
+        return self._projections[asked.session.revision.name].prompt(outcome)
+
+    async def _complete(self, params: CompleteParams, asked: _Asked) -> bytes:
+        completion = await self._served.provider.complete(completion_get(params, asked.context()))
+        return encode({"completion": completion})
+
+    def news(self, session: Session, principal: Principal) -> News:
+        """What a session is told of unasked: changes of all that is offered now, and of what it has subscribed to."""
+        served, offers = self._served, self._served.offers()
+        context = RequestContext(principal, SILENT, session.capabilities)
+        kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
+        return News(served.hub, served.provider, context, kinds, session.follows or Followed())
 
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
@@ -131,12 +171,29 @@ class LegacyDoor:
             return None
         if await self._served.facts.get(_ended(token)) is not None:
             return None
-        return Session(versions.BY_NAME[name], capabilities, token)
+        follows = SharedFollowed(self._served.facts, token, self._served.session_seconds)
+        return Session(versions.BY_NAME[name], capabilities, token, follows)
 
     async def end(self, session: Session) -> None:
         """End a session for every worker, until it would have expired anyway."""
         if session.token is not None:
             await self._served.facts.put_if_absent(_ended(session.token), b"1", self._served.session_seconds)
+
+
+@contextlib.contextmanager
+def _in_old_numbers() -> Generator[None]:
+    """Before 2026-07-28 "resource not found" was a number of its own."""
+    try:
+        yield
+    except RpcError as error:
+        if error.code == "TW1025":
+            error.number = -32002
+        raise
+
+
+def _cannot_ask(subject: str) -> InvalidParams:
+    # Pushing the question to the client comes with questions themselves.
+    return InvalidParams.of("TW1029", subject=subject, reason="it has to ask the user, which is not possible here")
 
 
 def _ended(token: str) -> str:

@@ -13,7 +13,7 @@ from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Effect, NoLibrary, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import Change, Effect, NoLibrary, RequestContext, Tool, ToolCall, Unwatch
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -45,7 +45,7 @@ class LocalToolset(NoLibrary):
         self._lock = threading.Lock()  # tools come and go on any thread
         self._bound: dict[str, Bound] = {}
         self._listed: tuple[Tool, ...] | None = None
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: list[Callable[[Change], None]] = []
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -100,7 +100,7 @@ class LocalToolset(NoLibrary):
 
     def _tell(self) -> None:
         for changed in tuple(self._watchers):
-            changed()
+            changed(Change("tools"))
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         with self._lock:
@@ -123,6 +123,6 @@ class LocalToolset(NoLibrary):
             raise UnknownTool(name)
         return bound
 
-    def watch(self, changed: Callable[[], None]) -> Unwatch:
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None
