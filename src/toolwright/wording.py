@@ -85,6 +85,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{subject} has to ask the user, and the request does not declare the client capability for it: {missing}.",
         "{subject} 需要询问用户，但该请求未声明所需的客户端能力：{missing}。",
     ),
+    "TW1040": ("Unknown resource template: {uri}.", "未知资源模板：{uri}。"),
+    "TW1041": ("Invalid arguments of {subject}: {problems}.", "{subject} 的参数无效：{problems}。"),
+    "TW1042": ("{subject} has no argument {name!r}.", "{subject} 没有参数 {name!r}。"),
+    "TW1043": (
+        "The uri is not an absolute URI (RFC 3986) of at most {limit} characters.",
+        "uri 不是长度不超过 {limit} 个字符的绝对 URI（RFC 3986）。",
+    ),
+    "TW1044": (
+        "This session follows {limit} resources already; unsubscribe from some.",
+        "该会话已订阅 {limit} 个资源；请先取消一些订阅。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -255,6 +266,33 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "原始 JSON 工具的处理函数接收参数，需要时再接收 context：handler(arguments, context)。",
     ),
     "TW3016": ("the setting {name} must be {wanted}.", "设置 {name} 必须是 {wanted}。"),
+    "TW3022": (
+        "{uri!r} is not an absolute URI (RFC 3986), as in docs://guide or docs://{{name}}; percent-encode what a URI "
+        "cannot hold.",
+        "{uri!r} 不是绝对 URI（RFC 3986），例如 docs://guide 或 docs://{{name}}；URI 中不允许的字符请用百分号编码。",
+    ),
+    "TW3023": (
+        "the template {uri!r} cannot be read from a URI: {problem}.",
+        "无法从 URI 反向解析模板 {uri!r}：{problem}。",
+    ),
+    "TW3030": (
+        "the parameter {name!r} cannot be made of text; use str, int, float, bool, an enum, a Literal of strings, a "
+        "date or the like.",
+        "参数 {name!r} 无法由文本转换而来；请使用 str、int、float、bool、枚举、字符串 Literal、日期等类型。",
+    ),
+    "TW3031": (
+        "what completes values takes the prefix, and the arguments if it wants them: {name}(prefix, arguments).",
+        "补全函数接收前缀，需要时再接收其余参数：{name}(prefix, arguments)。",
+    ),
+    "TW3032": (
+        "{name!r} is not a prompt's name; use 1 to 128 printable characters. Pass name=… for functions without one.",
+        "{name!r} 不是合法的提示名；请使用 1 到 128 个可打印字符。没有名字的函数请传 name=…。",
+    ),
+    "TW3033": ("there is a {name!r} already; remove it first.", "{name!r} 已存在；请先移除。"),
+    "TW3034": (
+        "the variables of {uri!r} and the parameters of its function differ: {names}.",
+        "{uri!r} 的变量与其函数的参数不一致：{names}。",
+    ),
     "TW3020": ("x-mcp-header cannot be used so: {problem}.", "x-mcp-header 用法有误：{problem}。"),
     "TW3021": (
         "two tools would have the name {names}; give one a prefix or another name.",

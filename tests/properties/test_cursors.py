@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toolwright.errors import InvalidParams
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import SILENT, Served, page_of
+from toolwright.server.served import LISTINGS, SILENT, Served, page_of
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, Principal, RequestContext
@@ -42,8 +42,8 @@ def put(tools: LocalToolset, name: str) -> None:
 
 
 def page(here: Served, tools: LocalToolset, cursor: str | None, principal: Principal = LOCAL) -> tuple[list[str], Any]:
-    got = page_of(here, asyncio.run(tools.list_tools(CONTEXT)), cursor, principal)
-    return [tool.name for tool in got.tools], got.next_cursor
+    got = page_of(here, LISTINGS[0], asyncio.run(tools.list_tools(CONTEXT)), cursor, principal)
+    return [tool.name for tool in got.items], got.next_cursor
 
 
 @settings(deadline=None)

@@ -6,23 +6,33 @@ said as text (legacy digest, "Down-conversion table").
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
-from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams
+from toolwright.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
 from toolwright.protocol.questions import InputRequest, sayable
 from toolwright.protocol.types import (
     UNSET,
+    Annotations,
     AudioContent,
+    BlobResource,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
     Implementation,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptResult,
+    ReadResourceResult,
+    Resource,
     ResourceLink,
+    ResourceTemplate,
     TextContent,
+    TextResource,
     Tool,
 )
 from toolwright.protocol.versions import Revision
@@ -44,17 +54,21 @@ class _NoParams(msgspec.Struct, frozen=True):
     pass
 
 
-# method → (parameters, the server capability that must be advertised)
+# method → (parameters, the server capability that must be advertised, where that may be missing: tools never are)
 METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "initialize": (InitializeParams, None),
     "ping": (_NoParams, None),
     "logging/setLevel": (LevelParams, None),
-    "tools/list": (ListParams, "tools"),
-    "tools/call": (CallParams, "tools"),
+    "tools/list": (ListParams, None),
+    "tools/call": (CallParams, None),
     "resources/list": (ListParams, "resources"),
+    "resources/templates/list": (ListParams, "resources"),
     "resources/read": (ReadParams, "resources"),
+    "resources/subscribe": (ReadParams, "resources"),
+    "resources/unsubscribe": (ReadParams, "resources"),
     "prompts/list": (ListParams, "prompts"),
     "prompts/get": (GetPromptParams, "prompts"),
+    "completion/complete": (CompleteParams, "completions"),
 }
 
 
@@ -63,17 +77,27 @@ class Projection:
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
+        self._listed: Mapping[type, Callable[[Any], object]] = {
+            Tool: self._tool,
+            Resource: self._resource,
+            ResourceTemplate: self._template,
+            Prompt: self._prompt,
+        }
 
     def initialized(self, info: Implementation, capabilities: Mapping[str, Json], instructions: str | None) -> bytes:
         """The answer to ``initialize``."""
         body: dict[str, Json] = {
             "protocolVersion": self.revision.name,
-            "capabilities": capabilities,
+            "capabilities": self._capabilities(capabilities),
             "serverInfo": self._implementation(info),
         }
         if instructions:
             body["instructions"] = instructions
         return encode(body)
+
+    def _capabilities(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        # 2024-11-05 has the method and no word for the capability.
+        return {name: said for name, said in capabilities.items() if name != "completions" or self.revision.completions}
 
     def _implementation(self, info: Implementation) -> dict[str, Json]:
         said: dict[str, Json] = {"name": info.name, "version": info.version}
@@ -104,8 +128,9 @@ class Projection:
         revision = self.revision
         return sayable(request, choices=revision.choices, blocks=revision.sampling_tools, identified=id)
 
-    def tools(self, tools: Sequence[Tool], next_cursor: str | None) -> bytes:
-        body: dict[str, Json] = {"tools": [self._tool(tool) for tool in tools]}
+    def page(self, member: str, items: Sequence[object], next_cursor: str | None) -> bytes:
+        """A page of a list of tools, resources, templates or prompts."""
+        body: dict[str, Json] = {member: [self._listed[type(item)](item) for item in items]}
         if next_cursor is not None:
             body["nextCursor"] = next_cursor
         return encode(body)
@@ -163,12 +188,60 @@ class Projection:
         if not revision.meta:
             drop["meta"] = None
         if not revision.last_modified and block.annotations is not None:
-            drop["annotations"] = msgspec.structs.replace(block.annotations, lastModified=None)
+            drop["annotations"] = self._annotated(block.annotations)
         if isinstance(block, ResourceLink) and not revision.icons:
             drop["icons"] = None
         if isinstance(block, EmbeddedResource) and not revision.meta:
-            drop["resource"] = msgspec.structs.replace(block.resource, meta=None)
+            drop["resource"] = self._part(block.resource)
         return msgspec.structs.replace(block, **drop) if drop else block
+
+    def _annotated(self, annotations: Annotations | None) -> Annotations | None:
+        if annotations is None or self.revision.last_modified:
+            return annotations
+        return msgspec.structs.replace(annotations, lastModified=None)
+
+    def _part(self, part: TextResource | BlobResource) -> TextResource | BlobResource:
+        return part if self.revision.meta else msgspec.structs.replace(part, meta=None)
+
+    # --- resources and prompts ---------------------------------------------------------------------------------------
+
+    def _entry(self, entry: Resource | ResourceTemplate | Prompt) -> dict[str, Any]:
+        """The members that the revision does not know, to be left out."""
+        revision = self.revision
+        drop: dict[str, Any] = {}
+        for member, known in (("title", revision.title), ("icons", revision.icons), ("meta", revision.meta)):
+            if not known and getattr(entry, member) is not None:
+                drop[member] = None
+        return drop
+
+    def _resource(self, resource: Resource) -> Resource:
+        drop = self._entry(resource)
+        return msgspec.structs.replace(resource, annotations=self._annotated(resource.annotations), **drop)
+
+    def _template(self, template: ResourceTemplate) -> ResourceTemplate:
+        drop = self._entry(template)
+        return msgspec.structs.replace(template, annotations=self._annotated(template.annotations), **drop)
+
+    def _prompt(self, prompt: Prompt) -> Prompt:
+        drop = self._entry(prompt)
+        if prompt.arguments is not None:
+            drop["arguments"] = list(map(self._argument, prompt.arguments))
+        return msgspec.structs.replace(prompt, **drop)
+
+    def _argument(self, argument: PromptArgument) -> PromptArgument:
+        return argument if self.revision.title else msgspec.structs.replace(argument, title=None)
+
+    def read(self, result: ReadResourceResult) -> bytes:
+        return _closed({"contents": list(map(self._part, result.contents))}, result.meta)
+
+    def prompt(self, result: PromptResult) -> bytes:
+        messages = [PromptMessage(message.role, self._block(message.content)) for message in result.messages]
+        described = {} if result.description is None else {"description": result.description}
+        return _closed({"messages": messages, **described}, result.meta)
+
+
+def _closed(members: Mapping[str, Json], meta: Mapping[str, Json] | None) -> bytes:
+    return encode({**members, "_meta": meta} if meta else members)
 
 
 def wraps(schema: Mapping[str, Json] | None) -> bool:

@@ -7,9 +7,10 @@ request runs, and the memory stays here.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TypeAlias, TypeVar
 
 from toolwright.errors import InvalidParams, InvalidResult, MissingCapability, RpcError, ToolError, TransportError
@@ -23,7 +24,7 @@ from toolwright.server.served import Served
 from toolwright.tools.rounds import Memory, Rounds, remembered
 from toolwright.tools.toolset import Principal, Tool
 
-__all__ = ["QUESTION_SECONDS", "Asking", "Round", "Subject", "answered_by"]
+__all__ = ["QUESTION_SECONDS", "Asking", "Round", "Subject", "answered_by", "for_callers"]
 
 QUESTION_SECONDS = 900.0
 _MAX_STATE = 65_536
@@ -109,6 +110,15 @@ class Asking:
             raise internal_error(InvalidResult.of("TW3206", size=len(payload), limit=_MAX_STATE))
         state = self._served.sealer.hide("requestState", subject.binding(), payload, QUESTION_SECONDS)
         return replaced(outcome, requestState=state)
+
+
+@contextlib.contextmanager
+def for_callers(subject: str, language: str) -> Generator[None]:
+    """No model reads the failure of a resource or prompt: what would be a result of a tool is an error here."""
+    try:
+        yield
+    except ToolError as error:
+        raise InvalidParams.of("TW1029", subject=subject, reason=error.say(language)) from None
 
 
 def _is_idempotent(tool: Tool) -> bool:

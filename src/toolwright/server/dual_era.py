@@ -69,7 +69,7 @@ class Conversation:
         self._carrier = carrier
         self._principal = principal
         self._session: Session | None = None
-        self._stop_listening: Callable[[], None] = lambda: None
+        self._listening: set[asyncio.Task[None]] = set()
         self._open_ended: set[asyncio.Task[Any] | None] = set()
         self.peer: Peer | None = None
 
@@ -112,7 +112,7 @@ class Conversation:
             case "notifications/cancelled":
                 self._cancel(notification.params.get("requestId"))
             case "notifications/initialized" if self._session is not None:
-                self._listen()
+                self._listen(self._session)
             case _:
                 pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
 
@@ -120,13 +120,18 @@ class Conversation:
         if is_id(id) and self.peer is not None:
             self.peer.cancel(id)
 
-    def _listen(self) -> None:
+    def _listen(self, session: Session) -> None:
         self._stop_listening()
-        self._stop_listening = self._doors.served.hub.listen(self._tools_changed)
-
-    def _tools_changed(self) -> None:
         if self.peer is not None:
-            self.peer.notify("notifications/tools/list_changed", {})
+            news = self._doors.legacy.news(session, self._principal)
+            news.listen()
+            task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
+            self._listening.add(task)
+            task.add_done_callback(self._listening.discard)
+
+    def _stop_listening(self) -> None:
+        for task in self._listening:
+            task.cancel()
 
     async def farewell(self) -> None:
         """End what is open-ended with its closing answer."""
@@ -140,6 +145,11 @@ class Conversation:
         for task in tuple(self._open_ended):
             if task is not None:
                 task.cancel()
+
+    async def ended(self) -> None:
+        """Return once what was closed has ended."""
+        if self._listening:
+            await asyncio.wait(self._listening)
 
 
 _BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

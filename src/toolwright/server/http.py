@@ -34,6 +34,7 @@ from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
 from toolwright.server.questions import Questions, StreamDialogue
 from toolwright.server.served import unsupported
+from toolwright.server.subscriptions import Relay
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Reply, Stream
@@ -71,11 +72,13 @@ class HttpDoors:
         self._calls: set[asyncio.Task[bytes]] = set()
         self._cancellable: dict[str, asyncio.Task[bytes]] = {}
         self._questions = Questions(doors.served.facts)
+        self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
 
     async def open(self) -> None:
-        """Before the first request, on its event loop: hear of cancellations that reach another worker."""
+        """Before the first request, on its event loop: hear of what happens at other workers."""
         await self._doors.served.facts.subscribe(_CANCELLED, lambda call: self._stop(call.decode()))
         await self._questions.open()
+        await self._relay.open()
 
     async def post(self, body: bytes, carrier: Carrier, stream: Stream) -> Reply:
         """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
@@ -227,15 +230,13 @@ class HttpDoors:
         token = caller.header(SESSION_HEADER)
         if token is None:
             return Reply(405, headers=(("allow", "POST"),))
-        if await self._doors.legacy.open(token, principal) is None:
+        session = await self._doors.legacy.open(token, principal)
+        if session is None:
             return _no_session(None, self._language)
-        hub = self._doors.served.hub
+        news = self._doors.legacy.news(session, principal)
+        news.listen()
         stream.open()
-        end = hub.listen(lambda: stream.notify("notifications/tools/list_changed", {}))
-        try:
-            await hub.until_closed()
-        finally:
-            end()
+        await news.tell(stream.notify)
         return None
 
     async def delete(self, carrier: Carrier) -> Reply:

@@ -12,9 +12,9 @@ from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
-from toolwright.tools.memo import ListMemo
+from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -56,8 +56,8 @@ class LocalToolset(NoLibrary):
         self._bound: dict[str, Bound] = {}
         self._listed: tuple[Tool, ...] | None = None
         self._varies = False  # whether it depends on the caller what there is
-        self._lists = ListMemo()
-        self._watchers: list[Callable[[], None]] = []
+        self._lists = Remembered[Tool]()
+        self._watchers: list[Callable[[Change], None]] = []
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -112,7 +112,7 @@ class LocalToolset(NoLibrary):
 
     def _tell(self) -> None:
         for changed in tuple(self._watchers):
-            changed()
+            changed(Change("tools"))
 
     def changed(self) -> None:
         """What ``visible`` goes by has changed, so that tools have come or gone for some callers: tell who watches."""
@@ -144,6 +144,6 @@ class LocalToolset(NoLibrary):
             raise UnknownTool(name)
         return bound
 
-    def watch(self, changed: Callable[[], None]) -> Unwatch:
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None

@@ -1,26 +1,28 @@
-"""Lists that differ by caller, the same object while nothing has changed for that caller."""
+"""Lists that differ by caller: the same object while nothing has changed for that caller."""
 
 from __future__ import annotations
 
-from toolwright.tools.toolset import Tool
+from typing import Generic, TypeVar
 
-__all__ = ["ListMemo"]
+__all__ = ["Remembered"]
+
+T = TypeVar("T")
 
 _REMEMBERED = 256
 
 
-class ListMemo:
-    """Remembers the last list of each caller; forgets all of them when there are too many."""
+class Remembered(Generic[T]):
+    """The list that each caller was given last; forgets all of them when there are too many."""
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[Tool, ...]] = {}
+        self._last: dict[str, tuple[T, ...]] = {}
 
-    def same(self, tools: tuple[Tool, ...], caller: str) -> tuple[Tool, ...]:
-        """The list that this caller was given last, where it is the same."""
-        last = self._last.get(caller)
-        if last is not None and last == tools:
+    def same(self, items: tuple[T, ...], caller: str) -> tuple[T, ...]:
+        """``items``, or the equal list that this caller was given last."""
+        last = self._last.get(caller, ())
+        if last == items:
             return last
         if len(self._last) >= _REMEMBERED:
             self._last.clear()
-        self._last[caller] = tools
-        return tools
+        self._last[caller] = items
+        return items

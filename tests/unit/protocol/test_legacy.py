@@ -38,7 +38,7 @@ FULL = Tool(
 
 
 def tool(revision: str, definition: Tool = FULL) -> dict[str, Any]:
-    return json.loads(Projection(versions.BY_NAME[revision]).tools([definition], None))["tools"][0]
+    return json.loads(Projection(versions.BY_NAME[revision]).page("tools", [definition], None))["tools"][0]
 
 
 def call(revision: str, result: CallToolResult) -> dict[str, Any]:

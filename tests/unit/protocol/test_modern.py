@@ -152,7 +152,7 @@ def test_a_question_has_only_the_members_it_has():
 
 def test_a_page_of_tools_has_its_cache_hints():
     tool = Tool("a", {"type": "object"})
-    assert json.loads(RESULTS.tools([tool], "next", 5, "private")) == {
+    assert json.loads(RESULTS.page("tools", [tool], "next", 5, "private")) == {
         "resultType": "complete",
         "tools": [{"name": "a", "inputSchema": {"type": "object"}}],
         "ttlMs": 5,

@@ -11,8 +11,9 @@ import pytest
 
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import RequestChannel, Served, page_of
+from toolwright.server.served import LISTINGS, RequestChannel, Served, page_of
 from toolwright.state.facts import MemoryFacts
+from toolwright.tools.library import LocalLibrary
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL
 
@@ -27,9 +28,9 @@ class Told:
         self.said.append((method, params))
 
 
-def served(**settings: Any) -> Served:
+def served(provider: Any = None, **settings: Any) -> Served:
     info = Implementation(name="x", version="1")
-    return Served(info, LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
+    return Served(info, provider or LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
 
 
 def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level: str | None = "debug", **more: Any):
@@ -48,15 +49,20 @@ def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level
 
 def test_only_what_is_offered_is_advertised():
     assert served().capabilities() == {"tools": {"listChanged": True}}
-    assert served(offers=frozenset({"prompts"})).capabilities() == {"prompts": {}}
+    library = LocalLibrary()
+    library.add_prompt(lambda: "", name="p")
+    assert served(library).capabilities() == {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}
+    library.add_resource("a:b", lambda: "")
+    library.remove_resource("a:b")
+    assert served(library).capabilities()["resources"] == {"subscribe": True, "listChanged": True}
 
 
 def test_a_list_that_fits_is_one_page_and_the_same_tuple():
     here = served()
     here.provider.add_raw("a", {"type": "object"}, lambda arguments: None)
     tools = asyncio.run(here.provider.list_tools(None))
-    page = page_of(here, tools, None, LOCAL)
-    assert page.tools is tools
+    page = page_of(here, LISTINGS[0], tools, None, LOCAL)
+    assert page.items is tools
     assert page.next_cursor is None
 
 

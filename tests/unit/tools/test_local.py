@@ -66,7 +66,7 @@ def test_a_tool_that_was_removed_is_unknown_and_its_name_free():
 
 def test_whoever_watches_is_told_of_each_change_until_they_leave():
     tools, told = LocalToolset(), []
-    leave = tools.watch(lambda: told.append(names(tools)))
+    leave = tools.watch(lambda _: told.append(names(tools)))
     tools.add(one)
     tools.remove("one")
     leave()
@@ -77,7 +77,7 @@ def test_whoever_watches_is_told_of_each_change_until_they_leave():
 
 def test_a_definition_that_is_refused_changes_nothing():
     tools, told = LocalToolset(), []
-    tools.watch(lambda: told.append(1))
+    tools.watch(lambda _: told.append(1))
     with pytest.raises(DefinitionError):
         tools.add(one, name="not a name")
     assert (names(tools), told) == ([], [])
@@ -144,7 +144,7 @@ def test_each_caller_has_the_same_tuple_while_nothing_changes_for_them():
 def test_a_flag_takes_effect_for_list_and_call_at_once_and_whoever_watches_can_be_told():
     tools, flags, told = LocalToolset(), set[str](), list[int]()
     tools.add(one, visible=lambda principal: "on" in flags)
-    tools.watch(lambda: told.append(1))
+    tools.watch(lambda change: told.append(1))
     assert names(tools) == []
     flags.add("on")
     tools.changed()

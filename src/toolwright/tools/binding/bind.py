@@ -26,7 +26,7 @@ from toolwright.tools.rounds import InputRequired
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
 
-__all__ = ["Bound", "bind", "bind_raw"]
+__all__ = ["Bound", "bind", "bind_raw", "caller", "injector", "located"]
 
 Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
@@ -43,7 +43,7 @@ class Bound(Value, frozen=True):
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
     """The tool that ``function`` is. Raises ``DefinitionError``, naming the function and the fix."""
     name = settings.name or getattr(function, "__name__", "")
-    with _located(name, function):
+    with located(f"Tool {name!r}", function):
         signature = read_signature(function)
         adapter = arguments_adapter(signature)
         schema = input_schema(adapter, signature)
@@ -57,12 +57,12 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
     """A tool from a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
     is_async = inspect.iscoroutinefunction(handler)
     output_schema = definition.outputSchema
-    with _located(definition.name, handler):
+    with located(f"Tool {definition.name!r}", handler):
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
         with_context = _takes_context(handler)
-    call = _caller(handler, is_async, settings.blocking, pool)
+    call = caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
@@ -76,14 +76,14 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
 
 
 @contextlib.contextmanager
-def _located(name: str, function: Callable[..., Any]) -> Generator[None]:
-    """Definition errors say which tool it is, and where it is written."""
+def located(what: str, function: Callable[..., Any]) -> Generator[None]:
+    """Definition errors say what it is about, and where that is written."""
     code = getattr(inspect.unwrap(plain(function)), "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
     try:
         yield
     except DefinitionError as error:
-        raise error.locate(f"Tool {name!r}{place}") from None
+        raise error.locate(what + place) from None
 
 
 def _definition(
@@ -137,9 +137,10 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
             raise DefinitionError.of("TW3011", name=name)
 
 
-def _caller(
+def caller(
     function: Callable[..., Any], is_async: bool, blocking: bool, pool: ThreadPool
 ) -> Callable[..., Awaitable[Any]]:
+    """The function as one to be awaited: a plain one that may block runs on a thread."""
     if is_async:
         return function
 
@@ -160,9 +161,9 @@ def _runner(
     settings: Settings,
     pool: ThreadPool,
 ) -> Run:
-    call = _caller(function, signature.is_async, settings.blocking, pool)
+    call = caller(function, signature.is_async, settings.blocking, pool)
     convert = _converter(name, signature, adapter)
-    given = _injector(signature)
+    given = injector(signature)
     positional = [parameter.name for parameter in signature.parameters if parameter.positional]
     present = output.present
 
@@ -227,7 +228,8 @@ def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
     )
 
 
-def _injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
+def injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
+    """What gives the function its context and its dependencies; ``None`` where it wants neither."""
     if signature.context is None and not signature.depends:
         return None
     makers = {

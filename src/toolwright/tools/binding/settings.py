@@ -10,7 +10,7 @@ from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
 from toolwright.tools.toolset import Effect, Principal
 
-__all__ = ["Depends", "Settings"]
+__all__ = ["Completes", "Depends", "Settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,17 @@ class Depends:
     """
 
     make: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Completes:
+    """``Annotated[str, Completes(suggest)]``: the values of a prompt's argument, or of a template's variable.
+
+    ``suggest(prefix)`` or ``suggest(prefix, arguments)`` returns the values that begin so; ``arguments`` are those that
+    are settled already. It may be ``async``. A client is shown the first 100.
+    """
+
+    suggest: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
