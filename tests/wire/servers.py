@@ -157,6 +157,19 @@ def slow() -> Server:
         context.log("warning", {"tea": "low"}, "shop")
         return "said"
 
+    @server.tool(seconds=0.01)
+    async def dawdle() -> str:
+        """Take longer than it may."""
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return server
+
+
+def closed() -> Server:
+    """A server that lets nobody in over HTTP."""
+    server = Server("closed", version="1", authenticate=lambda carrier: None)
+    server.add_tool(greet)
     return server
 
 
@@ -216,7 +229,7 @@ async def point() -> dict[str, int]:
 
 
 SERVERS: dict[str, Callable[[], Server]] = {
-    make.__name__: make for make in (changing, empty, gallery, letters, shop, slow)
+    make.__name__: make for make in (changing, closed, empty, gallery, letters, shop, slow)
 }
 
 

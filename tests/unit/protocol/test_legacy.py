@@ -45,6 +45,7 @@ def call(revision: str, result: CallToolResult) -> dict[str, Any]:
     return json.loads(Projection(versions.BY_NAME[revision]).call(result))
 
 
+@pytest.mark.requirement("LIFE-12")
 @pytest.mark.parametrize(
     ("revision", "members"),
     [
@@ -64,6 +65,7 @@ def test_a_title_goes_where_2025_03_26_has_one():
     assert "annotations" not in tool(R03, Tool("a", {"type": "object"}))
 
 
+@pytest.mark.requirement("CALL-05")
 def test_an_output_schema_without_an_object_at_its_root_is_not_said():
     assert "outputSchema" not in tool(R25_11, Tool("a", {"type": "object"}, outputSchema={"type": "integer"}))
 
@@ -74,6 +76,7 @@ def test_structured_content_is_left_out_where_nobody_knows_it(revision: str):
     assert said == {"content": [{"type": "text", "text": "{}"}], "isError": False}
 
 
+@pytest.mark.requirement("CALL-05")
 @pytest.mark.parametrize("value", [1, "a", [1], None, True])
 def test_structured_content_that_is_no_object_is_said_as_text_only(value: Any):
     assert "structuredContent" not in call(R25_11, CallToolResult([], value))
