@@ -163,6 +163,19 @@ def slow() -> Server:
         context.log("warning", {"tea": "low"}, "shop")
         return "said"
 
+    @server.tool(seconds=0.01)
+    async def dawdle() -> str:
+        """Take longer than it may."""
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return server
+
+
+def closed() -> Server:
+    """A server that lets nobody in over HTTP."""
+    server = Server("closed", version="1", authenticate=lambda carrier: None)
+    server.add_tool(greet)
     return server
 
 
@@ -312,7 +325,7 @@ def asking() -> Server:
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
-    make.__name__: make for make in (asking, changing, empty, gallery, letters, shop, slow)
+    make.__name__: make for make in (asking, changing, closed, empty, gallery, letters, shop, slow)
 }
 
 

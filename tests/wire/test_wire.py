@@ -29,7 +29,8 @@ def cases() -> Iterator[object]:
         transcript = read(path.read_text())
         for section in transcript.sections:
             for carrier in section.over:
-                marks = [pytest.mark.process] if carrier == "stdio" else []
+                marks = [pytest.mark.requirement(*transcript.requirements)]
+                marks += [pytest.mark.process] if carrier == "stdio" else []
                 name = f"{path.stem}:{section.title}@{carrier}"
                 yield pytest.param(path, transcript, section, carrier, id=name, marks=marks)
 

@@ -256,9 +256,9 @@ _VALUES = ("const", "enum", "default", "examples")
 
 def _wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
     """The schema of ``{"result": value}``. What it defines stays at the root, where references look for it."""
-    inner = {key: _moved(value) for key, value in schema.items() if key not in _ROOT_ONLY}
-    root = {key: _moved(value) for key, value in schema.items() if key in _ROOT_ONLY}
-    return {**root, "type": "object", "properties": {"result": inner}, "required": ["result"]}
+    moved = _moved(dict(schema))
+    root = {key: moved.pop(key) for key in _ROOT_ONLY if key in moved}
+    return {**root, "type": "object", "properties": {"result": moved}, "required": ["result"]}
 
 
 def _moved(value: Json) -> Json:

@@ -40,6 +40,7 @@ def test_a_result_without_a_type_is_complete():
     assert LEGACY.finished({"resultType": "odd"}, "m") == {"resultType": "odd"}
 
 
+@pytest.mark.requirement("BASE-10")
 @pytest.mark.parametrize(
     ("result", "code"),
     [({"resultType": "input_required"}, "TW5009"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],

@@ -36,6 +36,7 @@ def test_the_decorator_leaves_the_function_as_it_is():
     assert names(tools) == ["one", "two"]
 
 
+@pytest.mark.requirement("TOOL-04")
 def test_tools_are_listed_by_name_and_as_the_same_tuple():
     tools = LocalToolset()
     for name in ("b", "a", "C"):
@@ -44,6 +45,7 @@ def test_tools_are_listed_by_name_and_as_the_same_tuple():
     assert asyncio.run(tools.list_tools(CONTEXT)) is asyncio.run(tools.list_tools(CONTEXT))
 
 
+@pytest.mark.requirement("TOOL-13")
 def test_a_name_that_is_taken_is_refused_and_the_first_stays():
     tools = LocalToolset()
     tools.add_raw("one", {"type": "object"}, lambda arguments: "first", blocking=False)
