@@ -66,6 +66,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{limit} requests are running already; wait for some of their answers.",
         "已有 {limit} 个请求在运行；请等待其中一些应答。",
     ),
+    "TW1030": (
+        "Nothing goes on after the event {id!r}: it is unknown here, or no longer kept. Listen anew, or ask again.",
+        "无法从事件 {id!r} 之后继续：该事件未知或已不再保留。请重新监听，或重新请求。",
+    ),
+    "TW1031": (
+        "Not all that came after the event {id!r} is kept any more; nothing is sent rather than a part of it.",
+        "事件 {id!r} 之后的内容已不完整；为免遗漏，不再补发其中一部分。",
+    ),
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
     "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),

@@ -16,6 +16,7 @@ from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import legacy, versions
 from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
 from toolwright.protocol.types import CallToolResult, Value
+from toolwright.server.replay import Recording
 from toolwright.server.sealing import BadSeal
 from toolwright.server.served import SILENT, RequestChannel, Served, page_of
 from toolwright.tools.content import failed
@@ -156,7 +157,12 @@ class _Asked:
         token: Id | None = self._meta.get("progressToken")
         asks = is_id(token)
         with_message = session.revision.progress_message
-        self._channel = RequestChannel(exchange, token, None, with_message=with_message) if asks else None
+        detach = exchange.detach if isinstance(exchange, Recording) and exchange.polled else None
+        self._channel = (
+            RequestChannel(exchange, token if asks else None, None, with_message=with_message, detach=detach)
+            if asks or detach is not None
+            else None
+        )
 
     def context(self) -> RequestContext:
         return RequestContext(self.principal, self._channel or SILENT, self.session.capabilities, self._meta)
