@@ -74,6 +74,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Not all that came after the event {id!r} is kept any more; nothing is sent rather than a part of it.",
         "事件 {id!r} 之后的内容已不完整；为免遗漏，不再补发其中一部分。",
     ),
+    "TW1032": (
+        "No more than {limit} sessions may be open at once; try again later.",
+        "同时打开的会话最多 {limit} 个；请稍后再试。",
+    ),
+    "TW1033": ("The server is about to end; ask again later.", "服务器即将停止；请稍后再试。"),
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
     "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),
@@ -231,8 +236,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host and --state go with --http.",
-        "--workers、--allow-host 和 --state 须与 --http 同用。",
+        "--workers, --allow-host, --state and --sse go with --http.",
+        "--workers、--allow-host、--state 和 --sse 须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
@@ -243,6 +248,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
+    "TW4010": (
+        "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
+        "Serve such clients from a process of their own, or without --workers.",
+        "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
+        "或不使用 --workers。",
+    ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier
     "TW5001": (

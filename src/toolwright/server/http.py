@@ -9,7 +9,15 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 
-from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, RpcError, UnsupportedVersion
+from toolwright.errors import (
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    RpcError,
+    UnsupportedVersion,
+)
 from toolwright.jsonrpc.messages import (
     Id,
     Json,
@@ -77,6 +85,7 @@ class HttpDoors:
         self._cancellable: dict[str, asyncio.Task[bytes]] = {}
         self._standing: dict[Standing, asyncio.Task[None]] = {}
         self._alone: dict[Standing, None] = {}
+        self._ending = False
 
     async def open(self) -> None:
         """Before the first request, on its event loop: hear of cancellations that reach another worker."""
@@ -150,7 +159,11 @@ class HttpDoors:
         task.add_done_callback(lambda task: self._forget(key, task))
         # A legacy client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on without us.
         await asyncio.wait((task,))
-        return Reply(202) if task.cancelled() else Reply(200, task.result())
+        if not task.cancelled():
+            return Reply(200, task.result())
+        if self._ending:
+            return Reply(503, encode_failure(request.id, InternalError.of("TW1033"), self._language))
+        return Reply(202)
 
     async def _answer(self, request: Request, session: Session, exchange: Stream, caller: Caller) -> bytes:
         """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
@@ -314,6 +327,7 @@ class HttpDoors:
 
     def closing(self) -> None:
         """The server is about to end: streams that would stay open end now, and so do calls that nobody waits for."""
+        self._ending = True
         self._doors.served.hub.close()
         for task in tuple(self._calls):
             task.cancel()

@@ -14,17 +14,20 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from toolwright.deadline import Deadline
-from toolwright.errors import InvalidRequest
+from toolwright.errors import InternalError, InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
 from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
 
-__all__ = ["LOOPBACK", "Access", "Endpoint", "HttpApp", "Reply", "Stream"]
+__all__ = ["LOOPBACK", "SSE_POSTS", "Access", "Endpoint", "HttpApp", "Reply", "SseEndpoint", "Stream"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
+
+SSE_POSTS = "/messages"
+_SSE_PATH = "/sse"
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -45,6 +48,7 @@ class Reply(Value, frozen=True):
 
 
 CallerT = TypeVar("CallerT")
+CallerIn = TypeVar("CallerIn", contravariant=True)
 
 
 class Endpoint(Protocol[CallerT]):
@@ -61,6 +65,14 @@ class Endpoint(Protocol[CallerT]):
     async def delete(self, caller: CallerT) -> Reply: ...
 
     def closing(self) -> None: ...
+
+
+class SseEndpoint(Protocol[CallerIn]):
+    """The two endpoints of HTTP+SSE (2024-11-05): a stream, and where its client posts to."""
+
+    async def listen(self, caller: CallerIn, stream: Stream) -> Reply | None: ...
+
+    async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
 
 
 class Access(Value, frozen=True):
@@ -97,7 +109,7 @@ def _host_name(host: str) -> str:
 
 
 class HttpApp:
-    """The ASGI application. ``path`` is the endpoint's; everything else is 404.
+    """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse``.
 
     A body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
     """
@@ -108,15 +120,21 @@ class HttpApp:
         access: Access,
         *,
         path: str = "/mcp",
+        sse: SseEndpoint[Any] | None = None,
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
     ) -> None:
         self._endpoint = endpoint
         self._access = access
         self._path = path
+        self._sse = sse
         self._max_body = max_body
         self._body_seconds = body_seconds
-        self._methods = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        self._routes: dict[str, dict[str, _Handler]] = {
+            path: {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        }
+        if sse is not None:
+            self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
         self._long: set[_ends_with_the_client] = set()
 
     async def open(self) -> None:
@@ -150,32 +168,40 @@ class HttpApp:
             return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TW1027", header=repeated))))
         if (reason := self._access.refusal(headers)) is not None:
             return await _send(send, _refusal(403, reason))
-        if scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/") != self._path:
+        methods = self._routes.get(scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/"))
+        if methods is None:
             return await _send(send, _refusal(404, f"nothing here; the endpoint is {self._path}"))
-        handle = self._methods.get(scope["method"])
+        handle = methods.get(scope["method"])
         if handle is None:
-            return await _send(send, Reply(405, headers=(("allow", ", ".join(self._methods)),)))
+            return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
         client = scope.get("client")
         caller = self._endpoint.admit(Carrier("http", headers, client[0] if client else None))
         if isinstance(caller, Reply):
             return await _send(send, caller)
-        return await handle(caller, headers, receive, send)
+        return await handle(_Asked(caller, headers, scope, receive, send))
 
-    async def _post(self, caller: Any, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
+    async def _post(self, asked: _Asked) -> None:
+        body = await self._read(asked)
+        if body is None:
+            return
+        stream = Stream(asked.send)
+        async with _ends_with_the_client(asked.receive, stream, self._long):
+            await stream.finish(await self._endpoint.post(body, asked.caller, stream))
+
+    async def _read(self, asked: _Asked) -> bytes | None:
+        """The body; ``None`` when there is nothing to do with it, and that has been said."""
+        headers = asked.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
-            return await _send(send, _refusal(415, reason))
+            return await _send(asked.send, _refusal(415, reason))
         try:
-            body = await self._body(headers.get("content-length"), receive)
+            body = await self._body(headers.get("content-length"), asked.receive)
         except TimeoutError:
-            return await _send(send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
+            return await _send(asked.send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
         except ConnectionError:
             return None  # nobody is left to answer
         if body is None:
-            return await _send(send, _refusal(413, f"a body may have {self._max_body} bytes"))
-        stream = Stream(send)
-        async with _ends_with_the_client(receive, stream, self._long):
-            await stream.finish(await self._endpoint.post(body, caller, stream))
-        return None
+            return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
+        return body
 
     async def _body(self, length: str | None, receive: Receive) -> bytes | None:
         """The whole body, or ``None`` when it is too large."""
@@ -205,16 +231,40 @@ class HttpApp:
             if not event.get("more_body"):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    async def _get(self, caller: Any, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
-        if "text/event-stream" not in headers.get("accept", "").lower():
-            return await _send(send, Reply(405, headers=(("allow", "POST, DELETE"),)))
-        stream = Stream(send)
-        async with _ends_with_the_client(receive, stream, self._long):
-            await stream.finish(await self._endpoint.listen(caller, stream))
-        return None
+    async def _get(self, asked: _Asked) -> None:
+        if "text/event-stream" not in asked.headers.get("accept", "").lower():
+            return await _send(asked.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
+        return await self._listen(asked, self._endpoint)
 
-    async def _delete(self, caller: Any, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
-        await _send(send, await self._endpoint.delete(caller))
+    async def _listen(self, asked: _Asked, endpoint: Endpoint[Any] | SseEndpoint[Any]) -> None:
+        stream = Stream(asked.send)
+        async with _ends_with_the_client(asked.receive, stream, self._long):
+            await stream.finish(await endpoint.listen(asked.caller, stream))
+
+    async def _delete(self, asked: _Asked) -> None:
+        await _send(asked.send, await self._endpoint.delete(asked.caller))
+
+    async def _sse_get(self, asked: _Asked) -> None:
+        if self._sse is not None:
+            await self._listen(asked, self._sse)
+
+    async def _sse_post(self, asked: _Asked) -> None:
+        body = await self._read(asked)
+        if body is not None and self._sse is not None:
+            await _send(asked.send, await self._sse.post(body, asked.caller, asked.scope["query_string"]))
+
+
+class _Asked(Value, frozen=True):
+    """One request that was admitted."""
+
+    caller: Any
+    headers: Mapping[str, str]
+    scope: Scope
+    receive: Receive
+    send: Send
+
+
+_Handler: TypeAlias = Callable[[_Asked], Awaitable[None]]
 
 
 def _unreadable(content_type: str) -> str | None:
@@ -254,7 +304,7 @@ def _refusal(status: int, reason: str) -> Reply:
     return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)))
 
 
-_ENDING = _refusal(503, "the server is about to end")
+_ENDING = Reply(503, encode_failure(None, InternalError.of("TW1033")))
 
 
 async def _send(send: Send, reply: Reply) -> None:
@@ -316,7 +366,7 @@ class _ends_with_the_client:
             self._long.discard(self)
         cancelled = kind is asyncio.CancelledError
         if cancelled and self._ending and not self._gone:
-            await self._stream.finish(None if self._stream.begun else _ENDING)
+            await self._stream.finish(_ENDING)
         self._stream.abandon()
         return cancelled and (self._gone or self._ending)
 
@@ -352,6 +402,10 @@ class Stream:
         """Queue one message; with an ``id``, the stream can be resumed after it."""
         self._event(b"event: message\n" + _id_line(id) + b"data: %b\n\n" % frame)
 
+    def say(self, kind: str, data: str) -> None:
+        """Queue an event that is no message: one line of text of a kind of its own."""
+        self._event(f"event: {kind}\ndata: {data}\n\n".encode())
+
     def prime(self, id: str) -> None:
         """Queue an event without data: from here on the stream can be resumed (2025-11-25, basic/transports)."""
         self._event(_id_line(id) + b"data: \n\n")
@@ -363,10 +417,6 @@ class Stream:
         self._queue.append(event)
         self._waiting += len(event)
         self._more.set()
-
-    @property
-    def begun(self) -> bool:
-        return self._writer is not None
 
     @property
     def behind(self) -> bool:
@@ -396,11 +446,13 @@ class Stream:
             self._taken.set()
 
     async def finish(self, reply: Reply | None) -> None:
-        """Send the answer: the whole of it, or the last event of the stream."""
+        """Send the answer: the whole of it, or the last event of the stream, which it ends. A stream that has begun has
+        had its status; that the server cannot answer (5xx), its end says.
+        """
         if self._writer is None:
             await _send(self._send, reply or Reply(202))
             return
-        if reply is not None and reply.body:
+        if reply is not None and reply.body and reply.status < 500:
             self.send(reply.body)
         self._last = True
         self._more.set()
