@@ -335,6 +335,35 @@ def test_a_session_that_one_worker_opened_is_served_by_each_and_ended_for_all():
         assert other.call("process")[0] == 200
 
 
+def test_a_stream_is_read_again_at_each_worker():
+    with http("--workers", "2") as (url, _):
+        session = Session(url)
+        params = {"name": "count", "arguments": {"to": 3}, "_meta": {"progressToken": "p"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        status, headers, body = session.send("POST", json.dumps(message).encode())
+        assert (status, headers["content-type"]) == (200, "text/event-stream")
+        primed, _, events = body.partition(b"\n\n")
+        assert events.count(b"event: message") == 4
+        session.headers |= {"accept": "text/event-stream", "last-event-id": primed.decode().split()[1]}
+        for _ in range(12):  # whichever worker takes the connection
+            status, _, again = session.send("GET")
+            assert (status, again.removeprefix(b": keep-alive\n\n")) == (200, events)
+
+
+def test_the_streams_of_a_session_end_at_each_worker():
+    with http("--workers", "2") as (url, _):
+        session = Session(url)
+        listening = [HTTPConnection(urlsplit(url).netloc, timeout=LIMIT) for _ in range(8)]
+        for connection in listening:
+            connection.request("GET", "/mcp", headers={**session.headers, "accept": "text/event-stream"})
+        streams = [connection.getresponse() for connection in listening]
+        assert all(stream.readline().startswith(b"id: ") for stream in streams)
+        assert session.send("DELETE")[0] == 204
+        assert [stream.read() for stream in streams] == [b"data: \n\n"] * 8
+        for connection in listening:
+            connection.close()
+
+
 def test_a_session_cannot_be_kept_by_spelling_its_token_otherwise():
     with http() as (url, _):
         session = Session(url)

@@ -172,9 +172,13 @@ class HttpDoors:
         recording = self._replay.record(session.token, exchange, polled=session.revision.polling)
         try:
             answer = await self._answer_to(request, session, recording, caller.principal)
-            return b"" if await recording.answer(answer) else answer
+            if not recording.begun:
+                return answer
+            recording.send(answer)
+            return b""
         finally:
-            await recording.close()
+            if recording.begun:
+                await recording.close()
 
     async def _answer_to(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> bytes:
         try:

@@ -118,6 +118,11 @@ class Recording:
         self.polled = polled
         self.when_taken: Callable[[], None] = lambda: None
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is a stream; if not, an answer has to go another way."""
+        return self._task is not None
+
     def begin(self) -> None:
         """Open the stream before there is anything to say."""
         if self._task is not None:
@@ -146,14 +151,6 @@ class Recording:
             self.begin()
             self._leaving = True
             self._more.set()
-
-    async def answer(self, frame: bytes) -> bool:
-        """Say the last message. False when there is no stream, and the answer has to go another way."""
-        if self._task is None:
-            return False
-        self.send(frame)
-        await self.close()
-        return True
 
     async def close(self) -> None:
         """Nothing more comes. Returns when all is kept, and handed to whoever reads."""

@@ -85,10 +85,9 @@ async def said(replay: Replay, *frames: bytes, token: str = "t") -> tuple[Record
     """A stream that has said this, and its events."""
     wire = Wire()
     recording = replay.record(token, wire.stream, polled=True)
-    recording.begin()
-    for frame in frames[:-1]:
+    for frame in frames:
         recording.send(frame)
-    assert await recording.answer(frames[-1])
+    await recording.close()
     return recording, await wire.events()
 
 
@@ -141,7 +140,8 @@ def test_a_stream_that_is_given_up_while_it_runs_goes_on_without_ids() -> None:
         running.send(b"one")
         await wire.until(b"one")
         await said(replay, b"x" * 1_200)
-        assert await running.answer(b"end")
+        running.send(b"end")
+        await running.close()
         events = await wire.events()
         assert [b"id:" in event for event in events] == [True, True, False]
         assert events[-1] == b"event: message\ndata: end"
@@ -164,7 +164,8 @@ def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
         wire = Wire()
         recording = Replay(Brittle(0)).record("t", wire.stream, polled=True)
         recording.detach()
-        assert await recording.answer(b"end")
+        recording.send(b"end")
+        await recording.close()
         assert await wire.events() == [b"event: message\ndata: end"]
 
     run(scenario)
@@ -192,7 +193,8 @@ def test_a_reader_who_is_slow_is_waited_for_and_loses_nothing() -> None:
                 recording.send(b"%d" % number)
             await facts.until(part.stop)
         wire.read.set()
-        assert await recording.answer(b"end")
+        recording.send(b"end")
+        await recording.close()
         events = await wire.events()
         assert [event.rpartition(b"data: ")[2] for event in events[1:]] == [*map(b"%d".__mod__, range(1_800)), b"end"]
 
