@@ -36,8 +36,13 @@ if TYPE_CHECKING:
     from toolwright.protocol.types import TextResource as TextResource
     from toolwright.tools.binding import Completes as Completes
     from toolwright.tools.binding import Depends as Depends
+    from toolwright.tools.binding import Form as Form
     from toolwright.tools.library import LocalLibrary as LocalLibrary
     from toolwright.tools.local import LocalToolset as LocalToolset
+    from toolwright.tools.rounds import Answer as Answer
+    from toolwright.tools.rounds import Link as Link
+    from toolwright.tools.rounds import Roots as Roots
+    from toolwright.tools.rounds import Sampling as Sampling
     from toolwright.tools.toolset import Context as Context
     from toolwright.tools.toolset import Principal as Principal
     from toolwright.tools.views import combined as combined
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "Allow": "toolwright.policy.rules",
     "Annotations": "toolwright.protocol.types",
+    "Answer": "toolwright.tools.rounds",
     "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
     "BlobResource": "toolwright.protocol.types",
@@ -60,15 +66,19 @@ _EXPORTS = {
     "Deny": "toolwright.policy.rules",
     "Depends": "toolwright.tools.binding",
     "EmbeddedResource": "toolwright.protocol.types",
+    "Form": "toolwright.tools.binding",
     "ImageContent": "toolwright.protocol.types",
     "Limits": "toolwright.policy.pipeline",
+    "Link": "toolwright.tools.rounds",
     "LocalLibrary": "toolwright.tools.library",
     "LocalToolset": "toolwright.tools.local",
     "Principal": "toolwright.tools.toolset",
     "PromptMessage": "toolwright.protocol.types",
     "PromptResult": "toolwright.protocol.types",
     "ResourceLink": "toolwright.protocol.types",
+    "Roots": "toolwright.tools.rounds",
     "RpcError": "toolwright.errors",
+    "Sampling": "toolwright.tools.rounds",
     "Server": "toolwright.app",
     "TextContent": "toolwright.protocol.types",
     "TextResource": "toolwright.protocol.types",

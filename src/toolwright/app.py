@@ -113,6 +113,10 @@ class Server:
         """Take a tool away while the server runs. Raises ``UnknownTool``."""
         self.tools.remove(name)
 
+    def tools_changed(self) -> None:
+        """Say that what ``visible=`` goes by has changed: clients for whom it makes a difference are told."""
+        self.tools.changed()
+
     def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
         """Make a resource of a function: ``@server.resource("docs://guide")``, or a template of one with parameters:
         ``@server.resource("docs://{name}")``."""

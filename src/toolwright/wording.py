@@ -69,6 +69,22 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
     "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),
+    "TW1030": (
+        "The requestState is not valid: changed, expired, or of another request. Send the request again without it.",
+        "requestState 无效：已被更改、已过期或属于另一个请求。请去掉它并重新发送请求。",
+    ),
+    "TW1031": (
+        "The requestState has been used already. Send the request again without it if it is to run once more.",
+        "requestState 已被使用过。若确需再次执行，请去掉它并重新发送请求。",
+    ),
+    "TW1032": (
+        "inputResponses.{key} is not an answer to what was asked: {problem}.",
+        "inputResponses.{key} 不是对所提问题的回答：{problem}。",
+    ),
+    "TW1033": (
+        "{subject} has to ask the user, and the request does not declare the client capability for it: {missing}.",
+        "{subject} 需要询问用户，但该请求未声明所需的客户端能力：{missing}。",
+    ),
     "TW1040": ("Unknown resource template: {uri}.", "未知资源模板：{uri}。"),
     "TW1041": ("Invalid arguments of {subject}: {problems}.", "{subject} 的参数无效：{problems}。"),
     "TW1042": ("There is no argument {name!r} of {subject}.", "{subject} 没有参数 {name!r}。"),
@@ -108,6 +124,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW2008": (
         "{tool} needs a person's consent, and this server cannot ask for it yet. Tell the user.",
         "{tool} 需要用户同意，而此服务器尚无法询问。请告知用户。",
+    ),
+    "TW2009": (
+        "This has to ask the user, which is not possible here. Tell the user.",
+        "此操作需要询问用户，但当前无法询问。请告知用户。",
+    ),
+    "TW2010": (
+        "This has asked {limit} times without coming to an end, and was stopped. This is a fault of the tool; tell the "
+        "user.",
+        "该操作已询问 {limit} 次仍未结束，已停止。这是工具的故障；请告知用户。",
+    ),
+    "TW2011": (
+        "{subject} has to ask the user, and this client cannot be asked so ({missing}). Tell the user.",
+        "{subject} 需要询问用户，而此客户端不支持这种询问（{missing}）。请告知用户。",
+    ),
+    "TW2012": (
+        "{subject} asked the client and got no answer: {problem}. Nothing more was done; tell the user.",
+        "{subject} 向客户端提问但没有得到回答：{problem}。后续操作均未执行；请告知用户。",
     ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
@@ -161,6 +194,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The pattern at {path} is not a regular expression that can be run safely: "
         "it is broken, too large, or uses lookaround or backreferences.",
         "{path} 处的正则表达式无法安全执行：它有语法错误、过大，或使用了环视或反向引用。",
+    ),
+    "TW3201": ("a form cannot be asked so: {problem}.", "不能这样提出表单：{problem}。"),
+    "TW3202": (
+        "the field {name!r} asks for a secret, which a form must not do. Ask for it on a page of yours, with a Link.",
+        "字段 {name!r} 索要机密信息，表单不得这样做。请用 Link 让用户在您自己的页面上填写。",
+    ),
+    "TW3203": ("the user cannot be sent to this URL: {problem}.", "不能让用户打开此网址：{problem}。"),
+    "TW3204": ("these messages cannot be sampled: {problem}.", "这些消息不能用于采样：{problem}。"),
+    "TW3205": (
+        "what once({key!r}, …) made is not JSON, so that it cannot be kept for the next round. Return plain values.",
+        "once({key!r}, …) 的结果不是 JSON，无法保留到下一轮。请返回普通值。",
+    ),
+    "TW3206": (
+        "what a call keeps between its rounds has {size} bytes, more than {limit}. Keep less in once().",
+        "一次调用在各轮之间保留的数据有 {size} 字节，超过上限 {limit}。请减少 once() 中保留的内容。",
     ),
     "TW3001": (
         "a generator cannot be a tool; return one value, and report progress with context.progress(…).",
@@ -302,6 +350,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW5010": (
         "The server asks for something of the user, and this client has nobody to ask.",
         "服务器需要用户输入，而此客户端无人可问。",
+    ),
+    "TW5012": (
+        "The server has asked for input {limit} times without coming to an end.",
+        "服务器已要求输入 {limit} 次仍未结束。",
     ),
     "TW5002": ("No answer to {method} within {seconds:g} s.", "{method} 在 {seconds:g} 秒内没有应答。"),
     # the files tools

@@ -39,6 +39,24 @@ def test_a_client_lists_reads_and_prompts():
     session(servers.make("library"), test)
 
 
+@pytest.mark.requirement("ADJ-02")
+def test_lists_are_the_same_on_every_connection_whatever_was_done_on_it():
+    server = servers.make("library")
+
+    async def listed(client: Client) -> Any:
+        return await client.list_resources(), await client.list_templates(), await client.list_prompts()
+
+    async def busy(client: Client) -> Any:
+        before = await listed(client)
+        await client.read_resource("test://items/7")
+        await client.get_prompt("talk")
+        await client.complete(before[2][1], "mood", "")
+        assert await listed(client) == before
+        return before
+
+    assert session(server, listed) == session(server, busy) == session(server, listed)
+
+
 def test_every_page_is_listed():
     async def test(client: Client) -> Any:
         lists = [await client.list_resources(), await client.list_templates(), await client.list_prompts()]

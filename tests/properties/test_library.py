@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def attempts(provider: Provider, name: str) -> list[Callable[[], Awaitable[Any]]
     ]
 
 
+@pytest.mark.requirement("ADJ-09", "CACHE-18")
 @settings(deadline=None)
 @given(st.sets(st.sampled_from(NAMES)))
 def test_what_is_hidden_is_what_was_never_there(hidden: set[str]):

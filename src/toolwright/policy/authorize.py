@@ -10,6 +10,7 @@ from toolwright.errors import InvalidParams, ToolError, UnknownTool
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, allow_all
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome
+from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
     CompletionGet,
     Entry,
@@ -24,7 +25,7 @@ from toolwright.tools.toolset import (
     found,
     unknown,
 )
-from toolwright.tools.views import Remembered, filtered
+from toolwright.tools.views import filtered
 
 __all__ = ["authorize", "authorize_arguments"]
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
-from toolwright.jsonrpc.messages import Json, encode, is_object
+from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
 from toolwright.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
+from toolwright.protocol.questions import InputRequest, sayable
 from toolwright.protocol.types import (
+    UNSET,
     Annotations,
     AudioContent,
     BlobResource,
@@ -35,7 +37,7 @@ from toolwright.protocol.types import (
 )
 from toolwright.protocol.versions import Revision
 
-__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
+__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection", "wraps"]
 
 
 class InitializeParams(msgspec.Struct, frozen=True):
@@ -56,6 +58,7 @@ class _NoParams(msgspec.Struct, frozen=True):
 METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "initialize": (InitializeParams, None),
     "ping": (_NoParams, None),
+    "logging/setLevel": (LevelParams, None),
     "tools/list": (ListParams, None),
     "tools/call": (CallParams, None),
     "resources/list": (ListParams, "resources"),
@@ -105,6 +108,26 @@ class Projection:
             said |= {key: value for key, value in extra.items() if value is not None}
         return said
 
+    def understood(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        """What of a client's capabilities this revision has and we use; nothing else of them is kept."""
+        revision = self.revision
+        modes = {
+            "elicitation": ["form"] * revision.elicitation + ["url"] * revision.elicitation_url,
+            "sampling": ["context", "tools"] if revision.sampling_tools else [],
+            "roots": [],
+        }
+        known: dict[str, Json] = {}
+        for name, possible in modes.items():
+            declared = capabilities.get(name)
+            if is_object(declared) and (name != "elicitation" or revision.elicitation):
+                known[name] = {mode: {} for mode in possible if mode in declared}
+        return known
+
+    def question(self, request: InputRequest, id: str) -> InputRequest | None:
+        """A question as this revision puts it, ``None`` where it cannot. ``id`` names it, where that is needed."""
+        revision = self.revision
+        return sayable(request, choices=revision.choices, blocks=revision.sampling_tools, identified=id)
+
     def page(self, member: str, items: Sequence[object], next_cursor: str | None) -> bytes:
         """A page of a list of tools, resources, templates or prompts."""
         body: dict[str, Json] = {member: [self._listed[type(item)](item) for item in items]}
@@ -119,8 +142,8 @@ class Projection:
             said["description"] = tool.description
         if revision.title and tool.title is not None:
             said["title"] = tool.title
-        if revision.structured and (output := _object_schema(tool.outputSchema)) is not None:
-            said["outputSchema"] = output
+        if revision.structured and tool.outputSchema is not None:
+            said["outputSchema"] = _wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
         if revision.annotations and (annotations := self._annotations(tool)):
             said["annotations"] = annotations
         if revision.icons and tool.icons is not None:
@@ -136,11 +159,16 @@ class Projection:
         hints: dict[str, Json] = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
         return {"title": tool.title, **hints}
 
-    def call(self, result: CallToolResult) -> bytes:
+    def call(self, result: CallToolResult, output_schema: Mapping[str, Json] | None = None) -> bytes:
+        """The result of a call of a tool with this output schema."""
         content = [self._block(block) for block in result.content]
         parts = [b'{"content":', encode(content)]
-        if self.revision.structured and is_object(result.structuredContent):
-            parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
+        if self.revision.structured and result.structuredContent is not UNSET:
+            structured = result.encoded or encode(result.structuredContent)
+            if wraps(output_schema):
+                parts += (b',"structuredContent":{"result":', structured, b"}")
+            elif is_object(result.structuredContent):
+                parts += (b',"structuredContent":', structured)
         parts.append(b',"isError":true' if result.isError else b',"isError":false')
         parts.append(b',"_meta":%b}' % encode(result.meta) if result.meta else b"}")
         return b"".join(parts)
@@ -216,6 +244,32 @@ def _closed(members: Mapping[str, Json], meta: Mapping[str, Json] | None) -> byt
     return encode({**members, "_meta": meta} if meta else members)
 
 
-def _object_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Legacy output schemas have an object at the root; other ones cannot be said."""
-    return schema if schema is not None and schema.get("type") == "object" else None
+def wraps(schema: Mapping[str, Json] | None) -> bool:
+    """Whether results of this schema have to be wrapped: to a legacy client, structured content is an object."""
+    return schema is not None and schema.get("type") != "object"
+
+
+_WRAPPED = "#/properties/result"
+_ROOT_ONLY = ("$schema", "$defs", "definitions")
+_VALUES = ("const", "enum", "default", "examples")
+
+
+def _wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The schema of ``{"result": value}``. What it defines stays at the root, where references look for it."""
+    moved = _moved(dict(schema))
+    root = {key: moved.pop(key) for key in _ROOT_ONLY if key in moved}
+    return {**root, "type": "object", "properties": {"result": moved}, "required": ["result"]}
+
+
+def _moved(value: Json) -> Json:
+    """A part of a schema, its references to the former root put right."""
+    if is_array(value):
+        return [_moved(item) for item in value]
+    if not is_object(value):
+        return value
+    moved = {key: inner if key in _VALUES else _moved(inner) for key, inner in value.items()}
+    target = value.get("$ref")
+    if isinstance(target, str) and (target == "#" or target.startswith("#/")):
+        kept = any(target.startswith(f"#/{word}/") for word in _ROOT_ONLY)
+        moved["$ref"] = target if kept else _WRAPPED + target[1:]
+    return moved

@@ -44,6 +44,7 @@ __all__ = [
     "PromptRef",
     "ReadParams",
     "Results",
+    "RoundParams",
     "TemplateRef",
     "carries_version",
     "convert",
@@ -69,18 +70,23 @@ class ListParams(msgspec.Struct, frozen=True):
     cursor: str | None = None
 
 
-class CallParams(msgspec.Struct, frozen=True):
-    name: str
-    arguments: dict[str, Any] = {}
+class RoundParams(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request carries beside its own when it comes back with input (basic/patterns/mrtr)."""
+
     inputResponses: dict[str, Any] | None = None
     requestState: str | None = None
 
 
-class ReadParams(msgspec.Struct, frozen=True):
+class CallParams(RoundParams, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class ReadParams(RoundParams, frozen=True):
     uri: str
 
 
-class GetPromptParams(msgspec.Struct, frozen=True):
+class GetPromptParams(RoundParams, frozen=True):
     name: str
     arguments: dict[str, str] = {}
 

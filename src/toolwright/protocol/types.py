@@ -171,11 +171,15 @@ class CallToolResult(msgspec.Struct, frozen=True):
 
 
 class InputRequiredResult(msgspec.Struct, frozen=True):
-    """A call that needs something from the client first; at least one of the two members is there."""
+    """A call that needs something from the client first; at least one of the two members is there.
+
+    ``memory`` is not on the wire: what the next round has to know, which the door seals into ``requestState``.
+    """
 
     inputRequests: dict[str, Any] | None = None
     requestState: str | None = None
     meta: dict[str, Any] | None = None
+    memory: object = None
 
 
 ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult

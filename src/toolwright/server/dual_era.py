@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.messages import Notification, Request, is_id
-from toolwright.jsonrpc.peer import Exchange, Peer
+from toolwright.jsonrpc.peer import Dialogue, Peer
 from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Value
+from toolwright.protocol.types import Value, replaced
 from toolwright.server.legacy import LegacyDoor, Session
 from toolwright.server.modern import ModernDoor
 from toolwright.server.served import Served
@@ -77,7 +77,7 @@ class Conversation:
     def takes_batches(self) -> bool:
         return self._session is not None and self._session.revision.batches
 
-    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
         opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
         match era_of(opening):
             case "modern":
@@ -85,10 +85,12 @@ class Conversation:
             case "handshake":
                 return self._initialize(request)
             case "legacy":
+                if request.method == "logging/setLevel" and self._session is not None:
+                    self._session = replaced(self._session, level=self._doors.legacy.level(request))
                 session = self._session or _BEFORE_HANDSHAKE
                 return await self._doors.legacy.answer(request, session, exchange, self._principal)
 
-    async def _modern(self, request: Request, exchange: Exchange) -> bytes:
+    async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
         answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
         if request.method not in modern.OPEN_ENDED:
             return await answer

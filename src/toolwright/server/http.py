@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, RpcError, UnsupportedVersion
 from toolwright.jsonrpc.messages import (
+    Answer,
+    Failure,
     Id,
     Json,
     Notification,
@@ -23,13 +25,14 @@ from toolwright.jsonrpc.messages import (
     is_id,
     parse,
 )
-from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
+from toolwright.jsonrpc.peer import MAX_BATCH, internal_error
 from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import VERSION_HEADER
 from toolwright.protocol.types import Value
 from toolwright.server.dual_era import Doors, Opening, era_of
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
+from toolwright.server.questions import Questions, StreamDialogue
 from toolwright.server.served import unsupported
 from toolwright.server.subscriptions import Relay
 from toolwright.tools.toolset import Principal
@@ -68,21 +71,23 @@ class HttpDoors:
         self._language = doors.served.language
         self._calls: set[asyncio.Task[bytes]] = set()
         self._cancellable: dict[str, asyncio.Task[bytes]] = {}
+        self._questions = Questions(doors.served.facts)
         self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
 
     async def open(self) -> None:
         """Before the first request, on its event loop: hear of what happens at other workers."""
         await self._doors.served.facts.subscribe(_CANCELLED, lambda call: self._stop(call.decode()))
+        await self._questions.open()
         await self._relay.open()
 
-    async def post(self, body: bytes, carrier: Carrier, exchange: Exchange) -> Reply:
-        """The reply to one POST. What ``exchange`` is told meanwhile makes the transport answer with a stream."""
+    async def post(self, body: bytes, carrier: Carrier, stream: Stream) -> Reply:
+        """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
         principal = identify(carrier, self._authenticate)
         if principal is None:
             return Reply(401, headers=(("www-authenticate", "Bearer"),))
         caller = _Caller(carrier, principal)
         try:
-            return await self._message(decode(body), caller, exchange)
+            return await self._message(decode(body), caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
         except RpcError as error:
@@ -90,15 +95,15 @@ class HttpDoors:
         except Exception as error:  # noqa: BLE001 - the last boundary
             return self._failure(None, internal_error(error))
 
-    async def _message(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _message(self, value: Json, caller: _Caller, stream: Stream) -> Reply:
         if is_array(value):
-            return await self._batch(value, caller, exchange)
+            return await self._batch(value, caller, stream)
         message = parse(value)
         if isinstance(message, Request):
-            return await self._request(message, caller, exchange)
+            return await self._request(message, caller, stream)
         return await self._note(message, caller)
 
-    async def _request(self, request: Request, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _request(self, request: Request, caller: _Caller, stream: Stream) -> Reply:
         era = era_of(
             Opening(
                 request.method,
@@ -112,12 +117,12 @@ class HttpDoors:
             match era:
                 case "modern":
                     door = self._doors.modern
-                    result = await door.answer(request, exchange, caller.carrier, caller.principal)
+                    result = await door.answer(request, stream, caller.carrier, caller.principal)
                     return Reply(200, encode_answer(request.id, result))
                 case "handshake":
                     return self._initialize(request, caller)
                 case "legacy":
-                    return await self._legacy(request, caller, exchange)
+                    return await self._legacy(request, caller, stream)
         except RpcError as error:
             return self._failure(request.id, error, legacy=era != "modern")
         except Exception as error:  # noqa: BLE001 - the last boundary
@@ -128,11 +133,12 @@ class HttpDoors:
         token = self._doors.legacy.seal(session, caller.principal)
         return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
 
-    async def _legacy(self, request: Request, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _legacy(self, request: Request, caller: _Caller, stream: Stream) -> Reply:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
-        answer = self._doors.legacy.answer(request, session, exchange, caller.principal)
+        dialogue = StreamDialogue(stream, self._questions, session.token)
+        answer = self._doors.legacy.answer(request, session, dialogue, caller.principal)
         task = asyncio.get_running_loop().create_task(answer)
         self._calls.add(task)
         key = None if session.token is None else _call_key(session.token, request.id)
@@ -164,8 +170,11 @@ class HttpDoors:
         """Notifications and answers: accepted, and never answered, from a session that there is."""
         if not await self._may_note(caller):
             return _no_session(None, self._language)
+        token = caller.header(SESSION_HEADER)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
-            await self._cancel(message.params.get("requestId"), caller.header(SESSION_HEADER))
+            await self._cancel(message.params.get("requestId"), token)
+        if isinstance(message, Answer | Failure) and token is not None:
+            await self._questions.answered(token, message)
         return Reply(202)
 
     async def _may_note(self, caller: _Caller) -> bool:
@@ -184,7 +193,7 @@ class HttpDoors:
         task = self._cancellable.get(call)
         return task is not None and task.cancel()
 
-    async def _batch(self, values: list[Json], caller: _Caller, exchange: Exchange) -> Reply:
+    async def _batch(self, values: list[Json], caller: _Caller, stream: Stream) -> Reply:
         """An array of messages, where the revision has them (2025-03-26, basic/transports)."""
         if caller.header(VERSION_HEADER) in versions.MODERN:
             raise InvalidRequest.of("TW1006")
@@ -197,18 +206,18 @@ class HttpDoors:
             raise InvalidRequest.of("TW1007")
         if len(values) > MAX_BATCH:
             raise InvalidRequest.of("TW1008", limit=MAX_BATCH)
-        replies = await asyncio.gather(*(self._element(value, caller, exchange) for value in values))
+        replies = await asyncio.gather(*(self._element(value, caller, stream) for value in values))
         bodies = [reply.body for reply in replies if reply.body]
         return Reply(200, b"[%b]" % b",".join(bodies)) if bodies else Reply(202)
 
-    async def _element(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _element(self, value: Json, caller: _Caller, stream: Stream) -> Reply:
         try:
             message = parse(value)
             if isinstance(message, Request) and message.method == "initialize":
                 error = InvalidRequest.of("TW1002", problem='"initialize" cannot be part of a batch')
                 error.id = message.id
                 raise error
-            return await self._message(value, caller, exchange)
+            return await self._message(value, caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
 

@@ -10,14 +10,23 @@ import contextlib
 import functools
 import hashlib
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
-from toolwright.jsonrpc.peer import Exchange
+from toolwright.jsonrpc.peer import Dialogue
 from toolwright.protocol import legacy, versions
-from toolwright.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams, convert
-from toolwright.protocol.types import CallToolResult, InputRequiredResult, Value
+from toolwright.protocol.modern import (
+    LOG_LEVELS,
+    CallParams,
+    CompleteParams,
+    GetPromptParams,
+    ListParams,
+    ReadParams,
+    convert,
+)
+from toolwright.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.server.asking import answered_by, for_callers
 from toolwright.server.sealing import BadSeal
 from toolwright.server.served import (
     LISTINGS,
@@ -31,20 +40,25 @@ from toolwright.server.served import (
 )
 from toolwright.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
 from toolwright.tools.content import failed
-from toolwright.tools.toolset import Kind, Principal, PromptGet, RequestContext, ResourceRead, ToolCall
+from toolwright.tools.rounds import Rounds
+from toolwright.tools.toolset import Kind, Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
 
 __all__ = ["LegacyDoor", "Session"]
+
+OutcomeT = TypeVar("OutcomeT")
 
 
 class Session(Value, frozen=True):
     """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only.
 
+    ``level`` is of log messages, and the client's to set; until it does, ``info``.
     ``follows`` are the resources that it has subscribed to; ``None`` where there is no session.
     """
 
     revision: versions.Revision
     capabilities: Mapping[str, Json] = {}
     token: str | None = None
+    level: str = "info"
     follows: Follows | None = None
 
 
@@ -57,6 +71,7 @@ class LegacyDoor:
         self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "ping": self._ping,
+            "logging/setLevel": self._set_level,
             **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
             "tools/call": self._call_tool,
             "resources/read": self._read_resource,
@@ -72,9 +87,17 @@ class LegacyDoor:
         revision = versions.agree(params.protocolVersion)
         served = self._served
         answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
-        return Session(revision, params.capabilities, follows=Followed()), answer
+        understood = self._projections[revision.name].understood(params.capabilities)
+        return Session(revision, understood, follows=Followed()), answer
 
-    async def answer(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> bytes:
+    def level(self, request: Request) -> str:
+        """The level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
+        level = convert(request.params, legacy.LevelParams, request.method).level
+        if level not in LOG_LEVELS:
+            raise InvalidParams.of("TW1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
+        return level
+
+    async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
         """The encoded result, or ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
@@ -89,6 +112,14 @@ class LegacyDoor:
             asked.close()
 
     async def _ping(self, params: Any, asked: _Asked) -> bytes:
+        return b"{}"
+
+    async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
+        token = asked.session.token
+        if token is not None:  # on a channel, whoever keeps the session has taken it
+            await self._served.facts.put(
+                _level(token), self.level(asked.request).encode(), self._served.session_seconds
+            )
         return b"{}"
 
     async def _list(self, listing: Listing, params: ListParams, asked: _Asked) -> bytes:
@@ -106,20 +137,41 @@ class LegacyDoor:
         return encoded
 
     async def _call_tool(self, params: CallParams, asked: _Asked) -> bytes:
-        call = ToolCall(params.name, params.arguments, asked.context())
-        outcome = await self._served.provider.call_tool(call)
-        if not isinstance(outcome, CallToolResult):
-            # Pushing the question to the client comes with questions themselves.
-            outcome = failed(ToolError.of("TW2008", tool=params.name).say(self._served.language))
-        return self._projections[asked.session.revision.name].call(outcome)
+        async def run(rounds: Rounds) -> ToolOutcome:
+            call = ToolCall(params.name, params.arguments, asked.context(rounds), admit=asked.called)
+            return await self._served.provider.call_tool(call)
+
+        try:
+            outcome = await self._answered(run, params.name, asked)
+        except ToolError as error:
+            outcome = failed(error.say(self._served.language))
+        return self._projection(asked).call(outcome, asked.tool and asked.tool.definition.outputSchema)
 
     async def _read_resource(self, params: ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
-        with _in_old_numbers():
-            outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context()))
-        if isinstance(outcome, InputRequiredResult):
-            raise _cannot_ask(params.uri)
-        return self._projections[asked.session.revision.name].read(outcome)
+
+        async def run(rounds: Rounds) -> ReadOutcome:
+            return await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(rounds)))
+
+        with _in_old_numbers(), for_callers(params.uri, self._served.language):
+            return self._projection(asked).read(await self._answered(run, params.uri, asked))
+
+    async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
+        async def run(rounds: Rounds) -> PromptOutcome:
+            get = PromptGet(params.name, params.arguments, asked.context(rounds))
+            return await self._served.provider.get_prompt(get)
+
+        with for_callers(params.name, self._served.language):
+            return self._projection(asked).prompt(await self._answered(run, params.name, asked))
+
+    async def _answered(
+        self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
+    ) -> OutcomeT:
+        """The outcome once nothing is asked any more."""
+        return await answered_by(run, asked.dialogue, self._projection(asked), asked.session.capabilities, name)
+
+    def _projection(self, asked: _Asked) -> legacy.Projection:
+        return self._projections[asked.session.revision.name]
 
     async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
@@ -135,13 +187,6 @@ class LegacyDoor:
             await asked.session.follows.remove(params.uri)
         return b"{}"
 
-    async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
-        get = PromptGet(params.name, params.arguments, asked.context())
-        outcome = await self._served.provider.get_prompt(get)
-        if isinstance(outcome, InputRequiredResult):
-            raise _cannot_ask(params.name)
-        return self._projections[asked.session.revision.name].prompt(outcome)
-
     async def _complete(self, params: CompleteParams, asked: _Asked) -> bytes:
         completion = await self._served.provider.complete(completion_get(params, asked.context()))
         return encode({"completion": completion})
@@ -156,11 +201,8 @@ class LegacyDoor:
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
     def seal(self, session: Session, principal: Principal) -> str:
-        """The session as a token of at most 1 kB. Only which capabilities there are is kept, not their settings."""
-        capabilities: dict[str, Json] = {
-            name: {} for name in ("elicitation", "roots", "sampling") if name in session.capabilities
-        }
-        payload = encode([session.revision.name, capabilities])
+        """The session as a token of at most 1 kB."""
+        payload = encode([session.revision.name, session.capabilities])
         return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
 
     async def open(self, token: str, principal: Principal) -> Session | None:
@@ -171,8 +213,10 @@ class LegacyDoor:
             return None
         if await self._served.facts.get(_ended(token)) is not None:
             return None
+        level = await self._served.facts.get(_level(token))
+        said = "info" if level is None else level.decode()
         follows = SharedFollowed(self._served.facts, token, self._served.session_seconds)
-        return Session(versions.BY_NAME[name], capabilities, token, follows)
+        return Session(versions.BY_NAME[name], capabilities, token, said, follows)
 
     async def end(self, session: Session) -> None:
         """End a session for every worker, until it would have expired anyway."""
@@ -191,33 +235,38 @@ def _in_old_numbers() -> Generator[None]:
         raise
 
 
-def _cannot_ask(subject: str) -> InvalidParams:
-    # Pushing the question to the client comes with questions themselves.
-    return InvalidParams.of("TW1029", subject=subject, reason="it has to ask the user, which is not possible here")
-
-
 def _ended(token: str) -> str:
     return "session-ended:" + hashlib.sha256(token.encode()).hexdigest()
 
 
+def _level(token: str) -> str:
+    return "session-level:" + hashlib.sha256(token.encode()).hexdigest()
+
+
 class _Asked:
-    """One request of a session, and the channel back that it asked for."""
+    """One request of a session, and the channel back. ``tool`` is the one that it turned out to call."""
 
-    __slots__ = ("_channel", "_meta", "principal", "session")
+    __slots__ = ("_channel", "_meta", "dialogue", "principal", "request", "session", "tool")
 
-    def __init__(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> None:
+    def __init__(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> None:
         meta = request.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
+        self.request = request
         self.session = session
+        self.dialogue = dialogue
         self.principal = principal
+        self.tool: Tool | None = None
         token: Id | None = self._meta.get("progressToken")
-        asks = is_id(token)
         with_message = session.revision.progress_message
-        self._channel = RequestChannel(exchange, token, None, with_message=with_message) if asks else None
+        self._channel = RequestChannel(
+            dialogue, token if is_id(token) else None, session.level, with_message=with_message
+        )
 
-    def context(self) -> RequestContext:
-        return RequestContext(self.principal, self._channel or SILENT, self.session.capabilities, self._meta)
+    def called(self, tool: Tool) -> None:
+        self.tool = tool
+
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        return RequestContext(self.principal, self._channel, self.session.capabilities, self._meta, rounds)
 
     def close(self) -> None:
-        if self._channel is not None:
-            self._channel.close()
+        self._channel.close()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolwright.errors import MethodNotFound, RpcError
+from toolwright.errors import MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import headers, modern, versions
+from toolwright.protocol.types import InputRequiredResult
+from toolwright.server.asking import Asking, Round, Subject, for_callers
 from toolwright.server.served import (
     LISTINGS,
     SILENT,
@@ -23,6 +25,8 @@ from toolwright.server.served import (
     unsupported,
 )
 from toolwright.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, News
+from toolwright.tools.content import failed
+from toolwright.tools.rounds import Rounds
 from toolwright.tools.toolset import (
     Kind,
     Principal,
@@ -43,6 +47,7 @@ class ModernDoor:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._results = modern.Results(served.info)
+        self._asking = Asking(served)
         self._pages: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "server/discover": self._discover,
@@ -104,23 +109,60 @@ class ModernDoor:
         self._pages[key] = (items, encoded)
 
     async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
+        round = await self._round(params, params.name, params.arguments, asked)
         carried = asked.carrier.headers
 
         def admit(tool: Tool) -> None:
             if carried is not None and tool.mirrors:
                 headers.check_params(carried, tool.mirrors, params.arguments)
+            round.check(tool)
 
-        call = ToolCall(params.name, params.arguments, asked.context(), admit=admit)
-        return self._results.outcome(await self._served.provider.call_tool(call))
+        context = asked.context(round.rounds)
+        outcome = await self._served.provider.call_tool(ToolCall(params.name, params.arguments, context, admit=admit))
+        if isinstance(outcome, InputRequiredResult):
+            tool = await self._served.provider.find_tool(params.name, context)
+            try:
+                outcome = self._ask(outcome, round, params.name, params.arguments, asked, tool)
+            except ToolError as error:
+                outcome = failed(error.say(self._served.language))
+        return self._results.outcome(outcome)
 
     async def _read_resource(self, params: modern.ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
-        outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context()))
+        round = await self._round(params, params.uri, {}, asked)
+        outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(round.rounds)))
+        if isinstance(outcome, InputRequiredResult):
+            with for_callers(params.uri, self._served.language):
+                outcome = self._ask(outcome, round, params.uri, {}, asked)
         return self._results.read(outcome, self._served.read_ttl_ms, _SCOPE)
 
     async def _get_prompt(self, params: modern.GetPromptParams, asked: _Asked) -> bytes:
-        get = PromptGet(params.name, params.arguments, asked.context())
-        return self._results.prompt(await self._served.provider.get_prompt(get))
+        round = await self._round(params, params.name, params.arguments, asked)
+        get = PromptGet(params.name, params.arguments, asked.context(round.rounds))
+        outcome = await self._served.provider.get_prompt(get)
+        if isinstance(outcome, InputRequiredResult):
+            with for_callers(params.name, self._served.language):
+                outcome = self._ask(outcome, round, params.name, params.arguments, asked)
+        return self._results.prompt(outcome)
+
+    async def _round(self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], asked: _Asked) -> Round:
+        """The round that a request begins; the first, where it carries no state."""
+        if params.requestState is None:
+            return Round(Rounds())
+        subject = Subject(asked.request.method, name, arguments, asked.principal)
+        return await self._asking.resume(subject, params.requestState, params.inputResponses)
+
+    def _ask(
+        self,
+        outcome: InputRequiredResult,
+        round: Round,
+        name: str,
+        arguments: Mapping[str, Any],
+        asked: _Asked,
+        tool: Tool | None = None,
+    ) -> InputRequiredResult:
+        subject = Subject(asked.request.method, name, arguments, asked.principal)
+        return self._asking.put(outcome, round.rounds, subject, asked.facts.capabilities, tool)
 
     async def _complete(self, params: modern.CompleteParams, asked: _Asked) -> bytes:
         get = completion_get(params, asked.context())
@@ -183,8 +225,9 @@ class _Asked:
         wants_nothing = facts.progress_token is None and facts.log_level is None
         self._channel = None if wants_nothing else RequestChannel(exchange, facts.progress_token, facts.log_level)
 
-    def context(self) -> RequestContext:
-        return RequestContext(self.principal, self._channel or SILENT, self.facts.capabilities, self.facts.meta)
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        channel = self._channel or SILENT
+        return RequestContext(self.principal, channel, self.facts.capabilities, self.facts.meta, rounds)
 
     def close(self) -> None:
         if self._channel is not None:

@@ -52,7 +52,7 @@ class Served:
 
     def offers(self) -> frozenset[str]:
         """The capabilities that are advertised, by name."""
-        return self.provider.offers() | {"tools"}
+        return self.provider.offers() | _ALWAYS
 
     def capabilities(self) -> dict[str, Json]:
         """What is advertised is served, and nothing else is (server/discover: capabilities are truthful)."""
@@ -60,11 +60,13 @@ class Served:
         return {name: settings for name, settings in _CAPABILITIES.items() if name in offers}
 
 
+_ALWAYS = frozenset({"tools", "logging"})  # any tool may log
 _CAPABILITIES: Mapping[str, Json] = {
     "tools": {"listChanged": True},
     "resources": {"subscribe": True, "listChanged": True},
     "prompts": {"listChanged": True},
     "completions": {},
+    "logging": {},
 }
 
 

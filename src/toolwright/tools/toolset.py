@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
-from toolwright.errors import UnknownEntry, UnknownTool
+from toolwright.errors import ToolError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import Mirrors
 from toolwright.protocol.modern import LOG_LEVELS
+from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
     "EFFECTS",
@@ -53,6 +55,7 @@ EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
 Unwatch: TypeAlias = Callable[[], None]
 
+AnswerT = TypeVar("AnswerT")
 Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
 
 
@@ -84,13 +87,52 @@ class Channel(Protocol):
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
-    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``.
+    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
+    what is known from earlier rounds of this call.
     """
 
     principal: Principal
     channel: Channel
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
+    rounds: Rounds | None = None
+
+    def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
+        """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
+
+        The function ends here, and begins again from its start once the answer is there; then ``ask`` returns it. So
+        effects belong behind the last question, or into :meth:`once`. ``key`` names the question among those of the
+        call; without one, questions are numbered in their order, which has to be the same each time.
+
+        A client that cannot be asked so is told by an error; :meth:`can_ask` looks first.
+        """
+        return self._rounds().ask(question, key)
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """Ask several questions at once, by key; returns their answers by key."""
+        return self._rounds().ask_all(questions)
+
+    def can_ask(self, question: Question[Any]) -> bool:
+        """Whether this client says that it can answer such a question."""
+        request: InputRequest = question.request
+        return self.rounds is not None and not lacking((request,), self.capabilities)
+
+    @overload
+    def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
+
+    @overload
+    def once(self, key: str, make: Callable[[], AnswerT]) -> AnswerT: ...
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """Do something a single time, although questions make the function begin again: what ``make`` returned when it
+        was first called here, then and in every later round. It has to be plain JSON, for it travels, encrypted,
+        through the client. Where ``make`` is ``async``, await the result."""
+        return self._rounds().once(key, make)
+
+    def _rounds(self) -> Rounds:
+        if self.rounds is None:
+            raise ToolError.of("TW2009")
+        return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell how far the call is. Numbers must increase; others are dropped. Free when nobody asked for progress."""

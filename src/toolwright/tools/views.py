@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from toolwright.errors import DefinitionError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
+from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
     Change,
     CompletionGet,
@@ -28,7 +29,7 @@ from toolwright.tools.toolset import (
     unknown,
 )
 
-__all__ = ["Remembered", "combined", "filtered", "prefixed", "renamed"]
+__all__ = ["combined", "filtered", "prefixed", "renamed"]
 
 T = TypeVar("T")
 
@@ -63,9 +64,6 @@ def combined(*inner: Provider) -> Provider:
     return _Combined(inner)
 
 
-_REMEMBERED = 256
-
-
 @dataclass
 class _Memo(Generic[T]):
     """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
@@ -77,22 +75,6 @@ class _Memo(Generic[T]):
         if source != self.source:
             self.source, self.made = source, make()
         return self.made
-
-
-class Remembered(Generic[T]):
-    """The list that each caller was given last, so that an equal one is the same object."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, tuple[T, ...]] = {}
-
-    def same(self, items: tuple[T, ...], caller: str) -> tuple[T, ...]:
-        last = self._last.get(caller, ())
-        if last == items:
-            return last
-        if len(self._last) >= _REMEMBERED:
-            self._last.clear()
-        self._last[caller] = items
-        return items
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from toolwright.deadline import Deadline
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
-from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
 
@@ -48,7 +47,7 @@ class Endpoint(Protocol):
 
     async def open(self) -> None: ...
 
-    async def post(self, body: bytes, carrier: Carrier, exchange: Exchange) -> Reply: ...
+    async def post(self, body: bytes, carrier: Carrier, stream: Stream) -> Reply: ...
 
     async def listen(self, carrier: Carrier, stream: Stream) -> Reply | None: ...
 
@@ -294,10 +293,14 @@ class Stream:
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
     def notify(self, method: str, params: Json) -> None:
+        self.send(encode_notification(method, params))
+
+    def send(self, frame: bytes) -> None:
+        """Send one message, which begins the stream."""
         if self._abandoned:
             return
         self.open()
-        self._queue.append(encode_notification(method, params))
+        self._queue.append(frame)
         self._more.set()
 
     async def finish(self, reply: Reply | None) -> None:

@@ -65,6 +65,7 @@ def test_what_is_allowed_is_read(read: Any):
     assert "hello" in str(asyncio.run(read(guarded(lambda: "hello"))))
 
 
+@pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize(("verdict", "code"), [(Deny("not today"), "TW1029"), (Ask("sure?"), "TW1029")])
 def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, code: str):
@@ -73,6 +74,7 @@ def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, co
     assert caught.value.code == code
 
 
+@pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
 def test_what_is_hidden_reads_like_what_is_missing(read: Any):
     with pytest.raises(InvalidParams) as caught:

@@ -167,6 +167,7 @@ def test_a_whole_result_keeps_what_it_says():
     assert get(with_prompt(lambda: result, description="D")) == result
 
 
+@pytest.mark.requirement("ADJ-11", "ADJ-12")
 @pytest.mark.parametrize(
     "value",
     [
@@ -301,6 +302,7 @@ def of_text(a: str) -> str:
     return a
 
 
+@pytest.mark.requirement("ADJ-08")
 @pytest.mark.parametrize(
     ("register", "code"),
     [

@@ -86,12 +86,14 @@ def test_a_rename_of_a_tool_that_is_not_there_does_not_break_the_one_of_the_new_
     assert call(view, "b") == "b"
 
 
+@pytest.mark.requirement("TOOL-13")
 def test_two_new_names_that_are_one_are_refused():
     with pytest.raises(DefinitionError) as caught:
         renamed(toolset("a", "b"), {"a": "x", "b": "x"})
     assert caught.value.code == "TW3021"
 
 
+@pytest.mark.requirement("TOOL-13")
 @pytest.mark.parametrize(
     "view", [combined(toolset("a"), toolset("a")), renamed(toolset("a", "b"), {"a": "b"})], ids=["combined", "renamed"]
 )

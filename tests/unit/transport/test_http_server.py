@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from toolwright.policy.pipeline import Limits, standard
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
@@ -75,6 +77,7 @@ def test_a_client_that_goes_away_in_the_middle_of_its_body_gets_no_answer():
     assert asyncio.run(answers([part(b"{"), {"type": "http.disconnect"}])) == []
 
 
+@pytest.mark.requirement("HTTP-22")
 def test_a_stream_that_was_abandoned_never_begins():
     async def main() -> list[Any]:
         sent: list[Any] = []

@@ -5,12 +5,13 @@ What cannot be described is a ``DefinitionError`` that names the fix.
 
 In reading order: ``settings`` (what an author declares), ``signature`` (what the function says), ``schemas`` (what is
 published of it), ``results`` (what is returned), ``bind`` (all of it together, and the call), ``text`` (functions whose
-arguments come as text: prompts and templates).
+arguments come as text: prompts and templates), ``forms`` (types that a person fills in).
 """
 
 from __future__ import annotations
 
 from toolwright.tools.binding.bind import Bound, bind, bind_raw
+from toolwright.tools.binding.forms import Form
 from toolwright.tools.binding.results import json_text
 from toolwright.tools.binding.settings import Completes, Depends, Settings
 from toolwright.tools.binding.text import Argument, TextFunction
@@ -20,6 +21,7 @@ __all__ = [
     "Bound",
     "Completes",
     "Depends",
+    "Form",
     "Settings",
     "TextFunction",
     "bind",

@@ -22,8 +22,9 @@ from toolwright.tools.binding.schemas import arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
+from toolwright.tools.rounds import InputRequired
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import EFFECTS, RequestContext, Tool, ToolCall
+from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
 
 __all__ = ["Bound", "bind", "bind_raw", "caller", "injector", "located"]
 
@@ -31,10 +32,12 @@ Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 
 class Bound(Value, frozen=True):
-    """A tool and the way to run it. ``run`` expects arguments that fit the input schema."""
+    """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
+    is such a tool."""
 
     tool: Tool
     run: Run
+    visible: Callable[[Principal], bool] | None = None
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
@@ -47,7 +50,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         output = Output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
         tool = _tool(definition, settings, stoppable=signature.is_async or not settings.blocking)
-        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool))
+        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool), settings.visible)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
@@ -62,11 +65,14 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
     call = caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
-        value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        try:
+            value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        except InputRequired as question:
+            return question.outcome
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
-    return Bound(tool, run)
+    return Bound(tool, run, settings.visible)
 
 
 @contextlib.contextmanager
@@ -163,12 +169,15 @@ def _runner(
 
     async def run(call_: ToolCall) -> ToolOutcome:
         arguments = convert(call_.arguments)
-        if given is not None:
-            arguments = {**arguments, **await given(call_.context)}
-        if positional:
-            first = [arguments.pop(name) for name in positional if name in arguments]
-            return present(await call(*first, **arguments))
-        return present(await call(**arguments))
+        try:
+            if given is not None:
+                arguments = {**arguments, **await given(call_.context)}
+            if positional:
+                first = [arguments.pop(name) for name in positional if name in arguments]
+                return present(await call(*first, **arguments))
+            return present(await call(**arguments))
+        except InputRequired as question:
+            return question.outcome
 
     return run
 

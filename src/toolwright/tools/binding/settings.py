@@ -8,7 +8,7 @@ from typing import Any
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
-from toolwright.tools.toolset import Effect
+from toolwright.tools.toolset import Effect, Principal
 
 __all__ = ["Completes", "Depends", "Settings"]
 
@@ -45,6 +45,9 @@ class Settings:
     - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
     - ``seconds`` and ``max_bytes``: limits of this tool; the server's otherwise.
     - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
+    - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
+      neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
+      flags and the time, since a list must not depend on a connection.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -58,6 +61,7 @@ class Settings:
     seconds: float | None = None
     max_bytes: int | None = None
     blocking: bool = True
+    visible: Callable[[Principal], bool] | None = None
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 

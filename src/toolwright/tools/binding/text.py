@@ -19,6 +19,7 @@ from toolwright.tools.binding.bind import caller, injector, located
 from toolwright.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Completes
 from toolwright.tools.binding.signature import MISSING, Parameter, Signature, plain, read_signature, required
+from toolwright.tools.rounds import InputRequired
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import RequestContext
 
@@ -62,10 +63,13 @@ class TextFunction:
             raise InvalidParams.of("TW1041", subject=self._what, problems=problems) from None
 
     async def call(self, arguments: Mapping[str, Any], context: RequestContext) -> Any:
-        """What the function returns for arguments that have been converted."""
-        named = {**arguments, **await self._given(context)} if self._given is not None else dict(arguments)
-        first = [named.pop(name) for name in self._positional if name in named]
-        return await self._call(*first, **named)
+        """What the function returns for arguments that have been converted, or the question that it asks."""
+        try:
+            named = {**arguments, **await self._given(context)} if self._given is not None else dict(arguments)
+            first = [named.pop(name) for name in self._positional if name in named]
+            return await self._call(*first, **named)
+        except InputRequired as question:
+            return question.outcome
 
     async def complete(self, name: str, prefix: str, arguments: Mapping[str, str]) -> Completion:
         """The values of an argument that begin with ``prefix``, 100 at the most; ``InvalidParams`` for an unknown one.
