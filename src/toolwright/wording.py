@@ -87,7 +87,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW1040": ("Unknown resource template: {uri}.", "未知资源模板：{uri}。"),
     "TW1041": ("Invalid arguments of {subject}: {problems}.", "{subject} 的参数无效：{problems}。"),
-    "TW1042": ("{subject} has no argument {name!r}.", "{subject} 没有参数 {name!r}。"),
+    "TW1042": ("There is no argument {name!r} of {subject}.", "{subject} 没有参数 {name!r}。"),
     "TW1043": (
         "The uri is not an absolute URI (RFC 3986) of at most {limit} characters.",
         "uri 不是长度不超过 {limit} 个字符的绝对 URI（RFC 3986）。",

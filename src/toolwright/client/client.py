@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -45,7 +45,20 @@ from toolwright.jsonrpc.messages import (
 )
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
-from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
+from toolwright.protocol.types import (
+    UNSET,
+    BlobResource,
+    Completion,
+    ContentBlock,
+    Prompt,
+    PromptMessage,
+    PromptResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResource,
+    Tool,
+)
 from toolwright.transport.carrier import ClientLink
 from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import Connectable, MemoryLink
@@ -54,12 +67,13 @@ from toolwright.transport.stdio_client import StdioLink
 __all__ = ["Client", "Progress", "Result", "Target"]
 
 Target: TypeAlias = str | Sequence[str] | Connectable
+T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
 
 _log = logging.getLogger("toolwright")
 
 _MAX_PAGES = 1_000
-_MAX_TOOLS = 10_000
+_MAX_ITEMS = 10_000
 _MAX_SKIPPED = 100
 _MAX_ROUNDS = 32
 
@@ -175,28 +189,79 @@ class Client:
 
         A server that repeats a cursor, or never ends, is a ``TransportError``.
         """
+        tools = await self._all("tools/list", "tools", Tool)
+        # Nor may one be used over HTTP whose parameters cannot be mirrored into headers (server/tools "x-mcp-header").
+        tools = tools if self._link.shared else list(filter(_can_be_mirrored, tools))
+        self._tools = {tool.name: tool for tool in tools}
+        return tools
+
+    async def list_resources(self) -> list[Resource]:
+        """All resources that the server lists; as ``list_tools``."""
+        return await self._all("resources/list", "resources", Resource)
+
+    async def list_templates(self) -> list[ResourceTemplate]:
+        """All resource templates that the server lists; as ``list_tools``."""
+        return await self._all("resources/templates/list", "resourceTemplates", ResourceTemplate)
+
+    async def list_prompts(self) -> list[Prompt]:
+        """All prompts that the server lists; as ``list_tools``."""
+        return await self._all("prompts/list", "prompts", Prompt)
+
+    async def _all(self, method: str, member: str, shape: type[T]) -> list[T]:
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._all_pages()
+                return await self._all_pages(method, member, shape)
         except TimeoutError:
-            raise RequestTimeout.of("TW5002", method="tools/list", seconds=self._timeout) from None
+            raise RequestTimeout.of("TW5002", method=method, seconds=self._timeout) from None
 
-    async def _all_pages(self) -> list[Tool]:
-        tools: list[Tool] = []
+    async def _all_pages(self, method: str, member: str, shape: type[T]) -> list[T]:
+        items: list[T] = []
         cursor, seen = None, set[str]()
         for _ in range(_MAX_PAGES):
-            result = await self._request("tools/list", {} if cursor is None else {"cursor": cursor})
-            tools += _tools(result, strict=not self._link.shared)
+            result = await self._request(method, {} if cursor is None else {"cursor": cursor})
+            items += _items(result, method, member, shape)
             cursor = result.get("nextCursor")
             if cursor is not None and not isinstance(cursor, str):
-                raise TransportError.of("TW5009", method="tools/list", problem="nextCursor is not a string")
+                raise TransportError.of("TW5009", method=method, problem="nextCursor is not a string")
             if cursor is None:
-                self._tools = {tool.name: tool for tool in tools}
-                return tools
-            if cursor in seen or len(tools) > _MAX_TOOLS:
+                return items
+            if cursor in seen or len(items) > _MAX_ITEMS:
                 break
             seen.add(cursor)
-        raise TransportError.of("TW5009", method="tools/list", problem="its pages never end")
+        raise TransportError.of("TW5009", method=method, problem="its pages never end")
+
+    async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
+        """What ``uri`` reads as. ``InvalidParams`` where there is no such resource."""
+        result = await self._request("resources/read", {"uri": uri})
+        contents = result.get("contents")
+        parts: list[Any] = contents if is_array(contents) else []
+        return [
+            _converted(part, BlobResource if is_object(part) and "blob" in part else TextResource, "resources/read")
+            for part in parts
+        ]
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> PromptResult:
+        """The messages of a prompt. ``InvalidParams`` where there is none, or its arguments are wrong."""
+        result = await self._request("prompts/get", {"name": name, "arguments": dict(arguments or {})})
+        said = _converted(result, PromptResult, "prompts/get")
+        messages = [
+            PromptMessage(message.role, _converted(message.content, ContentBlock, "prompts/get"))
+            for message in said.messages
+        ]
+        return PromptResult(messages, said.description, result.get("_meta"))
+
+    async def complete(
+        self, ref: Prompt | ResourceTemplate, argument: str, value: str, arguments: Mapping[str, str] | None = None
+    ) -> Completion:
+        """The values of a prompt's argument, or of a template's variable, that begin with ``value``.
+
+        ``arguments`` are those that are settled already.
+        """
+        params: dict[str, Json] = {"ref": _ref(ref), "argument": {"name": argument, "value": value}}
+        if arguments:
+            params["context"] = {"arguments": dict(arguments)}
+        result = await self._request("completion/complete", params)
+        return _converted(result.get("completion"), Completion, "completion/complete")
 
     async def call_tool(
         self,
@@ -375,30 +440,43 @@ def _tells_of_changes(facts: ServerFacts) -> bool:
     return is_object(tools) and tools.get("listChanged") is True
 
 
-def _tools(result: Mapping[str, Json], *, strict: bool) -> list[Tool]:
-    """The tools of one page. One that is not valid costs itself, not the rest.
-
-    ``strict``: nor may one be used whose parameters cannot be mirrored into headers (server/tools "x-mcp-header").
-    """
-    tools: list[Tool] = []
-    listed = result.get("tools")
+def _items(result: Mapping[str, Json], method: str, member: str, shape: type[T]) -> list[T]:
+    """What one page lists. An item that is not valid costs itself, not the rest."""
+    items: list[T] = []
+    listed = result.get(member)
     if not is_array(listed):
-        raise TransportError.of("TW5009", method="tools/list", problem="tools is not an array")
+        raise TransportError.of("TW5009", method=method, problem=f"{member} is not an array")
     for item in listed:
         try:
-            tool = msgspec.convert(item, Tool)
-            if strict:
-                mirrored.find_mirrors(tool.inputSchema)
-            tools.append(tool)
-        except (msgspec.ValidationError, DefinitionError) as error:
-            _log.warning("a tool of the server is left out: %s", error)
-    return tools
+            items.append(msgspec.convert(item, shape))
+        except msgspec.ValidationError as error:
+            _log.warning("%s of the server: one is left out: %s", member, error)
+    return items
+
+
+def _can_be_mirrored(tool: Tool) -> bool:
+    try:
+        mirrored.find_mirrors(tool.inputSchema)
+    except DefinitionError as error:
+        _log.warning("a tool of the server is left out: %s", error)
+        return False
+    return True
+
+
+def _ref(ref: Prompt | ResourceTemplate) -> dict[str, Json]:
+    if isinstance(ref, Prompt):
+        return {"type": "ref/prompt", "name": ref.name}
+    return {"type": "ref/resource", "uri": ref.uriTemplate}
+
+
+def _converted(value: Json, shape: Any, method: str) -> Any:
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise TransportError.of("TW5009", method=method, problem=str(error).replace("`", "'")) from None
 
 
 def _result(result: Mapping[str, Json]) -> Result:
-    try:
-        content = msgspec.convert(result.get("content", []), list[ContentBlock])
-    except msgspec.ValidationError as error:
-        raise TransportError.of("TW5009", method="tools/call", problem=str(error).replace("`", "'")) from None
+    content = _converted(result.get("content", []), list[ContentBlock], "tools/call")
     structured = result.get("structuredContent", UNSET)
     return Result(tuple(content), structured, result.get("isError") is True, result)
