@@ -39,6 +39,13 @@ def test_what_was_sent_is_not_a_check():
     assert not row(sent).passed
 
 
+def test_a_check_that_is_content_with_a_tool_that_failed_has_not_passed():
+    content = check("SUCCESS") | {"details": {"result": {"isError": True}}}
+
+    assert not row(content).passed
+    assert row(content, scenario="tools-call-error").passed
+
+
 def test_an_excuse_holds_for_its_check_only_and_only_as_long_as_it_is_needed():
     scenario, name = next(iter(EXCUSED))
 
