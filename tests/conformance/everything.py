@@ -10,20 +10,28 @@ import base64
 import io
 import itertools
 import wave
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from toolwright import (
+    Answer,
     AudioContent,
+    Completes,
     Context,
     EmbeddedResource,
+    Form,
     ImageContent,
+    PromptMessage,
+    Roots,
+    Sampling,
     Server,
     TextContent,
+    TextResource,
     ToolError,
 )
-from toolwright.protocol.types import TextResource
+from toolwright.protocol.types import InputRequiredResult
 
 server = Server("everything", version="1.0", instructions="One of everything, for the official conformance suite.")
 
@@ -121,7 +129,239 @@ def test_logging_tool(context: Context) -> str:
     return "logged for whoever asked"
 
 
-# --- a list that changes ---------------------------------------------------------------------------------------------
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Named:
+    name: str
+
+
+@dataclass
+class Reachable:
+    username: str
+    email: str
+
+
+@dataclass
+class Confirmed:
+    ok: bool
+
+
+@dataclass
+class Coloured:
+    color: str
+
+
+@dataclass
+class Explained:
+    context: str
+
+
+@dataclass
+class Profile:
+    name: str = "John Doe"
+    age: int = 30
+    score: float = 95.5
+    status: Literal["active", "inactive", "pending"] = "active"
+    verified: bool = True
+
+
+CHOICES = {
+    "type": "object",
+    "properties": {
+        "untitledSingle": {"type": "string", "enum": ["one", "two", "three"]},
+        "titledSingle": {
+            "type": "string",
+            "oneOf": [{"const": "red", "title": "Red"}, {"const": "blue", "title": "Blue"}],
+        },
+        "legacyEnum": {"type": "string", "enum": ["s", "m", "l"], "enumNames": ["Small", "Medium", "Large"]},
+        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["one", "two", "three"]}},
+        "titledMulti": {
+            "type": "array",
+            "items": {"anyOf": [{"const": "red", "title": "Red"}, {"const": "blue", "title": "Blue"}]},
+        },
+    },
+}
+WHO = Form("What is your name?", Named)
+CAPITAL = Sampling("What is the capital of France?", max_tokens=100)
+
+
+def told(answer: Answer[Any]) -> str:
+    return f"{answer.action}: {answer.value}"
+
+
+@server.tool(effect="read")
+def test_elicitation(message: str, context: Context) -> str:
+    """Ask the user what is to be asked."""
+    return told(context.ask(Form(message, Reachable)))
+
+
+@server.tool(effect="read")
+def test_elicitation_sep1034_defaults(context: Context) -> str:
+    """Ask the user with a form that is filled in already."""
+    return told(context.ask(Form("Is this still right?", Profile)))
+
+
+@server.tool(effect="read")
+def test_elicitation_sep1330_enums(context: Context) -> str:
+    """Ask the user to choose, in each way that there is."""
+    return told(context.ask(Form("Choose.", CHOICES)))
+
+
+@server.tool(effect="read")
+def test_sampling(prompt: str, context: Context) -> str:
+    """Ask the client's model."""
+    return context.ask(Sampling(prompt, max_tokens=100)).text
+
+
+@server.tool(effect="read")
+def test_missing_capability(context: Context) -> str:
+    """Ask the client's model, which not every client lends."""
+    return context.ask(CAPITAL).text
+
+
+@server.tool(effect="read")
+def test_streaming_elicitation(context: Context) -> str:
+    """Report something, then ask the user."""
+    context.log("info", "a question follows")
+    return told(context.ask(WHO))
+
+
+@server.tool(effect="read")
+def test_input_required_result_elicitation(context: Context) -> InputRequiredResult | str:
+    """Ask the user for a name, by hand: so an answer may also come with the first call, which `ask` would not take."""
+    match context.rounds.responses.get("user_name"):
+        case {"action": "accept", "content": {"name": str(name)}}:
+            return f"Hello, {name}!"
+        case {"action": "decline" | "cancel"}:
+            return "Hello, whoever you are!"
+        case _:
+            return InputRequiredResult({"user_name": WHO.request})
+
+
+@server.tool(effect="read")
+def test_input_required_result_sampling(context: Context) -> str:
+    """Ask the client's model for a capital."""
+    return context.ask(CAPITAL, key="capital_question").text
+
+
+@server.tool(effect="read")
+def test_input_required_result_list_roots(context: Context) -> list[str]:
+    """Ask the client for its folders."""
+    return [root.uri for root in context.ask(Roots(), key="client_roots")]
+
+
+@server.tool(effect="read")
+def test_input_required_result_request_state(context: Context) -> str:
+    """Ask the user for a yes; the client carries what this call remembers."""
+    return "state-ok" if context.ask(Form("Please confirm", Confirmed), key="confirm") else "not confirmed"
+
+
+@server.tool(effect="read")
+def test_input_required_result_tampered_state(context: Context) -> str:
+    """Ask the user for a yes; what the client carries cannot be changed by it."""
+    return told(context.ask(Form("Please confirm", Confirmed), key="confirm"))
+
+
+@server.tool(effect="read")
+def test_input_required_result_multiple_inputs(context: Context) -> str:
+    """Ask three questions at once: the user, the model and the client."""
+    answers = context.ask_all({"user_name": WHO, "greeting": Sampling("Greet somebody.", 50), "client_roots": Roots()})
+    return f"{told(answers['user_name'])}; {answers['greeting'].text}; {len(answers['client_roots'])} folders"
+
+
+@server.tool(effect="read")
+def test_input_required_result_multi_round(context: Context) -> str:
+    """Ask the user twice, the second time when the first answer is there."""
+    who = context.ask(WHO, key="step1")
+    colour = context.ask(Form("What is your favorite color?", Coloured), key="step2")
+    return f"{told(who)}; {told(colour)}"
+
+
+@server.tool(effect="read")
+def test_input_required_result_capabilities(context: Context) -> str:
+    """Ask only what this client can answer."""
+    questions = {"user_name": WHO, "capital_question": CAPITAL, "client_roots": Roots()}
+    answers = context.ask_all({key: question for key, question in questions.items() if context.can_ask(question)})
+    return f"answered: {', '.join(sorted(answers))}"
+
+
+# --- resources -------------------------------------------------------------------------------------------------------
+
+
+@server.resource("test://static-text", name="static-text", mime_type="text/plain")
+def static_text() -> str:
+    """A text that stays as it is."""
+    return "a static text"
+
+
+@server.resource("test://static-binary", name="static-binary", mime_type="image/png")
+def static_binary() -> bytes:
+    """A picture that stays as it is."""
+    return base64.b64decode(RED_DOT)
+
+
+@server.resource("test://watched-resource", name="watched-resource", mime_type="text/plain")
+def watched_resource() -> str:
+    """A text to be watched."""
+    return "nothing has happened yet"
+
+
+@server.resource("test://template/{id}/data", name="template", mime_type="application/json")
+def template(id: str) -> dict[str, str]:
+    """Data by their number."""
+    return {"id": id, "data": f"what is kept under {id}"}
+
+
+# --- prompts ---------------------------------------------------------------------------------------------------------
+
+WORDS = ("harbour", "harvest", "lantern", "meadow")
+
+
+def words(prefix: str) -> list[str]:
+    return [word for word in WORDS if word.startswith(prefix)]
+
+
+@server.prompt
+def test_simple_prompt() -> str:
+    """One message."""
+    return "Say something simple."
+
+
+@server.prompt
+def test_prompt_with_arguments(arg1: Annotated[str, "A word", Completes(words)], arg2: Annotated[str, "A word"]) -> str:
+    """A message made from two words."""
+    return f"Write a sentence with {arg1} and {arg2}."
+
+
+@server.prompt
+def test_prompt_with_embedded_resource(resourceUri: Annotated[str, "What it is called"]) -> list[PromptMessage]:
+    """A resource, and what to do with it."""
+    resource = TextResource(uri=resourceUri, mimeType="text/plain", text="a note")
+    return [
+        PromptMessage(role="user", content=EmbeddedResource(resource=resource)),
+        PromptMessage(role="user", content=TextContent(text="Sum this up.")),
+    ]
+
+
+@server.prompt
+def test_prompt_with_image() -> list[PromptMessage]:
+    """A picture, and what to do with it."""
+    return [
+        PromptMessage(role="user", content=PICTURE),
+        PromptMessage(role="user", content=TextContent(text="Say what you see.")),
+    ]
+
+
+@server.prompt
+def test_input_required_result_prompt(context: Context) -> str:
+    """Ask the user what it is about, then say so."""
+    answer = context.ask(Form("What context should the prompt use?", Explained), key="user_context")
+    return f"Bear in mind: {answer.value.context}" if answer else "Bear nothing in mind."
+
+
+# --- lists that change -----------------------------------------------------------------------------------------------
 
 
 guests = itertools.count(1)
@@ -132,6 +372,14 @@ def test_trigger_tool_change() -> str:
     """Change the list of tools: a guest joins them."""
     guest = server.add_tool(lambda: "a guest", name=f"guest_{next(guests)}", description="Say who.", effect="read")
     return f"{guest.name} has come"
+
+
+@server.tool(effect="write")
+def test_trigger_prompt_change() -> str:
+    """Change the list of prompts: a guest joins them."""
+    name = f"guest_{next(guests)}"
+    server.add_prompt(lambda: "Be a guest.", name=name, description="One more.")
+    return f"{name} has come"
 
 
 # --- input schemas ---------------------------------------------------------------------------------------------------
