@@ -167,20 +167,15 @@ class Profile:
     verified: bool = True
 
 
+FIRST, SECOND = {"const": "value1", "title": "First"}, {"const": "value2", "title": "Second"}
 CHOICES = {
     "type": "object",
     "properties": {
-        "untitledSingle": {"type": "string", "enum": ["one", "two", "three"]},
-        "titledSingle": {
-            "type": "string",
-            "oneOf": [{"const": "red", "title": "Red"}, {"const": "blue", "title": "Blue"}],
-        },
-        "legacyEnum": {"type": "string", "enum": ["s", "m", "l"], "enumNames": ["Small", "Medium", "Large"]},
-        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["one", "two", "three"]}},
-        "titledMulti": {
-            "type": "array",
-            "items": {"anyOf": [{"const": "red", "title": "Red"}, {"const": "blue", "title": "Blue"}]},
-        },
+        "untitledSingle": {"type": "string", "enum": ["option1", "option2"]},
+        "titledSingle": {"type": "string", "oneOf": [FIRST, SECOND]},
+        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2"], "enumNames": ["First", "Second"]},
+        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2"]}},
+        "titledMulti": {"type": "array", "items": {"anyOf": [FIRST, SECOND]}},
     },
 }
 WHO = Form("What is your name?", Named)
