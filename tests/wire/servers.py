@@ -435,7 +435,15 @@ def asking() -> Server:
             return f"{context.rounds.responses['a']['action']}, {context.rounds.own}"
         return InputRequiredResult({"a": Form("By hand?").request}, "mine")
 
+    async def ahead(arguments: dict[str, Any], context: Context) -> InputRequiredResult | str:
+        match context.rounds and context.rounds.responses.get("a"):
+            case {"action": "accept", "content": {"name": str(name)}}:
+                return name
+            case _:
+                return InputRequiredResult({"a": Form("Who?", NAME).request})
+
     server.add_raw_tool("by_hand", {"type": "object"}, by_hand)
+    server.add_raw_tool("ahead", {"type": "object"}, ahead)
     return server
 
 

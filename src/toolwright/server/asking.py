@@ -46,7 +46,8 @@ class Subject(Value, frozen=True):
 
 
 class Round(Value, frozen=True):
-    """One round of a modern request; answers that come without a state belong to no question, and mean nothing.
+    """One round of a modern request. Answers that come without a state belong to no question: ``ask`` does not take
+    them, and only a handler that asks by hand finds them, among ``responses``.
 
     ``pin`` is what the tool has to be like still; empty where it does not matter.
     """

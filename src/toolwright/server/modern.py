@@ -148,7 +148,7 @@ class ModernDoor:
     async def _round(self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], asked: _Asked) -> Round:
         """The round that a request begins; the first, where it carries no state."""
         if params.requestState is None:
-            return Round(Rounds())
+            return Round(Rounds(None, params.inputResponses))
         subject = Subject(asked.request.method, name, arguments, asked.principal)
         return await self._asking.resume(subject, params.requestState, params.inputResponses)
 
