@@ -129,6 +129,14 @@ def test_logging_tool(context: Context) -> str:
     return "logged for whoever asked"
 
 
+@server.tool(effect="read")
+async def test_reconnection(context: Context) -> str:
+    """Let the connection go, and answer those who come back for it."""
+    context.detach()
+    await asyncio.sleep(0.1)
+    return "you came back"
+
+
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
