@@ -17,6 +17,7 @@ from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
+from toolwright.server.sse import SseDoors
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
@@ -176,10 +177,15 @@ class Server:
         if _is_held_up():
             os._exit(0)
 
-    def http_app(self, *, access: Access | None = None) -> HttpApp:
-        """The endpoint as an ASGI application. Who mounts it answers for where it listens: beyond loopback the server
-        needs ``authenticate``, and an ``access`` that names the hosts."""
-        return HttpApp(self._protocol.http(self.authenticate), access or Access())
+    def http_app(self, *, access: Access | None = None, sse: bool = False) -> HttpApp:
+        """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
+        the server needs ``authenticate``, and an ``access`` that names the hosts.
+
+        ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
+        It takes one process: a session lives where its stream is.
+        """
+        old = SseDoors(self._protocol) if sse else None
+        return HttpApp(self._protocol.http(self.authenticate), access or Access(), sse=old)
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""

@@ -96,6 +96,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This session follows {limit} resources already; unsubscribe from some.",
         "该会话已订阅 {limit} 个资源；请先取消一些订阅。",
     ),
+    "TW1050": (
+        "Nothing goes on after the event {id!r}: it is unknown here, or no longer kept. Listen anew, or ask again.",
+        "无法从事件 {id!r} 之后继续：该事件未知或已不再保留。请重新监听，或重新请求。",
+    ),
+    "TW1051": (
+        "Not all that came after the event {id!r} is kept any more; nothing is sent rather than a part of it.",
+        "事件 {id!r} 之后的内容已不完整；为免遗漏，不再补发其中一部分。",
+    ),
+    "TW1052": (
+        "No more than {limit} sessions may be open at once; try again later.",
+        "同时打开的会话最多 {limit} 个；请稍后再试。",
+    ),
+    "TW1053": ("The server is about to end; ask again later.", "服务器即将停止；请稍后再试。"),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -309,8 +322,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host and --state go with --http.",
-        "--workers、--allow-host 和 --state 须与 --http 同用。",
+        "--workers, --allow-host, --state and --sse go with --http.",
+        "--workers、--allow-host、--state 和 --sse 须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
@@ -321,6 +334,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
+    "TW4010": (
+        "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
+        "Serve such clients from a process of their own, or without --workers.",
+        "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
+        "或不使用 --workers。",
+    ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier
     "TW5001": (

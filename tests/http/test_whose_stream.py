@@ -127,6 +127,6 @@ def test_a_legacy_call_tells_on_its_own_stream_and_the_session_of_changes_only(m
     town = Town()
     with mounts.mounted(town.app) as path:
         ada, bob, listening = asyncio.run(scenario(Endpoint(mounts.port, path)))
-    assert ada == [("progress", ("ada", "ada")), ("answer", 2)]
-    assert bob == [("progress", ("bob", "bob")), ("answer", 3)]
+    assert ada == [("progress", ("ada", "ada")), ("log", "ada"), ("answer", 2)]
+    assert bob == [("progress", ("bob", "bob")), ("log", "bob"), ("answer", 3)]
     assert listening == [("tools/list_changed", {})]

@@ -53,6 +53,10 @@ class Dialogue(Exchange, Protocol):
         """The other end's answer. Its ``RpcError``, ``RequestTimeout`` after ``seconds``, or ``ConnectionLost``."""
         ...
 
+    def detach(self) -> None:
+        """Let go of the connection, where the other end can come back for the rest; nothing elsewhere."""
+        ...
+
 
 class Handler(Protocol):
     """What a peer does with what it is asked."""
@@ -106,6 +110,9 @@ class _Call:
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
         return await self._peer.request(method, params, timeout=seconds, abandoned=self._take_back)
+
+    def detach(self) -> None:
+        """A channel that is shared has no connection of its own for each request."""
 
     def _take_back(self, id: Id) -> None:
         self._peer.notify("notifications/cancelled", {"requestId": id})

@@ -259,7 +259,11 @@ class _Asked:
         token: Id | None = self._meta.get("progressToken")
         with_message = session.revision.progress_message
         self._channel = RequestChannel(
-            dialogue, token if is_id(token) else None, session.level, with_message=with_message
+            dialogue,
+            token if is_id(token) else None,
+            session.level,
+            with_message=with_message,
+            detach=dialogue.detach,
         )
 
     def called(self, tool: Tool) -> None:

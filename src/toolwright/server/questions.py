@@ -7,15 +7,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
+from collections.abc import Callable
+from typing import Protocol
 
 from toolwright.errors import ConnectionLost, RequestTimeout, RpcError
 from toolwright.jsonrpc.messages import Answer, Failure, Json, decode, encode, encode_request
 from toolwright.state.facts import Facts
-from toolwright.transport.http_server import Stream
 
 __all__ = ["Questions", "StreamDialogue"]
 
 _ANSWERED = "answered"
+
+
+class Way(Protocol):
+    """The stream on which a request is answered."""
+
+    def notify(self, method: str, params: Json) -> None: ...
+
+    def send(self, frame: bytes) -> None: ...
 
 
 class Questions:
@@ -29,7 +38,7 @@ class Questions:
         """Hear of answers that reach another worker."""
         await self._facts.subscribe(_ANSWERED, self._heard)
 
-    async def ask(self, stream: Stream, token: str, method: str, params: Json, seconds: float) -> Json:
+    async def ask(self, stream: Way, token: str, method: str, params: Json, seconds: float) -> Json:
         id = secrets.token_hex(16)
         key = _key(token, id)
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
@@ -83,15 +92,23 @@ def _key(token: str, id: object) -> str:
 class StreamDialogue:
     """A legacy request over HTTP. Without a session nobody could be told apart who answers, so nobody is asked."""
 
-    __slots__ = ("_questions", "_stream", "_token", "notify")
+    __slots__ = ("_detach", "_questions", "_token", "_way")
 
-    def __init__(self, stream: Stream, questions: Questions, token: str | None) -> None:
-        self._stream = stream
+    def __init__(
+        self, way: Way, questions: Questions, token: str | None, detach: Callable[[], None] = lambda: None
+    ) -> None:
+        self._way = way
         self._questions = questions
         self._token = token
-        self.notify = stream.notify
+        self._detach = detach
+
+    def notify(self, method: str, params: Json) -> None:
+        self._way.notify(method, params)
+
+    def detach(self) -> None:
+        self._detach()
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
         if self._token is None:
             raise ConnectionLost.of("TW5001")
-        return await self._questions.ask(self._stream, self._token, method, params, seconds)
+        return await self._questions.ask(self._way, self._token, method, params, seconds)

@@ -167,6 +167,8 @@ class _Silent:
 
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
+    def detach(self) -> None: ...
+
 
 SILENT = _Silent()
 
@@ -178,8 +180,17 @@ class RequestChannel:
     answer.
     """
 
-    def __init__(self, exchange: Exchange, token: Id | None, level: str | None, *, with_message: bool = True) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        token: Id | None,
+        level: str | None,
+        *,
+        with_message: bool = True,
+        detach: Callable[[], None] | None = None,
+    ) -> None:
         self._exchange = exchange
+        self._detach = detach
         self._token = token
         self._level = level
         self._with_message = with_message
@@ -206,6 +217,18 @@ class RequestChannel:
         if logger is not None:
             said["logger"] = logger
         self._send("notifications/message", said)
+
+    def detach(self) -> None:
+        if self._detach is None:
+            return
+        if threading.get_ident() == self._thread:
+            self._let_go()
+        else:
+            self._loop.call_soon_threadsafe(self._let_go)
+
+    def _let_go(self) -> None:
+        if self._open and self._detach is not None:
+            self._detach()
 
     def _send(self, method: str, params: Mapping[str, Json]) -> None:
         encode(params)  # what JSON cannot hold is the tool's mistake, and is raised there

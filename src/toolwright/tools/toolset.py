@@ -83,6 +83,8 @@ class Channel(Protocol):
 
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
+    def detach(self) -> None: ...
+
 
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
@@ -146,6 +148,13 @@ class RequestContext(Value, frozen=True):
         if level not in LOG_LEVELS:
             raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")
         self.channel.log(level, data, logger)
+
+    def detach(self) -> None:
+        """Let go of the connection; the call goes on, and the client comes back for the rest (2025-11-25, basic/
+        transports). For calls that take minutes. Does nothing where a client could not come back: on other carriers,
+        in other revisions, and without a session.
+        """
+        self.channel.detach()
 
 
 Context: TypeAlias = RequestContext
