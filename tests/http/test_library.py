@@ -29,12 +29,7 @@ def changed(kind: str) -> dict[str, Any]:
 
 
 async def messages(stream: Stream, count: int) -> list[Any]:
-    """So many messages; what is told together may come in one piece."""
-    told: list[Any] = []
-    while len(told) < count:
-        events = (await stream.chunk()).decode().split("\n\n")
-        told += [json.loads(event.partition("data: ")[2]) for event in events if event.startswith("event: ")]
-    return told
+    return [await stream.message() for _ in range(count)]
 
 
 def update(uri: str) -> dict[str, Any]:
@@ -63,7 +58,7 @@ def test_a_session_is_told_of_the_resources_that_it_has_subscribed_to(mounts: Mo
         await endpoint.legacy(session, "resources/subscribe", {"uri": "test://a"})
         await endpoint.legacy(other, "resources/subscribe", {"uri": "test://b"})
         async with endpoint.open("GET", headers=listening(session)) as stream:
-            await stream.chunk()  # it is open
+            await stream.event()  # it is open
             # What comes later counts as well.
             assert (await endpoint.legacy(session, "resources/subscribe", {"uri": "test://c"})).json["result"] == {}
             for uri in ("test://a", "test://b", "test://c"):
@@ -100,7 +95,7 @@ def test_a_change_at_one_worker_is_told_by_the_other_and_once(mounts: Mounts) ->
             there.open("GET", headers=listening(session)) as stream,
             there.open("POST", json.dumps(message).encode(), (*JSON, *headers)) as subscription,
         ):
-            await stream.chunk()
+            await stream.event()
             await subscription.message()
             for endpoint, uri in ((here, "test://a"), (there, "test://a"), (here, "test://b")):
                 await endpoint.legacy(session, "tools/call", update(uri))
