@@ -30,6 +30,7 @@ ADD = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ad
 # -- whose are the descriptors -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("STDIO-02")
 def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
     with stdio() as process:
         assert process.result("print_everywhere")["content"][0]["text"] == "printed"
@@ -97,6 +98,7 @@ def rest(process: Process) -> bytes:
     return process.popen.stderr.read()
 
 
+@pytest.mark.requirement("STDIO-11")
 @ENDS
 def test_an_idle_server_ends_well(end: Any):
     with stdio() as process:
@@ -107,6 +109,7 @@ def test_an_idle_server_ends_well(end: Any):
         assert rest(process) == b""
 
 
+@pytest.mark.requirement("STDIO-11")
 @ENDS
 def test_a_running_async_tool_is_cancelled(end: Any, tmp_path: Path):
     with stdio() as process:
@@ -182,6 +185,7 @@ def test_the_output_may_be_a_file(tmp_path: Path):
     assert json.loads((tmp_path / "out").read_text())["id"] == 1
 
 
+@pytest.mark.requirement("STDIO-11")
 def test_an_input_that_is_empty_ends_the_server():
     with stdio(stdin=subprocess.DEVNULL) as process:
         assert process.ended(LIMIT) == 0
@@ -278,7 +282,7 @@ def test_whoever_still_waits_when_an_http_server_ends_is_told_so(era: str, tmp_p
         process.wait_for("waiting")
         process.popen.send_signal(signal.SIGTERM)
         response = connection.getresponse()
-        assert (response.status, b"[TW1033]" in response.read()) == (503, True)
+        assert (response.status, b"[TW1053]" in response.read()) == (503, True)
         connection.close()
         assert process.ended() == 0
         assert file.read_text("utf-8") == "cancelled"
@@ -377,12 +381,14 @@ def test_a_session_cannot_be_kept_by_spelling_its_token_otherwise():
             assert session.call("process")[0] == 404, spelling
 
 
+@pytest.mark.requirement("LHTTP-23")
 def test_two_sessions_opened_at_once_are_two():
     with http() as (url, _):
         tokens = {Session(url).headers["mcp-session-id"] for _ in range(10)}
         assert len(tokens) == 10
 
 
+@pytest.mark.requirement("HTTP-04", "HTTP-05")
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
 def test_a_server_without_authentication_refuses_to_listen_beyond_loopback(address: str):
     with started(command("serve", str(SERVER), "--http", address)) as process:
@@ -421,6 +427,7 @@ def test_a_server_whose_client_is_gone_before_it_said_anything_ends():
         assert process.ended(LIMIT) == 0
 
 
+@pytest.mark.requirement("SUB-06", "SUB-09")
 def test_who_listens_is_told_that_the_server_ends():
     with stdio() as process:
         process.say("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, 7)

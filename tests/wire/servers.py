@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from toolwright import (
     AudioContent,
     Context,
     EmbeddedResource,
+    Form,
     ImageContent,
+    Link,
     ResourceLink,
+    Roots,
+    Sampling,
     Server,
     TextContent,
     ToolError,
 )
 from toolwright.policy.rules import ALLOW, Deny, Verdict
-from toolwright.protocol.types import Annotations, ContentBlock, Icon, TextResource
+from toolwright.protocol.types import Annotations, ContentBlock, Icon, InputRequiredResult, TextResource
 from toolwright.tools.toolset import RequestContext, Tool
 
 
@@ -157,6 +163,19 @@ def slow() -> Server:
         context.log("warning", {"tea": "low"}, "shop")
         return "said"
 
+    @server.tool(seconds=0.01)
+    async def dawdle() -> str:
+        """Take longer than it may."""
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return server
+
+
+def closed() -> Server:
+    """A server that lets nobody in over HTTP."""
+    server = Server("closed", version="1", authenticate=lambda carrier: None)
+    server.add_tool(greet)
     return server
 
 
@@ -215,8 +234,98 @@ async def point() -> dict[str, int]:
     return {"x": 1}
 
 
+class Trip(TypedDict):
+    city: str
+    days: Annotated[int, Field(ge=1, le=30)]
+    berth: NotRequired[Literal["upper", "lower"]]
+
+
+def asking() -> Server:
+    """Tools that ask. ``count`` tells how often each part of them has run."""
+    server = Server("asking", version="1")
+    counts = {"begun": 0, "reserved": 0, "booked": 0}
+
+    def reserve() -> str:
+        counts["reserved"] += 1
+        return f"reservation {counts['reserved']}"
+
+    @server.tool
+    async def book(context: Context) -> str:
+        """Book a trip; asks where to, and then for consent."""
+        counts["begun"] += 1
+        reservation = context.once("reservation", reserve)
+        where = context.ask(Form("Where to?", Trip), key="where")
+        if not where:
+            return f"no trip: {where.action}"
+        if not context.ask(Form(f"Book {where.value['city']} for {where.value['days']} days?"), key="sure"):
+            return "no booking"
+        counts["booked"] += 1
+        return f"{reservation}: {where.value['city']}"
+
+    @server.tool
+    def book_in_a_thread(context: Context) -> str:
+        """The same question, from a plain function."""
+        return context.ask(Form("Where to?", Trip), key="where").action
+
+    @server.tool
+    async def count() -> str:
+        """How often."""
+        return str(counts)
+
+    @server.tool
+    async def pay(context: Context) -> str:
+        """Ask for a visit to a page."""
+        return context.ask(Link("Please pay.", "https://pay.example.com/7"), key="pay").action
+
+    @server.tool
+    async def think(context: Context) -> str:
+        """Ask the client's model."""
+        return context.ask(Sampling("How deep is the sea?", max_tokens=50), key="thought").text
+
+    @server.tool
+    async def look(context: Context) -> list[str]:
+        """Ask for the client's folders."""
+        return [root.uri for root in context.ask(Roots(), key="roots")]
+
+    @server.tool
+    async def everything(context: Context) -> list[str]:
+        """Ask for all of it at once."""
+        answers = context.ask_all(
+            {"name": Form("Who?", NAME), "thought": Sampling("Hm?", max_tokens=5), "roots": Roots()}
+        )
+        return [answers["name"].value["name"], answers["thought"].text, answers["roots"][0].uri]
+
+    @server.tool
+    async def perhaps(context: Context) -> str:
+        """Ask where that is possible."""
+        question = Form("Sure?")
+        return context.ask(question, key="sure").action if context.can_ask(question) else "not asked"
+
+    @server.tool(effect="destructive")
+    async def wipe(context: Context) -> str:
+        """Ask before something is lost."""
+        return "wiped" if context.ask(Form("Wipe it?"), key="sure") else "kept"
+
+    @server.tool
+    async def insist(context: Context) -> str:
+        """Ask for ever."""
+        for number in itertools.count():
+            context.ask(Form(f"Again, {number}?"))
+        raise AssertionError
+
+    async def by_hand(arguments: dict[str, Any], context: Context) -> InputRequiredResult | str:
+        if context.rounds is not None and context.rounds.own == "mine":
+            return f"{context.rounds.responses['a']['action']}, {context.rounds.own}"
+        return InputRequiredResult({"a": Form("By hand?").request}, "mine")
+
+    server.add_raw_tool("by_hand", {"type": "object"}, by_hand)
+    return server
+
+
+NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
+
 SERVERS: dict[str, Callable[[], Server]] = {
-    make.__name__: make for make in (changing, empty, gallery, letters, shop, slow)
+    make.__name__: make for make in (asking, changing, closed, empty, gallery, letters, shop, slow)
 }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from toolwright.cli.loading import load
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ConfigurationError
+from toolwright.loading import load
 
 __all__ = ["command"]
 

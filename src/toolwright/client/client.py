@@ -18,6 +18,7 @@ from typing import Any, Self, TypeAlias
 
 import msgspec
 
+from toolwright.client.answers import Answers, Elicit, Sample
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
 from toolwright.errors import (
@@ -35,6 +36,7 @@ from toolwright.jsonrpc.messages import (
     Json,
     Notification,
     Request,
+    encode,
     encode_notification,
     is_array,
     is_finite,
@@ -59,6 +61,7 @@ _log = logging.getLogger("toolwright")
 _MAX_PAGES = 1_000
 _MAX_TOOLS = 10_000
 _MAX_SKIPPED = 100
+_MAX_ROUNDS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,10 @@ class Client:
     ``timeout`` bounds each request, in seconds, unless the call says otherwise. ``headers`` go with every HTTP request,
     ``env`` is added to the small environment of a command. ``on_tools_changed`` is called when the server says that its
     tools have changed. ``facts`` tells what the server said of itself.
+
+    ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
+    nobody answers is not declared, so that servers do not ask. A legacy server
+    asks while the call runs, so its ``timeout`` includes the time that a person takes.
     """
 
     def __init__(
@@ -100,11 +107,15 @@ class Client:
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         on_tools_changed: Callable[[], None] | None = None,
+        elicit: Elicit | None = None,
+        sample: Sample | None = None,
+        roots: Sequence[str | Path] | None = None,
     ) -> None:
         self._link = _link(target, headers, env)
         self._timeout = timeout
         self._on_tools_changed = on_tools_changed
-        self._events = _Events(self)
+        self._answers = Answers(elicit, sample, roots)
+        self._events = _Events(self, self._answers)
         self._peer = Peer(self._send_plain, self._events, unreadable=self._skip)
         self._skipped = 0
         self._listening: asyncio.Task[None] | None = None
@@ -115,7 +126,7 @@ class Client:
     async def __aenter__(self) -> Self:
         await self._link.open(self._peer)
         try:
-            self._era, self._facts = await negotiate(self._ask, self._tell, self._timeout)
+            self._era, self._facts = await negotiate(self._ask, self._tell, self._timeout, self._answers.capabilities)
             await self._hear_of_changes(self._era, self._facts)
         except BaseException:
             await self.close()
@@ -234,8 +245,31 @@ class Client:
         self, method: str, params: dict[str, Json], timeout: float | None = None, token: Id | None = None
     ) -> dict[str, Json]:
         era = self._settled()
-        result = await self._ask(era, method, params, self._timeout if timeout is None else timeout, token)
-        return era.finished(result, method)
+        seconds = self._timeout if timeout is None else timeout
+        result = await self._ask(era, method, params, seconds, token)
+        for _ in range(_MAX_ROUNDS):
+            if not era.asks(result):
+                return era.finished(result, method)
+            # A new request with the original parameters; what belongs to a round belongs to no other.
+            result = await self._ask(era, method, {**params, **await self._input(result, method)}, seconds, token)
+        raise TransportError.of("TW5012", limit=_MAX_ROUNDS)
+
+    async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
+        """What a result asks for, and its state, byte for byte, where it has one (basic/patterns/mrtr)."""
+        asked, state = result.get("inputRequests"), result.get("requestState")
+        given: dict[str, Json] = {}
+        if asked is not None:
+            if not is_object(asked) or not all(map(is_object, asked.values())):
+                raise TransportError.of("TW5009", method=method, problem="inputRequests is not an object of requests")
+            try:
+                given["inputResponses"] = {key: await self._answers.to(request) for key, request in asked.items()}
+            except MethodNotFound:
+                raise TransportError.of("TW5010") from None  # made here, and no answer of the server's
+        if state is not None:
+            given["requestState"] = state
+        if not given:
+            raise TransportError.of("TW5009", method=method, problem="input is required, and nothing is asked")
+        return given
 
     async def _ask(
         self, era: Era | None, method: str, params: dict[str, Json], seconds: float | None, token: Id | None = None
@@ -284,12 +318,13 @@ class Client:
 
 
 class _Events:
-    """What a server says unasked. Requests of legacy servers are answered; only ``ping`` is understood so far."""
+    """What a server says unasked, and what a legacy one asks."""
 
     takes_batches = True
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, answers: Answers) -> None:
         self._client = client
+        self._answers = answers
         self._progress: dict[Id, Progress] = {}
         self.acknowledged = asyncio.Event()
         self._tokens = 0
@@ -306,7 +341,7 @@ class _Events:
     async def on_request(self, request: Request, exchange: Exchange) -> bytes:
         if request.method == "ping":
             return b"{}"
-        raise MethodNotFound.of("TW1011", method=request.method[:128])
+        return encode(await self._answers.to({"method": request.method, "params": request.params}))
 
     def on_notification(self, notification: Notification) -> None:
         params = notification.params

@@ -6,7 +6,7 @@ there are; anything else, silence included, means a legacy server, which gets it
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from toolwright.client.eras import CLIENT, Era, Legacy, Modern, ServerFacts, server_info
@@ -29,17 +29,23 @@ Ask: TypeAlias = Callable[[Era | None, str, dict[str, Json], float], Awaitable[J
 """``(era, method, params, seconds)``; without an era nothing is added to the request."""
 
 _PROBE_SECONDS = 5.0
+_NOTHING: Mapping[str, Json] = {}
 
 
-async def negotiate(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
-    """Settle on an era. Each revision is tried once at most. ``TransportError`` when there is none in common."""
+async def negotiate(
+    ask: Ask, notify: Callable[[Era, str], None], seconds: float, capabilities: Mapping[str, Json] = _NOTHING
+) -> tuple[Era, ServerFacts]:
+    """Settle on an era, for a client with these ``capabilities``. Each revision is tried once at most.
+
+    ``TransportError`` when there is none in common.
+    """
     tried: set[str] = set()
     candidates = list(versions.MODERN)
     while candidates:
         revision = candidates.pop(0)
         tried.add(revision)
         try:
-            return await _discover(ask, Modern(revision), min(seconds, _PROBE_SECONDS))
+            return await _discover(ask, Modern(revision, capabilities), min(seconds, _PROBE_SECONDS))
         except UnsupportedVersion as error:
             offered = _offered(error)
             candidates = [name for name in versions.MODERN if name in offered and name not in tried]
@@ -51,7 +57,7 @@ async def negotiate(ask: Ask, notify: Callable[[Era, str], None], seconds: float
             raise
         except (RpcError, RequestTimeout, HttpStatus):
             break
-    return await _handshake(ask, notify, seconds)
+    return await _handshake(ask, notify, capabilities, seconds)
 
 
 async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:
@@ -75,8 +81,14 @@ async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerF
     return era, facts
 
 
-async def _handshake(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
-    params: dict[str, Json] = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+async def _handshake(
+    ask: Ask, notify: Callable[[Era, str], None], capabilities: Mapping[str, Json], seconds: float
+) -> tuple[Era, ServerFacts]:
+    params: dict[str, Json] = {
+        "protocolVersion": versions.NEWEST_LEGACY,
+        "capabilities": capabilities,
+        "clientInfo": CLIENT,
+    }
     result = await ask(None, "initialize", params, seconds)
     revision = result.get("protocolVersion") if is_object(result) else None
     if not is_object(result) or revision not in versions.LEGACY:

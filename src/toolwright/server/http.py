@@ -19,6 +19,8 @@ from toolwright.errors import (
     UnsupportedVersion,
 )
 from toolwright.jsonrpc.messages import (
+    Answer,
+    Failure,
     Id,
     Json,
     Notification,
@@ -31,16 +33,18 @@ from toolwright.jsonrpc.messages import (
     is_id,
     parse,
 )
-from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
+from toolwright.jsonrpc.peer import MAX_BATCH, internal_error
 from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import VERSION_HEADER
 from toolwright.protocol.types import Value
 from toolwright.server.dual_era import Doors, Opening, era_of
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
-from toolwright.server.replay import Replay
+from toolwright.server.questions import Questions, StreamDialogue
+from toolwright.server.replay import Recording, Replay
 from toolwright.server.served import unsupported
 from toolwright.server.standing import Standing, tell_ended
+from toolwright.server.subscriptions import Relay
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Reply, Stream
@@ -86,10 +90,14 @@ class HttpDoors:
         self._standing: dict[Standing, asyncio.Task[None]] = {}
         self._alone: dict[Standing, None] = {}
         self._ending = False
+        self._questions = Questions(doors.served.facts)
+        self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
 
     async def open(self) -> None:
-        """Before the first request, on its event loop: hear of cancellations that reach another worker."""
+        """Before the first request, on its event loop: hear of what happens at other workers."""
         await self._doors.served.facts.subscribe(_CANCELLED, lambda call: self._stop(call.decode()))
+        await self._questions.open()
+        await self._relay.open()
 
     def admit(self, carrier: Carrier) -> Caller | Reply:
         """Who asks, or 401."""
@@ -98,10 +106,10 @@ class HttpDoors:
             return Reply(401, headers=(("www-authenticate", "Bearer"),))
         return Caller(carrier, principal)
 
-    async def post(self, body: bytes, caller: Caller, exchange: Stream) -> Reply:
-        """The reply to one POST. What ``exchange`` is told meanwhile makes the transport answer with a stream."""
+    async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
+        """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
         try:
-            return await self._message(decode(body), caller, exchange)
+            return await self._message(decode(body), caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
         except RpcError as error:
@@ -109,15 +117,15 @@ class HttpDoors:
         except Exception as error:  # noqa: BLE001 - the last boundary
             return self._failure(None, internal_error(error))
 
-    async def _message(self, value: Json, caller: Caller, exchange: Stream) -> Reply:
+    async def _message(self, value: Json, caller: Caller, stream: Stream) -> Reply:
         if is_array(value):
-            return await self._batch(value, caller, exchange)
+            return await self._batch(value, caller, stream)
         message = parse(value)
         if isinstance(message, Request):
-            return await self._request(message, caller, exchange)
+            return await self._request(message, caller, stream)
         return await self._note(message, caller)
 
-    async def _request(self, request: Request, caller: Caller, exchange: Stream) -> Reply:
+    async def _request(self, request: Request, caller: Caller, stream: Stream) -> Reply:
         era = era_of(
             Opening(
                 request.method,
@@ -131,12 +139,12 @@ class HttpDoors:
             match era:
                 case "modern":
                     door = self._doors.modern
-                    result = await door.answer(request, exchange, caller.carrier, caller.principal)
+                    result = await door.answer(request, stream, caller.carrier, caller.principal)
                     return Reply(200, encode_answer(request.id, result))
                 case "handshake":
                     return self._initialize(request, caller)
                 case "legacy":
-                    return await self._legacy(request, caller, exchange)
+                    return await self._legacy(request, caller, stream)
         except RpcError as error:
             return self._failure(request.id, error, legacy=era != "modern")
         except Exception as error:  # noqa: BLE001 - the last boundary
@@ -147,11 +155,11 @@ class HttpDoors:
         token = self._doors.legacy.seal(session, caller.principal)
         return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
 
-    async def _legacy(self, request: Request, caller: Caller, exchange: Stream) -> Reply:
+    async def _legacy(self, request: Request, caller: Caller, stream: Stream) -> Reply:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
-        task = asyncio.get_running_loop().create_task(self._answer(request, session, exchange, caller))
+        task = asyncio.get_running_loop().create_task(self._answer(request, session, stream, caller))
         self._calls.add(task)
         key = None if session.token is None else _call_key(session.token, request.id)
         if key is not None:
@@ -162,14 +170,14 @@ class HttpDoors:
         if not task.cancelled():
             return Reply(200, task.result())
         if self._ending:
-            return Reply(503, encode_failure(request.id, InternalError.of("TW1033"), self._language))
+            return Reply(503, encode_failure(request.id, InternalError.of("TW1053"), self._language))
         return Reply(202)
 
-    async def _answer(self, request: Request, session: Session, exchange: Stream, caller: Caller) -> bytes:
+    async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
         """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
         if session.token is None or caller.in_batch:
-            return await self._answer_to(request, session, exchange, caller.principal)
-        recording = self._replay.record(session.token, exchange, polled=session.revision.polling)
+            return await self._answer_to(request, session, stream, caller.principal)
+        recording = self._replay.record(session.token, stream, polled=session.revision.polling)
         try:
             answer = await self._answer_to(request, session, recording, caller.principal)
             if not recording.begun:
@@ -180,9 +188,12 @@ class HttpDoors:
             if recording.begun:
                 await recording.close()
 
-    async def _answer_to(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> bytes:
+    async def _answer_to(
+        self, request: Request, session: Session, way_back: Stream | Recording, principal: Principal
+    ) -> bytes:
+        dialogue = StreamDialogue(way_back, self._questions, session.token)
         try:
-            return encode_answer(request.id, await self._doors.legacy.answer(request, session, exchange, principal))
+            return encode_answer(request.id, await self._doors.legacy.answer(request, session, dialogue, principal))
         except RpcError as error:
             return encode_failure(request.id, error, self._language)
         except Exception as error:  # noqa: BLE001 - the last boundary
@@ -209,8 +220,11 @@ class HttpDoors:
         """Notifications and answers: accepted, and never answered, from a session that there is."""
         if not await self._may_note(caller):
             return _no_session(None, self._language)
+        token = caller.header(SESSION_HEADER)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
-            await self._cancel(message.params.get("requestId"), caller.header(SESSION_HEADER))
+            await self._cancel(message.params.get("requestId"), token)
+        if isinstance(message, Answer | Failure) and token is not None:
+            await self._questions.answered(token, message)
         return Reply(202)
 
     async def _may_note(self, caller: Caller) -> bool:
@@ -229,7 +243,7 @@ class HttpDoors:
         task = self._cancellable.get(call)
         return task is not None and task.cancel()
 
-    async def _batch(self, values: list[Json], caller: Caller, exchange: Stream) -> Reply:
+    async def _batch(self, values: list[Json], caller: Caller, stream: Stream) -> Reply:
         """An array of messages, where the revision has them (2025-03-26, basic/transports)."""
         if caller.header(VERSION_HEADER) in versions.MODERN:
             raise InvalidRequest.of("TW1006")
@@ -243,18 +257,18 @@ class HttpDoors:
         if len(values) > MAX_BATCH:
             raise InvalidRequest.of("TW1008", limit=MAX_BATCH)
         caller = Caller(caller.carrier, caller.principal, in_batch=True)
-        replies = await asyncio.gather(*(self._element(value, caller, exchange) for value in values))
+        replies = await asyncio.gather(*(self._element(value, caller, stream) for value in values))
         bodies = [reply.body for reply in replies if reply.body]
         return Reply(200, b"[%b]" % b",".join(bodies)) if bodies else Reply(202)
 
-    async def _element(self, value: Json, caller: Caller, exchange: Stream) -> Reply:
+    async def _element(self, value: Json, caller: Caller, stream: Stream) -> Reply:
         try:
             message = parse(value)
             if isinstance(message, Request) and message.method == "initialize":
                 error = InvalidRequest.of("TW1002", problem='"initialize" cannot be part of a batch')
                 error.id = message.id
                 raise error
-            return await self._message(value, caller, exchange)
+            return await self._message(value, caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
 
@@ -274,7 +288,8 @@ class HttpDoors:
 
     async def _listen(self, session: Session, caller: Caller, stream: Stream) -> None:
         token, last = session.token or "", caller.header(_EVENT_HEADER)
-        standing = Standing(self._doors, token, caller.principal)  # hears of changes while an older one is read
+        # It hears of changes while an older one is read.
+        standing = Standing(self._doors, session, caller.principal)
         try:
             goes_on = last is None or await self._replay.resume(token, last, stream)
         except BaseException:

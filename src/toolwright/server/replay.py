@@ -75,7 +75,7 @@ class Replay:
         """
         parts = _ID.fullmatch(id)
         if parts is None:
-            raise InvalidRequest.of("TW1030", id=id[:80])
+            raise InvalidRequest.of("TW1050", id=id[:80])
         reader = _Reader(self._facts, _key(token, parts[1]), id, int(parts[2]))
         unsubscribe = await self._facts.subscribe(reader.key, reader.hear)
         try:
@@ -194,7 +194,7 @@ class Recording:
         for number, frame in enumerate(frames, first):
             await self._stream.room()
             self._stream.send(frame, None if self._tape.lost else f"{self._name}.{number}")
-        if leaving and not self._tape.lost:
+        if leaving and not ended and not self._tape.lost:
             await self._leave()
         return ended
 
@@ -258,12 +258,12 @@ class _Reader:
         head = await self._facts.get(self.key)
         last, self._ended, self.standing = (0, True, False) if head is None else decode(head)
         if head is None or self._after > last:
-            raise InvalidRequest.of("TW1030", id=self._id)
+            raise InvalidRequest.of("TW1050", id=self._id)
         events: list[tuple[int, bytes]] = []
         for number in range(self._after + 1, last + 1):
             frame = await self._facts.get(_event_key(self.key, number))
             if frame is None:
-                raise InvalidRequest.of("TW1031", id=self._id)
+                raise InvalidRequest.of("TW1051", id=self._id)
             events.append((number, frame))
         self._after = last
         return events

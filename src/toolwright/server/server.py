@@ -64,8 +64,10 @@ class ServerSession:
         """Let what runs finish; subscriptions end."""
         self._conversation.close()
         await self._peer.drain()
+        await self._conversation.ended()
 
     async def close(self) -> None:
         """Cancel what runs, and return when it has ended."""
         self._conversation.close()
         await self._peer.close()
+        await self._conversation.ended()

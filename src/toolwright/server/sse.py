@@ -41,7 +41,7 @@ class SseDoors:
     async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
         """One session, from the ``endpoint`` event that says where to post until either end closes the stream."""
         if len(self._sessions) >= self._limit:
-            return Reply(503, encode_failure(None, InternalError.of("TW1032", limit=self._limit), self._language))
+            return Reply(503, encode_failure(None, InternalError.of("TW1052", limit=self._limit), self._language))
         over = asyncio.Event()
 
         def write(frame: bytes) -> None:
@@ -54,12 +54,13 @@ class SseDoors:
         self._sessions[id] = _Open(session, caller.principal.id)
         # Relative, so that it holds below whatever path this is mounted or proxied.
         stream.say("endpoint", f"{SSE_POSTS[1:]}?session={id}")
-        closing = asyncio.ensure_future(self._server.served.hub.until_closed())
-        closing.add_done_callback(lambda _: over.set())
+        hub = self._server.served.hub
+        stop_listening = hub.listen(lambda _: over.set() if hub.closed else None)
         try:
-            await over.wait()
+            if not hub.closed:
+                await over.wait()
         finally:
-            closing.cancel()
+            stop_listening()
             del self._sessions[id]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_END_SECONDS):  # a tool may pay no heed to being cancelled

@@ -16,8 +16,9 @@ import logging
 import secrets
 
 from toolwright.errors import StateError
-from toolwright.jsonrpc.messages import encode_notification
+from toolwright.jsonrpc.messages import Json, encode_notification
 from toolwright.server.dual_era import Doors
+from toolwright.server.legacy import Session
 from toolwright.server.replay import KEPT_SECONDS, Recording
 from toolwright.state.facts import Facts
 from toolwright.tools.toolset import Principal
@@ -27,8 +28,6 @@ __all__ = ["Standing", "tell_ended"]
 _RENEW_SECONDS = 60.0
 _CLAIM_SECONDS = 3 * _RENEW_SECONDS  # whoever has the word and is no more is forgotten after that
 _ENDED, _FREE, _NEWER = b"ended", b"free", b"newer"
-
-_TOOLS_CHANGED = encode_notification("notifications/tools/list_changed", {})
 
 _log = logging.getLogger("toolwright")
 
@@ -45,24 +44,27 @@ def _channel(token: str) -> str:
 class Standing:
     """One such stream. It hears of changes from the moment it is made; :meth:`run` says them, :meth:`close` ends it."""
 
-    def __init__(self, doors: Doors, token: str, principal: Principal) -> None:
+    def __init__(self, doors: Doors, session: Session, principal: Principal) -> None:
         self._legacy = doors.legacy
         self._facts = doors.served.facts
-        self._hub = doors.served.hub
-        self._token = token
+        self._token = session.token or ""
         self._principal = principal
-        self._channel = _channel(token)
+        self._channel = _channel(self._token)
         self._name = secrets.token_hex(8).encode()
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
-        self._news: dict[bytes, None] = {}  # the same said twice before it is sent is said once
+        self._untold: dict[bytes, None] = {}  # the same heard twice before it is told is told once
         self._over = self._look = False
         self._alone_until: float | None = None
-        self._stop_listening = self._hub.listen(lambda: self._change(_TOOLS_CHANGED))
+        self._news = doors.legacy.news(session, principal)
+        self._news.listen()
+        self._hearing = self._loop.create_task(self._news.tell(self._heard))
+        self._hearing.add_done_callback(self._deaf)
 
     def close(self) -> None:
         """Hear no more; a stream that runs ends soon."""
-        self._stop_listening()
+        self._hearing.cancel()
+        self._news.end()
         self._over = True
         self._woken.set()
 
@@ -71,8 +73,14 @@ class Standing:
         self._alone_until = self._loop.time() + KEPT_SECONDS
         self._woken.set()
 
-    def _change(self, frame: bytes) -> None:
-        self._news[frame] = None
+    def _deaf(self, hearing: asyncio.Task[None]) -> None:
+        """The server is about to end, or something failed; or this has been closed."""
+        if not hearing.cancelled() and (error := hearing.exception()) is not None:
+            _log.warning("a stream of changes ends: %s", error)
+        self.close()
+
+    def _heard(self, method: str, params: Json) -> None:
+        self._untold[encode_notification(method, params)] = None
         self._woken.set()
 
     def _hear(self, word: bytes) -> None:
@@ -84,16 +92,13 @@ class Standing:
 
     async def run(self, recording: Recording) -> None:
         """Say what changes until the session or the server ends, the stream is taken over, or nobody comes back."""
-        closing = self._loop.create_task(self._hub.until_closed())
-        closing.add_done_callback(lambda _: self.close())
         recording.when_taken = self.close
         try:
             await self._speak(recording)
         except StateError as error:
             _log.warning("a stream of changes ends: %s", error)
         finally:
-            closing.cancel()
-            self._stop_listening()
+            self.close()
             await recording.close()
 
     async def _speak(self, recording: Recording) -> None:
@@ -116,9 +121,9 @@ class Standing:
             await self._look_around()
         if self._alone_until is not None and not await self._may_wait():
             self._over = True
-        while self._news and not self._over:
-            frame = next(iter(self._news))
-            del self._news[frame]
+        while self._untold and not self._over:
+            frame = next(iter(self._untold))
+            del self._untold[frame]
             if await self._speaks():
                 recording.send(frame)
 

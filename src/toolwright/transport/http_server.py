@@ -58,7 +58,7 @@ class Endpoint(Protocol[CallerT]):
 
     def admit(self, carrier: Carrier) -> CallerT | Reply: ...
 
-    async def post(self, body: bytes, caller: CallerT, exchange: Stream) -> Reply: ...
+    async def post(self, body: bytes, caller: CallerT, stream: Stream) -> Reply: ...
 
     async def listen(self, caller: CallerT, stream: Stream) -> Reply | None: ...
 
@@ -304,7 +304,7 @@ def _refusal(status: int, reason: str) -> Reply:
     return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)))
 
 
-_ENDING = Reply(503, encode_failure(None, InternalError.of("TW1033")))
+_ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
 
 
 async def _send(send: Send, reply: Reply) -> None:

@@ -7,6 +7,9 @@ import threading
 
 from toolwright.server.subscriptions import Hub
 from toolwright.testing.state import LIMIT
+from toolwright.tools.toolset import Change
+
+TOOLS = Change("tools")
 
 
 async def turns() -> None:
@@ -17,12 +20,12 @@ async def turns() -> None:
 def test_changes_of_one_turn_are_told_once():
     async def main() -> None:
         hub, told = Hub(), []
-        hub.listen(lambda: told.append(1))
+        hub.listen(lambda _: told.append(1))
         for _ in range(5):
-            hub.changed()
+            hub.changed(TOOLS)
         await turns()
         assert told == [1]
-        hub.changed()
+        hub.changed(TOOLS)
         await turns()
         assert told == [1, 1]
 
@@ -32,9 +35,9 @@ def test_changes_of_one_turn_are_told_once():
 def test_every_listener_is_told_and_who_has_left_is_not():
     async def main() -> None:
         hub, told = Hub(), []
-        hub.listen(lambda: told.append("stays"))
-        end = hub.listen(lambda: told.append("leaves"))
-        hub.changed()
+        hub.listen(lambda _: told.append("stays"))
+        end = hub.listen(lambda _: told.append("leaves"))
+        hub.changed(TOOLS)
         end()  # between the change and the telling
         end()
         await turns()
@@ -46,8 +49,8 @@ def test_every_listener_is_told_and_who_has_left_is_not():
 def test_a_change_on_another_thread_is_told_on_the_listeners_loop():
     async def main() -> None:
         hub, told = Hub(), asyncio.Event()
-        hub.listen(told.set)
-        thread = threading.Thread(target=hub.changed)
+        hub.listen(lambda _: told.set())
+        thread = threading.Thread(target=hub.changed, args=(TOOLS,))
         thread.start()
         async with asyncio.timeout(LIMIT):
             await told.wait()
@@ -60,11 +63,11 @@ def test_a_listener_whose_loop_has_ended_hurts_nobody():
     hub, told = Hub(), []
 
     async def listen() -> None:
-        hub.listen(lambda: told.append("ended"))
+        hub.listen(lambda _: told.append("ended"))
 
     async def change() -> None:
-        hub.listen(lambda: told.append("lives"))
-        hub.changed()
+        hub.listen(lambda _: told.append("lives"))
+        hub.changed(TOOLS)
         await turns()
 
     asyncio.run(listen())
@@ -72,27 +75,14 @@ def test_a_listener_whose_loop_has_ended_hurts_nobody():
     assert told == ["lives"]
 
 
-def test_one_hub_can_be_waited_for_on_a_second_loop():
-    hub = Hub()
+def test_closing_wakes_who_listens_on_any_loop():
+    hub, told = Hub(), []
 
-    async def wait() -> None:
-        task = asyncio.ensure_future(hub.until_closed())
-        await turns()
-        task.cancel()
-        await asyncio.wait([task])
-        assert task.cancelled()
-
-    asyncio.run(wait())
-    asyncio.run(wait())
-
-
-def test_closing_ends_what_listens():
     async def main() -> None:
-        hub = Hub()
-        waiting = asyncio.ensure_future(hub.until_closed())
-        await turns()
+        hub.listen(told.append)
         hub.close()
-        async with asyncio.timeout(LIMIT):
-            await waiting
+        await turns()
 
     asyncio.run(main())
+    assert told == [frozenset()]
+    assert hub.closed

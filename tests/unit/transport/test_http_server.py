@@ -136,6 +136,7 @@ def test_an_answer_with_another_status_goes_by_a_stream_that_has_begun(status: i
     assert asyncio.run(main()).count(b"event: message") == events
 
 
+@pytest.mark.requirement("HTTP-22")
 def test_a_stream_that_was_abandoned_never_begins():
     async def main() -> list[Any]:
         sent: list[Any] = []
