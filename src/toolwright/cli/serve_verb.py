@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
-@click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE of 2024-11-05 too, at /sse.")
+@click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE too, at /sse.")
 @click.option("--state", metavar="URL", help="HTTP: where workers share state. Default: a private SQLite file.")
 def command(
     target: str,
