@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Server
+from toolwright import Context, Form, Server
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
@@ -30,7 +30,7 @@ class Kitchen:
 
     def __init__(self, facts: MemoryFacts | None = None, **settings: Any) -> None:
         self.server = Server("kitchen", version="1", keys=[KEY], facts=facts, **settings)
-        for tool in (self.cook, self.say, self.slip_away, self.serve, self.add, self.fail, self.quick):
+        for tool in (self.cook, self.say, self.slip_away, self.serve, self.add, self.fail, self.quick, self.order):
             self.server.add_tool(tool)
         self._words: asyncio.Queue[str] = asyncio.Queue()
 
@@ -69,6 +69,11 @@ class Kitchen:
         """Let go, with nothing to wait for."""
         context.detach()
         return "quick"
+
+    async def order(self, context: Context) -> str:
+        """Tell that it begins, and ask."""
+        context.progress(1)
+        return "served" if context.ask(Form("Soup?"), key="soup") else "hungry"
 
     async def add(self, name: str) -> None:
         """Add a tool."""
@@ -115,6 +120,7 @@ def told(event: dict[str, str]) -> str:
     return message["result"]["content"][0]["text"]
 
 
+@pytest.mark.requirement("LHTTP-04", "LHTTP-20")
 def test_a_stream_of_a_session_begins_with_an_id_and_every_event_has_one(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[dict[str, str]]:
         session = await endpoint.initialize()
@@ -132,6 +138,7 @@ def test_a_stream_of_a_session_begins_with_an_id_and_every_event_has_one(mounts:
     assert json.loads(answer["data"])["id"] == 7
 
 
+@pytest.mark.requirement("LHTTP-09")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-03-26", "2024-11-05"])
 def test_older_revisions_get_ids_but_no_event_without_data_and_are_never_left(mounts: Mounts, revision: str) -> None:
     async def scenario(endpoint: Endpoint) -> list[str]:
@@ -185,12 +192,26 @@ def test_a_batch_is_answered_as_one_and_has_nothing_to_resume(mounts: Mounts) ->
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [{"event", "data"}] * 3
 
 
+class Worker:
+    """An application that hears of the others from its first request on: on the loop that serves, as in a lifespan."""
+
+    def __init__(self, kitchen: Kitchen) -> None:
+        self._app = kitchen.server.http_app()
+        self._opened = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if not self._opened:
+            self._opened = True
+            await self._app.open()
+        await self._app(scope, receive, send)
+
+
 @contextlib.contextmanager
 def two_workers(mounts: Mounts, **settings: Any) -> Iterator[tuple[Endpoint, Endpoint]]:
     """Two servers that share keys and facts; a call runs at the first."""
     facts = MemoryFacts()
-    one, other = Kitchen(facts, **settings), Kitchen(facts, **settings)
-    with mounts.mounted(one.server.http_app()) as first, mounts.mounted(other.server.http_app()) as second:
+    one, other = Worker(Kitchen(facts, **settings)), Worker(Kitchen(facts, **settings))
+    with mounts.mounted(one) as first, mounts.mounted(other) as second:
         yield Endpoint(mounts.port, first), Endpoint(mounts.port, second)
 
 
@@ -253,6 +274,7 @@ def test_an_event_that_never_was_is_400(mounts: Mounts, id: str) -> None:
     assert "[TW1050]" in answer.json["error"]["message"]
 
 
+@pytest.mark.requirement("LHTTP-22")
 def test_nobody_resumes_the_stream_of_another_session_or_of_another_caller(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[int]:
         ada, eve = ("Authorization", "ada"), ("Authorization", "eve")
@@ -291,6 +313,7 @@ def test_a_stream_of_a_session_that_was_ended_is_404(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == 404
 
 
+@pytest.mark.requirement("LHTTP-05")
 def test_a_tool_that_lets_go_is_heard_by_who_comes_back(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[list[str]]:
         session = await one.initialize()
@@ -304,6 +327,23 @@ def test_a_tool_that_lets_go_is_heard_by_who_comes_back(mounts: Mounts) -> None:
 
     with two_workers(mounts) as endpoints:
         assert asyncio.run(scenario(*endpoints)) == [["primed", "retry 1000"], ["back"]]
+
+
+def test_a_question_reaches_who_comes_back_and_is_answered_at_another_worker(mounts: Mounts) -> None:
+    async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
+        session = await one.initialize(capabilities={"elicitation": {}})
+        headers = in_session(session)
+        async with cooking(one, headers, call("order")) as stream:
+            last = (await stream.event())["id"]
+        async with resumed(one, headers, last) as stream:
+            said = [told(await stream.event())]
+            question = await stream.message()
+            answer = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {}}}
+            said.append(f"{question['method']} {(await other.post(answer, headers)).status}")
+            return said + await rest(stream)
+
+    with two_workers(mounts) as endpoints:
+        assert asyncio.run(scenario(*endpoints)) == ["progress", "elicitation/create 202", "served"]
 
 
 def test_a_tool_may_let_go_again_of_who_came_back(mounts: Mounts) -> None:
@@ -342,6 +382,7 @@ def test_letting_go_means_nothing_where_nobody_could_come_back(mounts: Mounts) -
     assert [answer.json["result"]["content"][0]["text"] for answer in answers] == ["quick"] * 3
 
 
+@pytest.mark.requirement("LHTTP-17", "LHTTP-18")
 def test_the_newest_connection_has_the_stream(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[list[str]]:
         session = await one.initialize()
@@ -425,6 +466,7 @@ async def told_of_changes(endpoint: Endpoint, stream: Stream) -> str:
     return told(await event)
 
 
+@pytest.mark.requirement("LHTTP-17", "LHTTP-18")
 def test_the_newest_stream_of_a_session_speaks_and_an_older_one_goes_on_after_it(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
         headers = in_session(await one.initialize())
@@ -466,6 +508,7 @@ def test_the_streams_of_a_session_end_with_it_at_every_worker(mounts: Mounts, at
         assert asyncio.run(scenario(*endpoints)) == [[], [], ["list_changed"]]
 
 
+@pytest.mark.requirement("LHTTP-19")
 @pytest.mark.parametrize("at", ["the same worker", "another"])
 def test_who_comes_back_to_a_stream_of_changes_has_missed_none(mounts: Mounts, at: str) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
@@ -485,6 +528,7 @@ def test_who_comes_back_to_a_stream_of_changes_has_missed_none(mounts: Mounts, a
         assert asyncio.run(scenario(*endpoints)) == ["list_changed", "primed", "list_changed"]
 
 
+@pytest.mark.requirement("LHTTP-16")
 def test_an_answer_never_comes_by_a_stream_that_belongs_to_no_request(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[str]:
         session = await endpoint.initialize()
@@ -502,6 +546,7 @@ def test_an_answer_never_comes_by_a_stream_that_belongs_to_no_request(mounts: Mo
     assert set(said) == {"primed", "list_changed"}
 
 
+@pytest.mark.requirement("LHTTP-34")
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 @pytest.mark.parametrize(("version", "status"), [("2099-01-01", 400), ("x", 400), ("2026-07-28", 405)])
 def test_the_version_of_a_get_or_delete_is_looked_at(mounts: Mounts, method: str, version: str, status: int) -> None:

@@ -67,6 +67,7 @@ def test_it_is_not_there_unless_it_was_asked_for(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [404, 404]
 
 
+@pytest.mark.requirement("LHTTP-35", "LHTTP-36")
 def test_a_call_is_posted_and_answered_on_the_stream_beside_the_new_endpoint(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[Any, ...]:
         async with session(endpoint) as old:

@@ -125,9 +125,12 @@ class Endpoint:
         message, headers = modern(method, params, **changes)
         return await self.post(message, headers)
 
-    async def initialize(self, revision: str = "2025-11-25", headers: Headers = ()) -> str:
+    async def initialize(
+        self, revision: str = "2025-11-25", headers: Headers = (), capabilities: dict[str, Any] | None = None
+    ) -> str:
         """Open a legacy session: its id."""
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        client = {"name": "c", "version": "1"}
+        params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client}
         answer = await self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}, headers)
         assert answer.json["result"]["protocolVersion"] == revision
         return answer.headers["mcp-session-id"]

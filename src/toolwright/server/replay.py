@@ -194,7 +194,7 @@ class Recording:
         for number, frame in enumerate(frames, first):
             await self._stream.room()
             self._stream.send(frame, None if self._tape.lost else f"{self._name}.{number}")
-        if leaving and not self._tape.lost:
+        if leaving and not ended and not self._tape.lost:
             await self._leave()
         return ended
 

@@ -55,11 +55,12 @@ class SseDoors:
         # Relative, so that it holds below whatever path this is mounted or proxied.
         stream.say("endpoint", f"{SSE_POSTS[1:]}?session={id}")
         hub = self._server.served.hub
-        end = hub.listen(lambda _: over.set() if hub.closed else None)
+        stop_listening = hub.listen(lambda _: over.set() if hub.closed else None)
         try:
-            await over.wait()
+            if not hub.closed:
+                await over.wait()
         finally:
-            end()
+            stop_listening()
             del self._sessions[id]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_END_SECONDS):  # a tool may pay no heed to being cancelled

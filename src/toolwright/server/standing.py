@@ -53,14 +53,17 @@ class Standing:
         self._name = secrets.token_hex(8).encode()
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
-        self._unsaid: dict[bytes, None] = {}  # the same said twice before it is sent is said once
+        self._untold: dict[bytes, None] = {}  # the same heard twice before it is told is told once
         self._over = self._look = False
         self._alone_until: float | None = None
         self._news = doors.legacy.news(session, principal)
         self._news.listen()
+        self._hearing = self._loop.create_task(self._news.tell(self._heard))
+        self._hearing.add_done_callback(self._deaf)
 
     def close(self) -> None:
         """Hear no more; a stream that runs ends soon."""
+        self._hearing.cancel()
         self._news.end()
         self._over = True
         self._woken.set()
@@ -70,8 +73,14 @@ class Standing:
         self._alone_until = self._loop.time() + KEPT_SECONDS
         self._woken.set()
 
-    def _change(self, method: str, params: Json) -> None:
-        self._unsaid[encode_notification(method, params)] = None
+    def _deaf(self, hearing: asyncio.Task[None]) -> None:
+        """The server is about to end, or something failed; or this has been closed."""
+        if not hearing.cancelled() and (error := hearing.exception()) is not None:
+            _log.warning("a stream of changes ends: %s", error)
+        self.close()
+
+    def _heard(self, method: str, params: Json) -> None:
+        self._untold[encode_notification(method, params)] = None
         self._woken.set()
 
     def _hear(self, word: bytes) -> None:
@@ -83,15 +92,13 @@ class Standing:
 
     async def run(self, recording: Recording) -> None:
         """Say what changes until the session or the server ends, the stream is taken over, or nobody comes back."""
-        telling = self._loop.create_task(self._news.tell(self._change))
-        telling.add_done_callback(lambda _: self.close())  # the server ends
         recording.when_taken = self.close
         try:
             await self._speak(recording)
         except StateError as error:
             _log.warning("a stream of changes ends: %s", error)
         finally:
-            telling.cancel()
+            self.close()
             await recording.close()
 
     async def _speak(self, recording: Recording) -> None:
@@ -114,9 +121,9 @@ class Standing:
             await self._look_around()
         if self._alone_until is not None and not await self._may_wait():
             self._over = True
-        while self._unsaid and not self._over:
-            frame = next(iter(self._unsaid))
-            del self._unsaid[frame]
+        while self._untold and not self._over:
+            frame = next(iter(self._untold))
+            del self._untold[frame]
             if await self._speaks():
                 recording.send(frame)
 

@@ -120,7 +120,6 @@ def test_a_client_that_goes_away_in_the_middle_of_its_body_gets_no_answer():
     assert asyncio.run(answers([part(b"{"), {"type": "http.disconnect"}])) == []
 
 
-@pytest.mark.requirement("HTTP-22")
 @pytest.mark.parametrize(("status", "events"), [(200, 2), (400, 2), (503, 1)])
 def test_an_answer_with_another_status_goes_by_a_stream_that_has_begun(status: int, events: int):
     async def main() -> bytes:
@@ -137,6 +136,7 @@ def test_an_answer_with_another_status_goes_by_a_stream_that_has_begun(status: i
     assert asyncio.run(main()).count(b"event: message") == events
 
 
+@pytest.mark.requirement("HTTP-22")
 def test_a_stream_that_was_abandoned_never_begins():
     async def main() -> list[Any]:
         sent: list[Any] = []
