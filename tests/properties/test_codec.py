@@ -150,6 +150,24 @@ def test_depth_is_counted_alike_through_lists_and_objects(levels: int, kinds: li
 
 
 @settings(deadline=None)
+@given(
+    st.lists(st.text('[]{}"\\:,a\n', max_size=6), min_size=1, max_size=6),
+    st.integers(MAX_DEPTH - 2, MAX_DEPTH + 2),
+    st.booleans(),
+    st.binary(max_size=2),
+    st.integers(min_value=0),
+)
+def test_what_stands_in_strings_is_not_counted(strings: list[str], levels: int, blank: bool, broken: bytes, at: int):
+    members = {f"{number}{text}": [text, {text: text}] for number, text in enumerate(strings)}
+    separators = (", ", ": ") if blank else (",", ":")
+    data = json.dumps([members, "[" * MAX_DEPTH, {"k": 0}], separators=separators).encode()
+    data = b"[" * (levels - 3) + data + b"]" * (levels - 3)
+    agree(data)
+    at %= len(data)
+    agree(data[:at] + broken + data[at:])
+
+
+@settings(deadline=None)
 @given(values | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"]), values))
 def test_any_value_is_a_message_or_an_invalid_request(value: Any):
     if isinstance(value, dict) and value.get("jsonrpc") is not None:
