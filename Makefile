@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint bench interop interop-node schema-suite clean
+.PHONY: help setup demo test lint fuzz bench interop interop-node schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -32,6 +32,9 @@ lint: setup  ## format, lint, types, import contract
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors", MCP_SCHEMAS=DIR
+	$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz $(FUZZ)
 
 bench: setup  ## against the official Python SDK, as ratios; BENCH="--only stdio --rounds 5"
 	$(BIN)/python bench/run.py $(BENCH)

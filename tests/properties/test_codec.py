@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties.judging import Refused, careful
 from toolwright.errors import InvalidRequest, ParseError
 from toolwright.jsonrpc.messages import MAX_DEPTH, decode, encode, parse
 
@@ -51,44 +51,6 @@ tokens = st.sampled_from(
         ),
     ]
 )
-
-
-class Refused(Exception):
-    pass
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise Refused("duplicate key")
-    return dict(pairs)
-
-
-def _constant(name: str) -> Any:
-    raise Refused(name)
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise Refused("out of range")
-    return value
-
-
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
-
-
-def careful(data: bytes) -> Any:
-    """Another reading of the same bytes, as strict as ours means to be, on the standard library's parser."""
-    try:
-        value = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
-        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates
-    except (ValueError, RecursionError):
-        raise Refused("not JSON") from None
-    if _depth(value) > MAX_DEPTH:
-        raise Refused("too deep")
-    return value
 
 
 def same(one: Any, other: Any) -> bool:
