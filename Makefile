@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint fuzz bench interop interop-node schema-suite clean
+.PHONY: help setup demo test lint fuzz endurance bench interop interop-node schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -35,6 +35,9 @@ lint: setup  ## format, lint, types, import contract
 
 fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors", MCP_SCHEMAS=DIR
 	$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz $(FUZZ)
+
+endurance: setup  ## what nothing may hurt, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
+	@PYTHONPATH=tests $(BIN)/python -m endurance.run $(ENDURANCE)
 
 bench: setup  ## against the official Python SDK, as ratios; BENCH="--only stdio --rounds 5"
 	$(BIN)/python bench/run.py $(BENCH)
