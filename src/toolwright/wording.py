@@ -313,6 +313,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW1027": ("The header {header} is sent more than once.", "请求头 {header} 出现了多次。"),
     "TW1029": ("{subject} may not be used: {reason}.", "不允许使用 {subject}：{reason}。"),
+    "TW1060": ("The message holds more than {limit} arrays and objects.", "消息包含的数组和对象超过 {limit} 个。"),
     "TW1028": ("Refused: {reason}.", "已拒绝：{reason}。"),
     # settings and commands, for the operator
     "TW4001": ("{name} needs {option}.", "{name} 需要 {option}。"),
