@@ -31,8 +31,17 @@ Ask: TypeAlias = Callable[[Era | None, str, dict[str, Json], float], Awaitable[J
 _PROBE_SECONDS = 5.0
 
 
-async def negotiate(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
-    """Settle on an era. Each revision is tried once at most. ``TransportError`` when there is none in common."""
+async def negotiate(
+    ask: Ask, notify: Callable[[Era, str], None], seconds: float, revision: str | None = None
+) -> tuple[Era, ServerFacts]:
+    """Settle on an era. Each revision is tried once at most. ``TransportError`` when there is none in common.
+
+    ``revision`` leaves nothing to settle: it is spoken, or it is an ``RpcError`` or ``TransportError``.
+    """
+    if revision in versions.MODERN:
+        return await _discover(ask, Modern(revision), seconds)
+    if revision is not None:
+        return await _handshake(ask, notify, seconds, revision, (revision,))
     tried: set[str] = set()
     candidates = list(versions.MODERN)
     while candidates:
@@ -51,7 +60,7 @@ async def negotiate(ask: Ask, notify: Callable[[Era, str], None], seconds: float
             raise
         except (RpcError, RequestTimeout, HttpStatus):
             break
-    return await _handshake(ask, notify, seconds)
+    return await _handshake(ask, notify, seconds, versions.NEWEST_LEGACY, versions.LEGACY)
 
 
 async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:
@@ -75,11 +84,13 @@ async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerF
     return era, facts
 
 
-async def _handshake(ask: Ask, notify: Callable[[Era, str], None], seconds: float) -> tuple[Era, ServerFacts]:
-    params: dict[str, Json] = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+async def _handshake(
+    ask: Ask, notify: Callable[[Era, str], None], seconds: float, offer: str, takes: tuple[str, ...]
+) -> tuple[Era, ServerFacts]:
+    params: dict[str, Json] = {"protocolVersion": offer, "capabilities": {}, "clientInfo": CLIENT}
     result = await ask(None, "initialize", params, seconds)
     revision = result.get("protocolVersion") if is_object(result) else None
-    if not is_object(result) or revision not in versions.LEGACY:
+    if not is_object(result) or revision not in takes:
         raise TransportError.of("TW5008", offered=str(revision)[:40])
     era = Legacy(revision)
     notify(era, "notifications/initialized")
