@@ -576,6 +576,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW8913": ("Its answer came before the cancellation.", "它在取消之前已应答。"),
     "TW8914": ("The server was not started as a process.", "服务器不是作为进程启动的。"),
     "TW8915": ("The inside of this server cannot be seen from here.", "无法从此处观察该服务器的内部。"),
+    "TW8918": ("The tools cannot be listed.", "无法列出工具。"),
     "TW8917": (
         "An example of its schema did not work here, perhaps for want of what it names: {example} is answered {words}",
         "其模式中的示例在此未能成功，可能缺少其所指的内容：{example} 得到 {words}",

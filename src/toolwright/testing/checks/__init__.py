@@ -15,7 +15,7 @@ from toolwright.client.client import Target
 from toolwright.errors import RpcError, TransportError
 from toolwright.testing.checks import errors, functional, integration, performance, security
 from toolwright.testing.checks.bench import Bench, Plan
-from toolwright.testing.report import Finding, Report, failed
+from toolwright.testing.report import Finding, Report, failed, not_run
 
 __all__ = ["CHECKS", "Plan", "check_server", "examine"]
 
@@ -76,6 +76,8 @@ async def check_server(target: Target, plan: Plan | None = None) -> Report:
 
 
 async def _run(check: Check, bench: Bench) -> list[Finding]:
+    if bench.trouble:
+        return [failed("TW8111", problem=bench.trouble) if check is functional.listing else not_run("TW8918")]
     findings: list[Finding] = []
     try:
         async for finding in check(bench):

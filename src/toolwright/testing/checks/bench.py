@@ -98,6 +98,12 @@ class Subject:
         return self.tool.name
 
     @property
+    def reads(self) -> bool:
+        """Whether the tool says that it changes nothing."""
+        hints = self.tool.annotations
+        return hints is not None and hints.readOnlyHint is True
+
+    @property
     def good(self) -> dict[str, Json] | None:
         """Arguments that have been answered without an error; else any valid ones."""
         succeeded = (answer.arguments for answer in self.answers if answer.succeeded)
@@ -114,6 +120,7 @@ class Bench:
     def __init__(self, target: Target, plan: Plan) -> None:
         self.target = target
         self.plan = plan
+        self.trouble = ""  # why the tools cannot be listed
         self.errors = 0
         self.leaks: dict[tuple[str, str], str] = {}  # tool and what it gives away → where it says so
         self.subjects: tuple[Subject, ...] = ()
@@ -126,13 +133,20 @@ class Bench:
         await self._client.__aenter__()
         try:
             self._facts = self._client.facts
-            tools = await self._client.list_tools()
+            tools = await self._listed()
             self.subjects = tuple(subject_of(tool, self.plan) for tool in tools)
             self._known = " ".join(f"{tool.name} {tool.description} {tool.inputSchema}" for tool in tools)
         except BaseException:
             await self._client.close()
             raise
         return self
+
+    async def _listed(self) -> list[Tool]:
+        try:
+            return await self._client.list_tools()
+        except (RpcError, TransportError) as error:
+            self.trouble = str(error)
+            return []
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.close()
@@ -197,8 +211,7 @@ class Bench:
         """What the reading tools tell now: an effect would show in it."""
         found: dict[str, Json] = {}
         for subject in self.callable():
-            hints = subject.tool.annotations
-            if hints is not None and hints.readOnlyHint and await self.is_stable(subject):
+            if subject.reads and await self.is_stable(subject):
                 found[subject.name] = (await self.call(subject, subject.good or {})).content
         return found
 

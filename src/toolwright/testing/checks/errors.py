@@ -8,6 +8,8 @@ import gc
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from toolwright.client.client import link_to
@@ -15,6 +17,7 @@ from toolwright.errors import ConnectionLost, RequestTimeout, RpcError
 from toolwright.jsonrpc.messages import Id, Json, encode_request, is_object
 from toolwright.testing.checks.bench import Bench, Subject
 from toolwright.testing.checks.functional import short
+from toolwright.testing.checks.performance import quantile
 from toolwright.testing.line import Line
 from toolwright.testing.report import Finding, failed, not_run, passed
 from toolwright.transport.memory import MemoryLink
@@ -69,6 +72,10 @@ async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
 
 def _slowness(subject: Subject) -> float:
     return max((answer.seconds for answer in subject.answers), default=0.0)
+
+
+def _usual(subject: Subject) -> float:
+    return quantile([answer.seconds for answer in subject.answers], 0.5)
 
 
 async def _order(line: Line, wanted: tuple[Id, Id], seconds: float, patience: float) -> list[Id]:
@@ -158,47 +165,48 @@ def _is_alive(process: int) -> bool:
 
 
 _WINDOWS = 3
-_LEAST_CALLS = 100
-_PATIENCE_IN_TIMEOUTS = 6
+_CALLS = 100
+_PATIENCE_IN_TIMEOUTS = 10
 
 
 async def flat(bench: Bench) -> AsyncIterator[Finding]:
     """What a server holds does not grow with each call: objects and tasks in this process, descriptors and processes in
     its own. Only tools that change nothing are called; others may well keep what they are given."""
-    readers = [s for s in bench.callable() if s.tool.annotations is not None and s.tool.annotations.readOnlyHint]
+    readers = [subject for subject in bench.callable() if subject.reads]
     link = link_to(bench.target)
     if not readers or not isinstance(link, MemoryLink | StdioLink):
-        yield not_run("TW8909" if isinstance(link, MemoryLink | StdioLink) else "TW8915")
+        yield not_run("TW8915" if readers else "TW8909")
         return
-    if (_WINDOWS + 1) * _LEAST_CALLS * max(map(_slowness, readers)) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
-        yield not_run("TW8916")
-        return
-    tasks = len(asyncio.all_tasks())
-    calls = max(_LEAST_CALLS, bench.plan.calls)
+    before = len(asyncio.all_tasks())
     async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
-        gauge = _in_this_process if isinstance(link, MemoryLink) else _in_process(link.pid or 0)
-        marks: list[Mapping[str, int]] = []
-        for _ in range(_WINDOWS + 1):
-            for number in range(calls):
-                subject = readers[number % len(readers)]
-                await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": subject.good}))
-            marks.append(gauge())
-    grown = [what for what in marks[0] if all(_growth(marks, what, window) >= calls / 2 for window in range(_WINDOWS))]
-    for what in grown:
-        yield failed("TW8508", what=what, count=marks[-1][what] - marks[0][what], calls=_WINDOWS * calls)
-    left = len(asyncio.all_tasks()) - tasks
+        gauge = _in_this_process if isinstance(link, MemoryLink) else partial(_in_process, link.pid or 0)
+        for subject in readers:
+            if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
+                yield not_run("TW8916", subject.name)
+            else:
+                yield _grown(subject, await _marks(line, subject, gauge))
+    left = len(asyncio.all_tasks()) - before
     if left > 0:
         yield failed("TW8509", count=left)
-    if not grown and left <= 0:
-        yield passed(None, calls=(_WINDOWS + 1) * calls, **_differences(marks))
 
 
-def _differences(marks: list[Mapping[str, int]]) -> dict[str, float]:
-    return {f"more_{what}": marks[-1][what] - marks[0][what] for what in marks[0]}
+async def _marks(line: Line, subject: Subject, gauge: Callable[[], Mapping[str, int]]) -> list[Mapping[str, int]]:
+    """What is held after the first calls, which may fill caches, and after each hundred from there."""
+    marks: list[Mapping[str, int]] = []
+    for _ in range(_WINDOWS + 1):
+        for _ in range(_CALLS):
+            await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": subject.good}))
+        marks.append(gauge())
+    return marks
 
 
-def _growth(marks: list[Mapping[str, int]], what: str, window: int) -> int:
-    return marks[window + 1][what] - marks[window][what]
+def _grown(subject: Subject, marks: list[Mapping[str, int]]) -> Finding:
+    """Something grows when it grows by one a call, every time: less is noise."""
+    more = {what: marks[-1][what] - marks[0][what] for what in marks[0]}
+    for what in more:
+        if all(later[what] - earlier[what] >= _CALLS for earlier, later in pairwise(marks)):
+            return failed("TW8508", subject.name, what=what, count=more[what], calls=_WINDOWS * _CALLS)
+    return passed(subject.name, calls=_WINDOWS * _CALLS, **{f"more_{what}": count for what, count in more.items()})
 
 
 def _in_this_process() -> Mapping[str, int]:
@@ -206,13 +214,10 @@ def _in_this_process() -> Mapping[str, int]:
     return {"blocks": sys.getallocatedblocks(), "tasks": len(asyncio.all_tasks())}
 
 
-def _in_process(process: int) -> Callable[[], Mapping[str, int]]:
-    def gauge() -> Mapping[str, int]:
-        try:
-            descriptors = len(os.listdir(f"/proc/{process}/fd"))
-            threads = len(os.listdir(f"/proc/{process}/task"))
-        except OSError:
-            descriptors = threads = 0
-        return {"descriptors": descriptors, "threads": threads, "processes": len(list(descendants(process)))}
-
-    return gauge
+def _in_process(process: int) -> Mapping[str, int]:
+    try:
+        descriptors = len(os.listdir(f"/proc/{process}/fd"))
+        threads = len(os.listdir(f"/proc/{process}/task"))
+    except OSError:
+        descriptors = threads = 0
+    return {"descriptors": descriptors, "threads": threads, "processes": len(list(descendants(process)))}

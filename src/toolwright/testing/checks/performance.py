@@ -23,10 +23,13 @@ async def latency(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
-    """Many calls at once are all answered, each with its own answer."""
+    """Many calls at once are all answered, each with its own answer.
+
+    Only tools that change nothing are called: of others nobody could say what they should answer.
+    """
     alone: dict[str, Answer] = {}
     for subject in list(bench.callable()):
-        if await bench.is_stable(subject):
+        if subject.reads and await bench.is_stable(subject):
             alone[subject.name] = await bench.call(subject, subject.good or {})
     subjects = [subject for subject in bench.callable() if subject.name in alone]
     if not subjects:
