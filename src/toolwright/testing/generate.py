@@ -10,17 +10,17 @@ the judge corrects what this one does not understand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
 
 from toolwright.jsonrpc.messages import Json, is_object
-from toolwright.protocol.schema import Schema
+from toolwright.protocol.schema import OWN, Schema, compile_schema
 from toolwright.testing.breaking import BREAKS_IN_WAYS, attempts
 from toolwright.testing.making import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
 
-__all__ = ["Invalid", "Missing", "Samples", "Valid", "samples"]
+__all__ = ["Invalid", "Missing", "Samples", "Valid", "samples", "samples_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,11 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
     given_up = [Missing(rule, path) for rule, path in maker.given_up]
     bad = tuple(sample.value for sample in named if sample.origin == "example" and not schema.accepts(sample.value))
     return Samples(tuple(valid), tuple(invalid), tuple(dict.fromkeys((*given_up, *missing))), bad)
+
+
+def samples_of(definition: Mapping[str, Any], *, seed: int = 0, count: int = 20) -> Samples:
+    """The same of a schema as it is written. Raises ``SchemaError`` for what is none."""
+    return samples(compile_schema(definition, bounds=OWN), seed=seed, count=count)
 
 
 def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:

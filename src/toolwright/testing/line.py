@@ -57,6 +57,9 @@ class Line:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
         await self.link.close()
 
     # --- what arrives ------------------------------------------------------------------------------------------------

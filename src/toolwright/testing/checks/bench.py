@@ -127,6 +127,7 @@ class Bench:
         self._client = Client(target, timeout=plan.seconds)
         self._facts: ServerFacts | None = None
         self._known = ""
+        self._line: Line | None = None
         self._stable: dict[str, bool] = {}
 
     async def __aenter__(self) -> Self:
@@ -149,6 +150,8 @@ class Bench:
             return []
 
     async def __aexit__(self, *_: object) -> None:
+        if self._line is not None:
+            await self._line.close()
         await self._client.close()
 
     @property
@@ -195,9 +198,19 @@ class Bench:
 
     @asynccontextmanager
     async def line(self) -> AsyncGenerator[Line]:
-        """A raw connection of its own."""
-        async with Line(link_to(self.target), self.facts.revision, self.plan.seconds) as line:
+        """A raw connection: the same for all checks, as long as it lives, since commands take their time to start."""
+        line, self._line = self._line, None
+        if line is None:
+            line = await Line(link_to(self.target), self.facts.revision, self.plan.seconds).__aenter__()
+        lives = False
+        try:
             yield line
+            lives = await line.lives()
+        finally:
+            if lives:
+                self._line = line
+            else:
+                await line.close()
 
     async def is_stable(self, subject: Subject) -> bool:
         """Whether the same call is answered alike twice in a row, so that answers can be compared at all."""

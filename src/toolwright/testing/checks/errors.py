@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from toolwright.client.client import link_to
-from toolwright.errors import ConnectionLost, RequestTimeout, RpcError
-from toolwright.jsonrpc.messages import Id, Json, encode_request, is_object
+from toolwright.errors import ConnectionLost, MethodNotFound, RequestTimeout, RpcError
+from toolwright.jsonrpc.messages import Id, Json, is_object
 from toolwright.testing.checks.bench import Bench, Subject
 from toolwright.testing.checks.functional import short
 from toolwright.testing.checks.performance import quantile
@@ -49,13 +49,12 @@ async def time_out(bench: Bench) -> AsyncIterator[Finding]:
 async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
     """A cancelled call gets no answer, and the server answers what comes after (basic/patterns/cancellation)."""
     subjects = sorted(bench.callable(), key=_slowness, reverse=True)
-    link = link_to(bench.target)
-    if not subjects or not link.shared:
-        yield not_run("TW8909" if link.shared else "TW8912")
+    if not subjects or not link_to(bench.target).shared:
+        yield not_run("TW8912" if subjects else "TW8909")
         return
     slowest = subjects[0]
     patience = min(bench.plan.seconds, 0.2 + 3 * _slowness(slowest))
-    async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
+    async with bench.line() as line:
         call = line.ask("tools/call", {"name": slowest.name, "arguments": slowest.good})
         line.tell("notifications/cancelled", {"requestId": call})
         life = line.ask(line.sign_of_life, {})
@@ -105,31 +104,26 @@ _MALFORMED_SECONDS = 2.0
 
 async def malformed(bench: Bench) -> AsyncIterator[Finding]:
     """What is no message is answered with its error, and the server goes on."""
-    cases = dict(MALFORMED)
+    wrong = 0
     async with bench.line() as line:
-        unknown = encode_request(904, "no/such/method", line.params({}))
-        cases["an unknown method"] = (unknown, -32601)
-        wrong = 0
-        for what, (frame, number) in cases.items():
+        for what, (frame, number) in MALFORMED.items():
             line.send(frame)
-            answer = await _error_of(line, min(bench.plan.seconds, _MALFORMED_SECONDS))
-            if answer != number:
+            answer = await line.said(min(bench.plan.seconds, _MALFORMED_SECONDS))
+            if _number(answer) != number:
                 wrong += 1
                 yield failed("TW8504", what=what, number=number, answer=short(answer))
-        if not await line.lives():
+        answer = await line.answer(line.ask("no/such/method", {}))
+        if answer is None:
             yield failed("TW8505")
+        elif _number(answer) != MethodNotFound.number:
+            yield failed("TW8504", what="an unknown method", number=MethodNotFound.number, answer=short(answer))
         elif not wrong:
-            yield passed(messages=len(cases))
+            yield passed(messages=len(MALFORMED) + 1)
 
 
-async def _error_of(line: Line, seconds: float) -> Json:
-    """The number of the error that comes next; ``None`` when nothing comes."""
-    try:
-        message = await line.said(seconds)
-    except ConnectionLost as lost:
-        return str(lost)
-    error = (message or {}).get("error")
-    return error.get("code") if is_object(error) else message
+def _number(answer: Json) -> Json:
+    error = answer.get("error") if is_object(answer) else None
+    return error.get("code") if is_object(error) else None
 
 
 async def cleaning_up(bench: Bench) -> AsyncIterator[Finding]:
