@@ -134,6 +134,18 @@ class Honest:
         """The input has ended."""
 
 
+class SpeaksOldOnly(Honest):
+    """Does everything right, in one era."""
+
+    supported = versions.LEGACY
+
+
+class SpeaksNewOnly(Honest):
+    """The same in the other."""
+
+    supported = versions.MODERN
+
+
 class End:
     """One connection."""
 
@@ -182,7 +194,8 @@ class End:
             "tools/list": lambda: server.listed(params, self),
             "ping": dict,
         }
-        if method in handlers:
+        spoken = {"initialize": versions.LEGACY, "server/discover": versions.MODERN}.get(method, server.supported)
+        if method in handlers and {*spoken} & {*server.supported}:
             self.say({"id": id, "result": handlers[method]()})
         else:
             self.say({"id": id, "error": {"code": -32601, "message": "no such method"}})

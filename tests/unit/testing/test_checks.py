@@ -36,6 +36,13 @@ def test_an_honest_server_has_no_findings():
     assert {(finding.section, finding.check) for finding in report.findings} == {row[:2] for row in CHECKS}
 
 
+@pytest.mark.parametrize("server", [bad.SpeaksOldOnly, bad.SpeaksNewOnly])
+def test_a_server_of_one_era_is_as_good(server: type[bad.Honest]):
+    report = examined(server())
+    assert report.ok, report.text()
+    assert "TW8907" in {finding.code for finding in report.findings}
+
+
 @pytest.mark.parametrize("name", sorted(bad.FAULTS))
 def test_a_fault_is_found_and_called_by_its_name(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("KIT_TEST_SECRET", "correct-horse-battery")
