@@ -88,10 +88,11 @@ class Line:
                 return message
         return None
 
-    async def said(self, seconds: float) -> dict[str, Json] | None:
-        """The next message that is the server's."""
-        while (message := await self.take(seconds)) is not None and _CARRIER in message:
-            pass
+    async def reply(self, seconds: float) -> dict[str, Json] | None:
+        """The next answer of the server, to whatever; what it says unasked is dropped."""
+        while (message := await self.take(seconds)) is not None:
+            if _CARRIER not in message and "method" not in message:
+                break
         return message
 
     async def answer(self, id: Id) -> dict[str, Json] | None:

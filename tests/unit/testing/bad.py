@@ -544,6 +544,15 @@ class IsSilentAboutRubbish(Honest):
         super().unreadable(end, -32700)
 
 
+@fault()
+class TellsOfRubbish(Honest):
+    """What is said beside an answer is no fault."""
+
+    def unreadable(self, end: End, code: int) -> None:
+        end.say({"method": "notifications/message", "params": {"level": "error", "data": "rubbish"}})
+        super().unreadable(end, code)
+
+
 @fault("TW8504", "TW8505")
 class DiesOfRubbish(Honest):
     def unreadable(self, end: End, code: int) -> None:

@@ -82,11 +82,11 @@ async def _order(line: Line, wanted: tuple[Id, Id], seconds: float, patience: fl
     order: list[Id] = []
     with contextlib.suppress(ConnectionLost):
         while len(order) < 2:
-            message = await line.said(patience if wanted[1] in order else seconds)
+            message = await line.reply(patience if wanted[1] in order else seconds)
             if message is None:
                 break
             id = message.get("id")
-            if id in wanted and "method" not in message:
+            if id in wanted:
                 order.append(id)
     return order
 
@@ -108,7 +108,7 @@ async def malformed(bench: Bench) -> AsyncIterator[Finding]:
     async with bench.line() as line:
         for what, (frame, number) in MALFORMED.items():
             line.send(frame)
-            answer = await line.said(min(bench.plan.seconds, _MALFORMED_SECONDS))
+            answer = await line.reply(min(bench.plan.seconds, _MALFORMED_SECONDS))
             if _number(answer) != number:
                 wrong += 1
                 yield failed("TW8504", what=what, number=number, answer=short(answer))

@@ -172,7 +172,7 @@ async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
             plain = encode_request(7, "tools/call", line.params({"name": subject.name, "arguments": {"deep": mark}}))
             line.send(plain.replace(b'"nested"', b"[" * depth + b"]" * depth))
             try:
-                answer = await line.said(bench.plan.seconds)
+                answer = await line.reply(bench.plan.seconds)
                 lives = await line.lives()
             except ConnectionLost:
                 answer, lives = None, False
