@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint bench interop interop-node schema-suite clean
+.PHONY: help setup demo test lint requirements bench interop interop-node everything conformance schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -33,6 +33,9 @@ lint: setup  ## format, lint, types, import contract
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+requirements: setup  ## which duties of the specification are tied to tests, and which are not
+	@$(BIN)/python tests/requirements/coverage.py
+
 bench: setup  ## against the official Python SDK, as ratios; BENCH="--only stdio --rounds 5"
 	$(BIN)/python bench/run.py $(BENCH)
 
@@ -41,6 +44,12 @@ interop: setup  ## the official clients and Inspector against our server
 
 interop-node: setup  ## their Node parts only
 	UV=$(UV) $(BIN)/python tests/interop/run.py --node-only $(INTEROP)
+
+everything: setup  ## serve one of everything for the official conformance suite, at PORT (3001)
+	$(BIN)/toolwright serve tests/conformance/everything.py --http 127.0.0.1:$(or $(PORT),3001)
+
+conformance: setup  ## the official conformance suite against our server; CONFORMANCE="--scenario ping --keep"
+	$(BIN)/python tests/conformance/run.py $(CONFORMANCE)
 
 schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a checkout of it
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))

@@ -23,14 +23,26 @@ if TYPE_CHECKING:
     from toolwright.policy.rules import Allow as Allow
     from toolwright.policy.rules import Ask as Ask
     from toolwright.policy.rules import Deny as Deny
+    from toolwright.protocol.types import Annotations as Annotations
     from toolwright.protocol.types import AudioContent as AudioContent
+    from toolwright.protocol.types import BlobResource as BlobResource
     from toolwright.protocol.types import CallToolResult as CallToolResult
     from toolwright.protocol.types import EmbeddedResource as EmbeddedResource
     from toolwright.protocol.types import ImageContent as ImageContent
+    from toolwright.protocol.types import PromptMessage as PromptMessage
+    from toolwright.protocol.types import PromptResult as PromptResult
     from toolwright.protocol.types import ResourceLink as ResourceLink
     from toolwright.protocol.types import TextContent as TextContent
+    from toolwright.protocol.types import TextResource as TextResource
+    from toolwright.tools.binding import Completes as Completes
     from toolwright.tools.binding import Depends as Depends
+    from toolwright.tools.binding import Form as Form
+    from toolwright.tools.library import LocalLibrary as LocalLibrary
     from toolwright.tools.local import LocalToolset as LocalToolset
+    from toolwright.tools.rounds import Answer as Answer
+    from toolwright.tools.rounds import Link as Link
+    from toolwright.tools.rounds import Roots as Roots
+    from toolwright.tools.rounds import Sampling as Sampling
     from toolwright.tools.toolset import Context as Context
     from toolwright.tools.toolset import Principal as Principal
     from toolwright.tools.views import combined as combined
@@ -40,24 +52,36 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Allow": "toolwright.policy.rules",
+    "Annotations": "toolwright.protocol.types",
+    "Answer": "toolwright.tools.rounds",
     "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
+    "BlobResource": "toolwright.protocol.types",
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",
+    "Completes": "toolwright.tools.binding",
     "ConfigurationError": "toolwright.errors",
     "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",
     "Deny": "toolwright.policy.rules",
     "Depends": "toolwright.tools.binding",
     "EmbeddedResource": "toolwright.protocol.types",
+    "Form": "toolwright.tools.binding",
     "ImageContent": "toolwright.protocol.types",
     "Limits": "toolwright.policy.pipeline",
+    "Link": "toolwright.tools.rounds",
+    "LocalLibrary": "toolwright.tools.library",
     "LocalToolset": "toolwright.tools.local",
     "Principal": "toolwright.tools.toolset",
+    "PromptMessage": "toolwright.protocol.types",
+    "PromptResult": "toolwright.protocol.types",
     "ResourceLink": "toolwright.protocol.types",
+    "Roots": "toolwright.tools.rounds",
     "RpcError": "toolwright.errors",
+    "Sampling": "toolwright.tools.rounds",
     "Server": "toolwright.app",
     "TextContent": "toolwright.protocol.types",
+    "TextResource": "toolwright.protocol.types",
     "ToolError": "toolwright.errors",
     "ToolwrightError": "toolwright.errors",
     "TransportError": "toolwright.errors",

@@ -17,7 +17,9 @@ from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
+from toolwright.server.sse import SseDoors
 from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
 from toolwright.tools.views import combined
@@ -63,11 +65,13 @@ class Server:
         self.name = name
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
+        self.library = LocalLibrary(threads=threads)
         self._limits = limits
         self._decide = decide
         self._keys = keys
         self._facts = facts
-        provider: Provider = combined(self.tools, *toolsets) if toolsets else self.tools
+        own = shelved(self.tools, self.library)
+        provider = combined(own, *toolsets) if toolsets else own
         self._served = Served(
             Implementation(name=name, version=version, title=title),
             standard(provider, limits=limits or Limits(), decide=decide, language=language),
@@ -110,6 +114,45 @@ class Server:
         """Take a tool away while the server runs. Raises ``UnknownTool``."""
         self.tools.remove(name)
 
+    def tools_changed(self) -> None:
+        """Say that what ``visible=`` goes by has changed: clients for whom it makes a difference are told."""
+        self.tools.changed()
+
+    def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
+        """Make a resource of a function: ``@server.resource("docs://guide")``, or a template of one with parameters:
+        ``@server.resource("docs://{name}")``."""
+        return self.library.resource(uri, **settings)
+
+    def add_resource(self, uri: str, function: Callable[..., Any], /, **settings: Unpack[ResourceSettings]) -> None:
+        """Make a resource, or a template, of any callable; also while the server runs."""
+        self.library.add_resource(uri, function, **settings)
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource or a template away while the server runs. Raises ``UnknownEntry``."""
+        self.library.remove_resource(uri)
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell whoever has subscribed to ``uri`` that it reads differently now. From any thread."""
+        self.library.resource_updated(uri)
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+
+    @overload
+    def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
+
+    def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
+        """Make a prompt of a function: ``@server.prompt`` or ``@server.prompt(title="…", …)``."""
+        return self.library.prompt(**settings) if function is None else self.library.prompt(function)
+
+    def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
+        """Make a prompt of any callable; also while the server runs."""
+        self.library.add_prompt(function, **settings)
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt away while the server runs. Raises ``UnknownEntry``."""
+        self.library.remove_prompt(name)
+
     @property
     def provider(self) -> Provider:
         """All that is served, behind the whole pipeline."""
@@ -134,10 +177,15 @@ class Server:
         if _is_held_up():
             os._exit(0)
 
-    def http_app(self, *, access: Access | None = None) -> HttpApp:
-        """The endpoint as an ASGI application. Who mounts it answers for where it listens: beyond loopback the server
-        needs ``authenticate``, and an ``access`` that names the hosts."""
-        return HttpApp(self._protocol.http(self.authenticate), access or Access())
+    def http_app(self, *, access: Access | None = None, sse: bool = False) -> HttpApp:
+        """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
+        the server needs ``authenticate``, and an ``access`` that names the hosts.
+
+        ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
+        It takes one process: a session lives where its stream is.
+        """
+        old = SseDoors(self._protocol) if sse else None
+        return HttpApp(self._protocol.http(self.authenticate), access or Access(), sse=old)
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""

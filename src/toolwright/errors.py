@@ -8,7 +8,8 @@
     │   ├── InvalidRequest        -32600  JSON, but not a JSON-RPC message
     │   ├── MethodNotFound        -32601
     │   ├── InvalidParams         -32602
-    │   │   └── UnknownTool               hidden tools read the same
+    │   │   ├── UnknownTool               hidden tools read the same
+    │   │   └── UnknownEntry              resources, templates, prompts: hidden ones read the same
     │   ├── InternalError         -32603  says nothing but an id that the log explains
     │   ├── HeaderMismatch        -32020  HTTP only
     │   ├── MissingCapability     -32021  the client did not declare what the request needs
@@ -55,6 +56,7 @@ __all__ = [
     "ToolTimeout",
     "ToolwrightError",
     "TransportError",
+    "UnknownEntry",
     "UnknownTool",
     "UnsupportedVersion",
 ]
@@ -128,6 +130,10 @@ class UnknownTool(InvalidParams):
         super().__init__(sentence(code, "en", facts), code=code, facts=facts)
 
 
+class UnknownEntry(InvalidParams):
+    """No such resource, template or prompt for this caller: unknown, removed and hidden read alike."""
+
+
 class InternalError(RpcError):
     number = -32603
 
@@ -157,6 +163,7 @@ _BY_NUMBER: dict[int, type[RpcError]] = {
         UnsupportedVersion,
     )
 }
+_BY_NUMBER[-32002] = UnknownEntry  # what servers before 2026-07-28 say of a resource; nobody may say it any more
 
 
 class ToolError(ToolwrightError):

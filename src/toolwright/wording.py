@@ -69,6 +69,46 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW1024": ("Unknown log level: {level!r}; one of {allowed}.", "未知日志级别：{level!r}；可用：{allowed}。"),
     "TW1025": ("Resource not found: {uri}.", "找不到资源：{uri}。"),
     "TW1026": ("Unknown prompt: {name!r}.", "未知提示：{name!r}。"),
+    "TW1030": (
+        "The requestState is not valid: changed, expired, or of another request. Send the request again without it.",
+        "requestState 无效：已被更改、已过期或属于另一个请求。请去掉它并重新发送请求。",
+    ),
+    "TW1031": (
+        "The requestState has been used already. Send the request again without it if it is to run once more.",
+        "requestState 已被使用过。若确需再次执行，请去掉它并重新发送请求。",
+    ),
+    "TW1032": (
+        "inputResponses.{key} is not an answer to what was asked: {problem}.",
+        "inputResponses.{key} 不是对所提问题的回答：{problem}。",
+    ),
+    "TW1033": (
+        "{subject} has to ask the user, and the request does not declare the client capability for it: {missing}.",
+        "{subject} 需要询问用户，但该请求未声明所需的客户端能力：{missing}。",
+    ),
+    "TW1040": ("Unknown resource template: {uri}.", "未知资源模板：{uri}。"),
+    "TW1041": ("Invalid arguments of {subject}: {problems}.", "{subject} 的参数无效：{problems}。"),
+    "TW1042": ("There is no argument {name!r} of {subject}.", "{subject} 没有参数 {name!r}。"),
+    "TW1043": (
+        "The uri is not an absolute URI (RFC 3986) of at most {limit} characters.",
+        "uri 不是长度不超过 {limit} 个字符的绝对 URI（RFC 3986）。",
+    ),
+    "TW1044": (
+        "This session follows {limit} resources already; unsubscribe from some.",
+        "该会话已订阅 {limit} 个资源；请先取消一些订阅。",
+    ),
+    "TW1050": (
+        "Nothing goes on after the event {id!r}: it is unknown here, or no longer kept. Listen anew, or ask again.",
+        "无法从事件 {id!r} 之后继续：该事件未知或已不再保留。请重新监听，或重新请求。",
+    ),
+    "TW1051": (
+        "Not all that came after the event {id!r} is kept any more; nothing is sent rather than a part of it.",
+        "事件 {id!r} 之后的内容已不完整；为免遗漏，不再补发其中一部分。",
+    ),
+    "TW1052": (
+        "No more than {limit} sessions may be open at once; try again later.",
+        "同时打开的会话最多 {limit} 个；请稍后再试。",
+    ),
+    "TW1053": ("The server is about to end; ask again later.", "服务器即将停止；请稍后再试。"),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -97,6 +137,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW2008": (
         "{tool} needs a person's consent, and this server cannot ask for it yet. Tell the user.",
         "{tool} 需要用户同意，而此服务器尚无法询问。请告知用户。",
+    ),
+    "TW2009": (
+        "This has to ask the user, which is not possible here. Tell the user.",
+        "此操作需要询问用户，但当前无法询问。请告知用户。",
+    ),
+    "TW2010": (
+        "This has asked {limit} times without coming to an end, and was stopped. This is a fault of the tool; tell the "
+        "user.",
+        "该操作已询问 {limit} 次仍未结束，已停止。这是工具的故障；请告知用户。",
+    ),
+    "TW2011": (
+        "{subject} has to ask the user, and this client cannot be asked so ({missing}). Tell the user.",
+        "{subject} 需要询问用户，而此客户端不支持这种询问（{missing}）。请告知用户。",
+    ),
+    "TW2012": (
+        "{subject} asked the client and got no answer: {problem}. Nothing more was done; tell the user.",
+        "{subject} 向客户端提问但没有得到回答：{problem}。后续操作均未执行；请告知用户。",
     ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
@@ -150,6 +207,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The pattern at {path} is not a regular expression that can be run safely: "
         "it is broken, too large, or uses lookaround or backreferences.",
         "{path} 处的正则表达式无法安全执行：它有语法错误、过大，或使用了环视或反向引用。",
+    ),
+    "TW3201": ("a form cannot be asked so: {problem}.", "不能这样提出表单：{problem}。"),
+    "TW3202": (
+        "the field {name!r} asks for a secret, which a form must not do. Ask for it on a page of yours, with a Link.",
+        "字段 {name!r} 索要机密信息，表单不得这样做。请用 Link 让用户在您自己的页面上填写。",
+    ),
+    "TW3203": ("the user cannot be sent to this URL: {problem}.", "不能让用户打开此网址：{problem}。"),
+    "TW3204": ("these messages cannot be sampled: {problem}.", "这些消息不能用于采样：{problem}。"),
+    "TW3205": (
+        "what once({key!r}, …) made is not JSON, so that it cannot be kept for the next round. Return plain values.",
+        "once({key!r}, …) 的结果不是 JSON，无法保留到下一轮。请返回普通值。",
+    ),
+    "TW3206": (
+        "what a call keeps between its rounds has {size} bytes, more than {limit}. Keep less in once().",
+        "一次调用在各轮之间保留的数据有 {size} 字节，超过上限 {limit}。请减少 once() 中保留的内容。",
     ),
     "TW3001": (
         "a generator cannot be a tool; return one value, and report progress with context.progress(…).",
@@ -207,6 +279,33 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "原始 JSON 工具的处理函数接收参数，需要时再接收 context：handler(arguments, context)。",
     ),
     "TW3016": ("the setting {name} must be {wanted}.", "设置 {name} 必须是 {wanted}。"),
+    "TW3022": (
+        "{uri!r} is not an absolute URI (RFC 3986), as in docs://guide or docs://{{name}}; percent-encode what a URI "
+        "cannot hold.",
+        "{uri!r} 不是绝对 URI（RFC 3986），例如 docs://guide 或 docs://{{name}}；URI 中不允许的字符请用百分号编码。",
+    ),
+    "TW3023": (
+        "the template {uri!r} cannot be read from a URI: {problem}.",
+        "无法从 URI 反向解析模板 {uri!r}：{problem}。",
+    ),
+    "TW3030": (
+        "the parameter {name!r} cannot be made of text; use str, int, float, bool, an enum, a Literal of strings, a "
+        "date or the like.",
+        "参数 {name!r} 无法由文本转换而来；请使用 str、int、float、bool、枚举、字符串 Literal、日期等类型。",
+    ),
+    "TW3031": (
+        "what completes values takes the prefix, and the arguments if it wants them: {name}(prefix, arguments).",
+        "补全函数接收前缀，需要时再接收其余参数：{name}(prefix, arguments)。",
+    ),
+    "TW3032": (
+        "{name!r} is not a prompt's name; use 1 to 128 printable characters. Pass name=… for functions without one.",
+        "{name!r} 不是合法的提示名；请使用 1 到 128 个可打印字符。没有名字的函数请传 name=…。",
+    ),
+    "TW3033": ("there is a {name!r} already; remove it first.", "{name!r} 已存在；请先移除。"),
+    "TW3034": (
+        "the variables of {uri!r} and the parameters of its function differ: {names}.",
+        "{uri!r} 的变量与其函数的参数不一致：{names}。",
+    ),
     "TW3020": ("x-mcp-header cannot be used so: {problem}.", "x-mcp-header 用法有误：{problem}。"),
     "TW3021": (
         "two tools would have the name {names}; give one a prefix or another name.",
@@ -223,8 +322,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host and --state go with --http.",
-        "--workers、--allow-host 和 --state 须与 --http 同用。",
+        "--workers, --allow-host, --state and --sse go with --http.",
+        "--workers、--allow-host、--state 和 --sse 须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
@@ -235,6 +334,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
+    "TW4010": (
+        "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
+        "Serve such clients from a process of their own, or without --workers.",
+        "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
+        "或不使用 --workers。",
+    ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier
     "TW5001": (
@@ -264,6 +369,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW5010": (
         "The server asks for something of the user, and this client has nobody to ask.",
         "服务器需要用户输入，而此客户端无人可问。",
+    ),
+    "TW5012": (
+        "The server has asked for input {limit} times without coming to an end.",
+        "服务器已要求输入 {limit} 次仍未结束。",
     ),
     "TW5002": ("No answer to {method} within {seconds:g} s.", "{method} 在 {seconds:g} 秒内没有应答。"),
     # the files tools
@@ -576,6 +685,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW8913": ("Its answer came before the cancellation.", "它在取消之前已应答。"),
     "TW8914": ("The server was not started as a process.", "服务器不是作为进程启动的。"),
     "TW8915": ("The inside of this server cannot be seen from here.", "无法从此处观察该服务器的内部。"),
+    "TW8919": (
+        "Not called any more: it asks the user, and nobody is here.",
+        "不再调用：它要询问用户，而此处无人应答。",
+    ),
     "TW8918": ("The tools cannot be listed.", "无法列出工具。"),
     "TW8917": (
         "An example of its schema did not work here, perhaps for want of what it names: {example} is answered {words}",

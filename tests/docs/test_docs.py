@@ -27,6 +27,7 @@ from toolwright import Client
 from toolwright.cli.main import cli
 from toolwright.policy.pipeline import LAYERS
 from toolwright.protocol import versions
+from toolwright.protocol.schema import SchemaError, compile_schema
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -273,6 +274,16 @@ def test_the_readme_names_every_layer_in_order() -> None:
 
 def test_the_readme_names_every_revision_newest_first() -> None:
     assert first_column(ROOT / "README.md", "Protocol revisions") == list(versions.ALL)
+
+
+@pytest.mark.requirement("SCH-02")
+def test_the_page_of_schemas_names_every_dialect_that_there_is() -> None:
+    named = set(first_column(ROOT / "docs" / "schema.md", "Dialects")) - {"absent"}
+    with pytest.raises(SchemaError) as caught:
+        compile_schema({"$schema": "another"})
+    assert named == set(caught.value.facts["supported"].split(", "))
+    for dialect in named:
+        assert compile_schema({"$schema": dialect}).accepts({})
 
 
 def test_every_verb_has_its_section() -> None:

@@ -56,6 +56,7 @@ def test_pages_of_this_machine_may_ask(mounts: Mounts, origin: str) -> None:
     assert discover(mounts, ("Origin", origin)).status == 200
 
 
+@pytest.mark.requirement("HTTP-02", "HTTP-03")
 @pytest.mark.parametrize(
     "origin",
     ["http://evil.example", "null", "", "file://", "http://localhost.evil.example", "http://localhost@evil.example",
@@ -67,6 +68,7 @@ def test_no_other_page_may_ask(mounts: Mounts, origin: str) -> None:
     assert reason(answer) == f"Refused: Origin {origin!r} is not allowed here. [TW1028]"
 
 
+@pytest.mark.requirement("HTTP-02")
 @pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "PUT"])
 def test_host_and_origin_are_looked_at_on_every_method(mounts: Mounts, method: str) -> None:
     assert ask(mounts, method, headers=[("Host", "evil.example")]).status == 403
@@ -136,12 +138,14 @@ def test_methods_that_mean_nothing_are_not_allowed(mounts: Mounts, method: str) 
     assert (answer.status, answer.headers["allow"]) == (405, "POST, GET, DELETE")
 
 
+@pytest.mark.requirement("HTTP-25")
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_the_modern_era_has_nothing_but_post(mounts: Mounts, method: str) -> None:
     headers = [("Accept", "text/event-stream"), ("MCP-Protocol-Version", "2026-07-28")]
     assert ask(mounts, method, headers=headers).status == 405
 
 
+@pytest.mark.requirement("HTTP-01")
 @pytest.mark.parametrize("path", ["/", "/mcp2", "/mcp/x", "/mcp%2f..", "/.well-known/oauth-protected-resource"])
 def test_nothing_else_is_there(mounts: Mounts, path: str) -> None:
     with mounts.mounted(servers.make("empty").http_app()) as mounted:

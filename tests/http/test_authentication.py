@@ -10,7 +10,7 @@ from toolwright import Context, Server
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from wire.mounting import Mounts
-from wire.raw_http import JSON, Answer, Endpoint, Headers, in_session
+from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, in_session
 
 BEARER = "Bearer sesame"
 
@@ -36,6 +36,7 @@ def ask(mounts: Mounts, method: str, headers: Headers) -> Answer:
         return asyncio.run(Endpoint(mounts.port, path).ask(method, b"junk", headers))
 
 
+@pytest.mark.requirement("AUTHS-11", "HTTP-05", "SEC-16")
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 @pytest.mark.parametrize("token", [None, "", "Bearer", "Bearer Sesame", "bearer sesame", "Basic sesame"])
 def test_whoever_is_unknown_is_401_and_told_how(mounts: Mounts, method: str, token: str | None) -> None:
@@ -60,6 +61,20 @@ def test_whoever_is_known_is_the_principal_in_both_eras(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == ["ada@127.0.0.1"] * 3
 
 
+@pytest.mark.requirement("META-17")
+@pytest.mark.parametrize("name", ["ada", "root", "local:http", "cave"])
+def test_who_a_client_says_it_is_makes_nobody_of_it(mounts: Mounts, name: str) -> None:
+    async def scenario(endpoint: Endpoint) -> tuple[int, str]:
+        info = {"io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"}}
+        params = {"name": "who", "_meta": {**ENVELOPE, **info}}
+        known = await endpoint.modern("tools/call", params, authorization=BEARER)
+        return (await endpoint.modern("tools/call", params)).status, known.json["result"]["content"][0]["text"]
+
+    with mounts.mounted(server().http_app()) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (401, "ada@127.0.0.1")
+
+
+@pytest.mark.requirement("AUTHS-26", "LHTTP-38", "SEC-17")
 def test_a_session_does_not_authenticate(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> int:
         session = await endpoint.initialize(headers=[("Authorization", BEARER)])

@@ -13,6 +13,7 @@ from toolwright.testing.state import LIMIT
 from toolwright.transport.http_runner import Address, check_bind, hosts_of, parse_address
 
 
+@pytest.mark.requirement("HTTP-04")
 @pytest.mark.parametrize(
     ("text", "address"),
     [
@@ -40,6 +41,7 @@ def test_loopback_needs_no_authentication(host: str) -> None:
     check_bind(Address(host, 80), authenticates=False)
 
 
+@pytest.mark.requirement("HTTP-04", "HTTP-05")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "8.8.8.8", "tools.example", "localhost.example", ""])
 def test_anywhere_else_does(host: str) -> None:
     with pytest.raises(ConfigurationError) as caught:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from toolwright import Server
+from toolwright.policy.rules import ALLOW, Deny, Subject, Verdict
+from toolwright.tools.toolset import RequestContext
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint
 
@@ -37,6 +40,7 @@ def encoded(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
+@pytest.mark.requirement("XHDR-26", "XHDR-31")
 @pytest.mark.parametrize(
     ("arguments", "headers"),
     [
@@ -65,6 +69,7 @@ def test_what_says_the_same_twice_is_called(mounts: Mounts, arguments: dict[str,
     assert answer.json["result"]["structuredContent"] == {"echo": arguments}
 
 
+@pytest.mark.requirement("XHDR-27", "XHDR-28", "XHDR-29")
 @pytest.mark.parametrize(
     ("arguments", "headers"),
     [
@@ -93,6 +98,7 @@ def test_what_says_two_things_is_a_mismatch(mounts: Mounts, arguments: dict[str,
     assert (answer.status, answer.code) == (400, -32020)
 
 
+@pytest.mark.requirement("XHDR-30")
 def test_an_argument_that_is_null_has_no_header(mounts: Mounts) -> None:
     answer = call(mounts, {"region": None})
     assert answer.status == 200
@@ -105,6 +111,25 @@ def test_a_tool_that_is_not_there_is_told_before_its_headers_are_looked_at(mount
             Endpoint(mounts.port, path).modern("tools/call", {"name": "echo"}, **{"mcp-param-region": "eu"})
         )
     assert (answer.status, answer.code) == (200, -32602)
+
+
+@pytest.mark.requirement("XHDR-32", "XHDR-33")
+def test_a_decision_is_about_the_argument_and_no_header_gets_around_it(mounts: Mounts) -> None:
+    def at_home(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+        return ALLOW if arguments is None or arguments["region"] == "eu" else Deny("not your region")
+
+    async def scenario(endpoint: Endpoint) -> list[Any]:
+        said: list[Any] = []
+        for region, header in (("eu", "eu"), ("us", "us"), ("us", "eu"), ("eu", "us")):
+            params = {"name": "echo", "arguments": {"region": region}}
+            answer = (await endpoint.modern("tools/call", params, **{"mcp-param-region": header})).json
+            said.append(answer["error"]["code"] if "error" in answer else answer["result"]["isError"])
+        return said
+
+    server = Server("mirror", decide=at_home)
+    server.add_raw_tool("echo", SCHEMA, lambda arguments: {"echo": arguments})
+    with mounts.mounted(server.http_app()) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [False, True, -32020, -32020]
 
 
 def test_a_legacy_call_has_no_such_headers(mounts: Mounts) -> None:

@@ -28,6 +28,7 @@ def by_name(carrier: Carrier) -> Principal | None:
     return None if name is None else Principal(name)
 
 
+@pytest.mark.requirement("LHTTP-24")
 def test_a_session_is_a_token_of_visible_characters_and_small(mounts: Mounts) -> None:
     with mounts.mounted(servers.make("empty").http_app()) as path:
         token = asyncio.run(Endpoint(mounts.port, path).initialize())
@@ -35,6 +36,7 @@ def test_a_session_is_a_token_of_visible_characters_and_small(mounts: Mounts) ->
     assert all("!" <= character <= "~" for character in token)
 
 
+@pytest.mark.requirement("LHTTP-23", "LHTTP-39", "SEC-18")
 def test_two_sessions_are_never_the_same(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[str, str]:
         return await endpoint.initialize(), await endpoint.initialize()
@@ -92,6 +94,7 @@ def test_a_token_that_was_not_given_out_is_404(mounts: Mounts, change: str) -> N
     assert (answer.status, answer.json) == (404, UNKNOWN)
 
 
+@pytest.mark.requirement("LHTTP-23", "LHTTP-39")
 def test_no_byte_of_a_token_can_be_changed(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[int]:
         token = await endpoint.initialize()
@@ -102,6 +105,7 @@ def test_no_byte_of_a_token_can_be_changed(mounts: Mounts) -> None:
         assert set(asyncio.run(scenario(Endpoint(mounts.port, path)))) == {404}
 
 
+@pytest.mark.requirement("LHTTP-40", "SEC-17", "SEC-19")
 def test_a_session_belongs_to_whoever_opened_it(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[int]:
         token = await endpoint.initialize(headers=[("Authorization", "ada")])
@@ -115,6 +119,7 @@ def test_a_session_belongs_to_whoever_opened_it(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [200, 404, 404, 404]
 
 
+@pytest.mark.requirement("LHTTP-28")
 def test_a_session_that_was_deleted_is_over_for_every_worker(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[int]:
         token, kept = await one.initialize(), await one.initialize()
@@ -153,6 +158,7 @@ def test_a_session_is_no_cursor(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == -32602
 
 
+@pytest.mark.requirement("SEC-17", "SEC-19")
 def test_a_cursor_belongs_to_whoever_listed(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[bool]:
         listed = await endpoint.modern("tools/list", authorization="ada")
@@ -168,6 +174,7 @@ def test_a_cursor_belongs_to_whoever_listed(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [True, False]
 
 
+@pytest.mark.requirement("LHTTP-14")
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_without_a_session_there_is_nothing_but_post(mounts: Mounts, method: str) -> None:
     with mounts.mounted(servers.make("empty").http_app()) as path:
@@ -183,6 +190,7 @@ def test_an_unknown_session_has_no_stream_and_no_end(mounts: Mounts, method: str
     assert (answer.status, answer.json) == (404, {"jsonrpc": "2.0", "error": UNKNOWN["error"]})
 
 
+@pytest.mark.requirement("LHTTP-14")
 def test_a_stream_must_be_asked_for_as_one(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> Answer:
         return await endpoint.ask("GET", headers=in_session(await endpoint.initialize()))

@@ -25,6 +25,7 @@ def modern(mounts: Mounts, method: str, params: dict[str, Any] | None = None, **
     return answer(mounts, lambda endpoint: endpoint.modern(method, params, **changes))
 
 
+@pytest.mark.requirement("HTTP-13")
 def test_a_good_request_is_200_json_with_nothing_to_resume(mounts: Mounts) -> None:
     got = modern(mounts, "tools/call", {"name": "greet"})
     assert got.status == 200
@@ -55,6 +56,7 @@ def test_a_modern_batch_is_no_message(mounts: Mounts) -> None:
     assert (got.status, got.code) == (400, -32600)
 
 
+@pytest.mark.requirement("HDR-11", "HDR-12", "HDR-13")
 @pytest.mark.parametrize("header", ["mcp_protocol_version", "mcp_method", "mcp_name"])
 def test_a_missing_header_is_a_mismatch(mounts: Mounts, header: str) -> None:
     got = modern(mounts, "tools/call", {"name": "greet"}, **{header: None})
@@ -62,6 +64,7 @@ def test_a_missing_header_is_a_mismatch(mounts: Mounts, header: str) -> None:
     assert got.json["id"] == 1
 
 
+@pytest.mark.requirement("HDR-03", "HDR-09", "HDR-10", "HDR-11", "HDR-12")
 @pytest.mark.parametrize(
     ("header", "value"),
     [
@@ -78,6 +81,7 @@ def test_a_header_that_says_something_else_is_a_mismatch(mounts: Mounts, header:
     assert (got.status, got.code) == (400, -32020)
 
 
+@pytest.mark.requirement("HDR-08", "HDR-15")
 def test_header_names_have_no_case_and_values_no_white_space_around_them(mounts: Mounts) -> None:
     changes = {"MCP_METHOD": " tools/call\t", "mcp_method": None, "mcp_name": "\tgreet "}
     assert modern(mounts, "tools/call", {"name": "greet"}, **changes).status == 200
@@ -87,10 +91,12 @@ def sentinel(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
+@pytest.mark.requirement("XHDR-26")
 def test_a_name_may_be_encoded(mounts: Mounts) -> None:
     assert modern(mounts, "tools/call", {"name": "greet"}, mcp_name=sentinel("greet")).status == 200
 
 
+@pytest.mark.requirement("XHDR-26")
 @pytest.mark.parametrize("name", ["grüße", " a", "a\tb", "=?base64?YQ==?=", ""])
 def test_a_name_that_no_header_can_hold_is_compared_once_it_is_decoded(mounts: Mounts, name: str) -> None:
     got = modern(mounts, "tools/call", {"name": name}, mcp_name=sentinel(name))
@@ -98,6 +104,7 @@ def test_a_name_that_no_header_can_hold_is_compared_once_it_is_decoded(mounts: M
     assert modern(mounts, "tools/call", {"name": name}, mcp_name=sentinel(name + "x")).code == -32020
 
 
+@pytest.mark.requirement("HDR-11", "HDR-12", "HDR-14", "HDR-16")
 @pytest.mark.parametrize(
     "value", ["=?base64?Z3JlZXQ?=", "=?base64?Z3Jl ZXQ=?=", "=?base64?/w==?=", "=?base64?*?=", "gr\xfc"]
 )
@@ -106,12 +113,14 @@ def test_a_name_that_is_encoded_wrongly_is_a_mismatch(mounts: Mounts, value: str
     assert (got.status, got.code) == (400, -32020)
 
 
+@pytest.mark.requirement("HDR-16", "XHDR-21")
 @pytest.mark.parametrize("value", ["=?BASE64?Z3JlZXQ=?=", "=?base64?Z3JlZXQ=", "Z3JlZXQ="])
 def test_what_is_not_marked_as_encoded_is_itself(mounts: Mounts, value: str) -> None:
     assert modern(mounts, "tools/call", {"name": "greet"}, mcp_name=value).code == -32020
     assert modern(mounts, "tools/call", {"name": value}, mcp_name=value).code == -32602
 
 
+@pytest.mark.requirement("META-10")
 def test_missing_facts_are_400_and_name_the_versions(mounts: Mounts) -> None:
     got = modern(mounts, "tools/list", {"_meta": {VERSION: "2026-07-28"}})
     assert (got.status, got.code) == (400, -32602)
@@ -125,6 +134,7 @@ def test_a_modern_header_alone_makes_a_modern_request(mounts: Mounts) -> None:
     assert (got.status, got.code) == (400, -32602)
 
 
+@pytest.mark.requirement("VER-02")
 def test_an_unsupported_version_is_400_and_names_the_supported_ones(mounts: Mounts) -> None:
     got = modern(
         mounts, "tools/list", {"_meta": {**ENVELOPE, VERSION: "2099-01-01"}}, mcp_protocol_version="2099-01-01"
@@ -136,6 +146,7 @@ def test_an_unsupported_version_is_400_and_names_the_supported_ones(mounts: Moun
     }
 
 
+@pytest.mark.requirement("HTTP-24")
 @pytest.mark.parametrize("method", ["nix", "resources/list", "ping", "initialize", "logging/setLevel"])
 def test_an_unknown_method_is_404(mounts: Mounts, method: str) -> None:
     got = modern(mounts, method)
@@ -145,6 +156,7 @@ def test_an_unknown_method_is_404(mounts: Mounts, method: str) -> None:
 FUTURE = {**ENVELOPE, VERSION: "2099-01-01"}
 
 
+@pytest.mark.requirement("ERR-05")
 @pytest.mark.parametrize(
     ("params", "headers", "expected"),
     [
@@ -182,6 +194,7 @@ def test_a_result_that_is_an_error_is_200(mounts: Mounts) -> None:
     assert got.json["result"]["isError"] is True
 
 
+@pytest.mark.requirement("HTTP-11", "LHTTP-03")
 @pytest.mark.parametrize(
     "message",
     [
@@ -198,6 +211,20 @@ def test_what_needs_no_answer_is_202_without_a_body(mounts: Mounts, message: Any
     assert (got.status, got.body) == (202, b"")
 
 
+@pytest.mark.requirement("HTTP-12")
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [((("Mcp-Session-Id", "nonsense"),), 404), ((("MCP-Protocol-Version", "2099-01-01"),), 400)],
+)
+@pytest.mark.parametrize("method", ["notifications/initialized", "notifications/cancelled", "notifications/nix"])
+def test_a_notification_that_is_refused_has_the_status_of_an_error(
+    mounts: Mounts, method: str, headers: Any, status: int
+) -> None:
+    got = answer(mounts, lambda endpoint: endpoint.post({"jsonrpc": "2.0", "method": method}, headers))
+    assert got.status == status
+
+
+@pytest.mark.requirement("HTTP-26", "HTTP-27")
 def test_old_headers_mean_nothing_to_a_modern_request_and_no_session_is_made(mounts: Mounts) -> None:
     got = modern(mounts, "tools/list", mcp_session_id="nonsense", last_event_id="7")
     assert got.status == 200
@@ -212,6 +239,7 @@ def test_errors_of_legacy_requests_are_200(mounts: Mounts) -> None:
     assert (got.status, got.code) == (200, -32601)
 
 
+@pytest.mark.requirement("LHTTP-34")
 @pytest.mark.parametrize("version", ["2099-01-01", "2025-11-24", "x"])
 def test_a_legacy_request_with_a_version_nobody_speaks_is_400(mounts: Mounts, version: str) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

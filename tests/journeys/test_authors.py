@@ -423,6 +423,7 @@ def test_a_raw_schema_is_enforced_as_it_is_published():
     assert call(server, {"other": 1}).value == {"other": 1}, "open, because its author left it open"
 
 
+@pytest.mark.requirement("SCH-04", "SCH-12")
 def test_draft_07_is_enforced_where_it_is_declared():
     declared = {"$schema": "http://json-schema.org/draft-07/schema#"}
     server = raw({**declared, "properties": {"a": {"items": [{"type": "integer"}], "additionalItems": False}}})
@@ -430,6 +431,7 @@ def test_draft_07_is_enforced_where_it_is_declared():
     assert call(server, {"a": ["x"]}).is_error
 
 
+@pytest.mark.requirement("CALL-04", "SCH-12")
 def test_a_raw_output_schema_is_enforced_too():
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     server = raw({}, output_schema=schema)
@@ -442,6 +444,7 @@ def test_a_raw_output_schema_is_enforced_too():
 def nowhere(a: Nowhere) -> str: ...  # noqa: F821 # type: ignore[name-defined]
 
 
+@pytest.mark.requirement("SCH-06", "SCH-07", "TOOL-07")
 @pytest.mark.parametrize(
     ("register", "told"),
     [

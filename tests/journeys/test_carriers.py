@@ -60,6 +60,7 @@ def test_tools_are_listed_and_called(target: Any):
     assert session(target, test) == [3, 6]
 
 
+@pytest.mark.requirement("BASE-21")
 def test_progress_comes_in_order_before_the_answer(target: Any):
     seen: list[Any] = []
 
@@ -70,6 +71,7 @@ def test_progress_comes_in_order_before_the_answer(target: Any):
     assert seen == [(1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3")]
 
 
+@pytest.mark.requirement("BASE-21", "CALL-08")
 def test_failures_are_results_and_broken_protocol_is_an_error(target: Any):
     async def test(client: Client) -> None:
         refused, crashed = await client.call_tool("refuse"), await client.call_tool("crash")
@@ -85,6 +87,7 @@ def test_failures_are_results_and_broken_protocol_is_an_error(target: Any):
     session(target, test)
 
 
+@pytest.mark.requirement("BASE-21", "STATE-02")
 def test_b32_answers_reach_those_who_asked(target: Any):
     async def test(client: Client) -> Any:
         calls = [client.call_tool("add", a=number, b=0) for number in range(30)]

@@ -75,6 +75,7 @@ def test_b07_integral_numbers_are_integers_at_any_depth_and_floats_stay_floats()
     assert call(tool, {"rows": [{"a": 5.0}], "ratio": 1, "ratios": [1, 2.5]}).value == "1.5 3.5"
 
 
+@pytest.mark.requirement("CALL-14")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -143,6 +144,7 @@ def test_b14_control_characters_arrive_as_they_are():
     assert call(tool, {"path": "a\x00b\x1b"}).value == repr("a\x00b\x1b")
 
 
+@pytest.mark.requirement("CALL-10")
 def test_an_unknown_tool_is_an_error_of_the_protocol():
     with pytest.raises(RpcError) as caught:
         session(Server("t"), lambda client: client.call_tool("none"))
@@ -153,6 +155,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol():
 # -- results and crashes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CALL-04", "SCH-12")
 def test_a_value_that_does_not_fit_the_output_schema_never_leaves(caplog: pytest.LogCaptureFixture):
     def tool() -> list[int]:
         return [1, "hunter2"]  # type: ignore[list-item]

@@ -30,6 +30,7 @@ ADD = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ad
 # -- whose are the descriptors -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("STDIO-02")
 def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
     with stdio() as process:
         assert process.result("print_everywhere")["content"][0]["text"] == "printed"
@@ -97,6 +98,7 @@ def rest(process: Process) -> bytes:
     return process.popen.stderr.read()
 
 
+@pytest.mark.requirement("STDIO-11")
 @ENDS
 def test_an_idle_server_ends_well(end: Any):
     with stdio() as process:
@@ -107,6 +109,7 @@ def test_an_idle_server_ends_well(end: Any):
         assert rest(process) == b""
 
 
+@pytest.mark.requirement("STDIO-11")
 @ENDS
 def test_a_running_async_tool_is_cancelled(end: Any, tmp_path: Path):
     with stdio() as process:
@@ -182,6 +185,7 @@ def test_the_output_may_be_a_file(tmp_path: Path):
     assert json.loads((tmp_path / "out").read_text())["id"] == 1
 
 
+@pytest.mark.requirement("STDIO-11")
 def test_an_input_that_is_empty_ends_the_server():
     with stdio(stdin=subprocess.DEVNULL) as process:
         assert process.ended(LIMIT) == 0
@@ -261,6 +265,50 @@ def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int
         assert b"Traceback" not in rest(process)
 
 
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_whoever_still_waits_when_an_http_server_ends_is_told_so(era: str, tmp_path: Path):
+    with http() as (url, process):
+        session, file = Session(url), tmp_path / "end"
+        parts = urlsplit(url)
+        connection = HTTPConnection(parts.netloc, timeout=LIMIT)
+        params: dict[str, Any] = {"name": "wait_forever", "arguments": {"file": str(file)}}
+        headers = session.headers
+        if era == "modern":
+            params["_meta"] = META
+            headers = {"content-type": "application/json", "mcp-protocol-version": versions.LATEST}
+            headers |= {"mcp-method": "tools/call", "mcp-name": "wait_forever"}
+        body = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params}
+        connection.request("POST", parts.path, json.dumps(body).encode(), headers)
+        process.wait_for("waiting")
+        process.popen.send_signal(signal.SIGTERM)
+        response = connection.getresponse()
+        assert (response.status, b"[TW1053]" in response.read()) == (503, True)
+        connection.close()
+        assert process.ended() == 0
+        assert file.read_text("utf-8") == "cancelled"
+        assert b"Traceback" not in rest(process)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_old_transport_is_served_by_one_worker_only(workers: str):
+    with started(command("serve", str(SERVER), "--sse", "--http", "127.0.0.1:0", "--workers", workers)) as process:
+        if workers == "1":
+            process.wait_for("toolwright serves")
+        else:
+            assert process.ended(LIMIT) == 2
+            assert "[TW4010]" in rest(process).decode()
+
+
+def test_an_old_client_is_served_at_sse_where_that_was_asked_for():
+    with http("--sse") as (url, _):
+        connection = HTTPConnection(urlsplit(url).netloc, timeout=LIMIT)
+        connection.request("GET", "/sse")
+        response = connection.getresponse()
+        assert response.readline() == b"event: endpoint\n"
+        assert response.readline().startswith(b"data: messages?session=")
+        connection.close()
+
+
 def test_a_stuck_tool_does_not_hold_up_the_end_of_an_http_server():
     with http() as (url, process):
         session = Session(url)
@@ -291,6 +339,35 @@ def test_a_session_that_one_worker_opened_is_served_by_each_and_ended_for_all():
         assert other.call("process")[0] == 200
 
 
+def test_a_stream_is_read_again_at_each_worker():
+    with http("--workers", "2") as (url, _):
+        session = Session(url)
+        params = {"name": "count", "arguments": {"to": 3}, "_meta": {"progressToken": "p"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        status, headers, body = session.send("POST", json.dumps(message).encode())
+        assert (status, headers["content-type"]) == (200, "text/event-stream")
+        primed, _, events = body.partition(b"\n\n")
+        assert events.count(b"event: message") == 4
+        session.headers |= {"accept": "text/event-stream", "last-event-id": primed.decode().split()[1]}
+        for _ in range(12):  # whichever worker takes the connection
+            status, _, again = session.send("GET")
+            assert (status, again.removeprefix(b": keep-alive\n\n")) == (200, events)
+
+
+def test_the_streams_of_a_session_end_at_each_worker():
+    with http("--workers", "2") as (url, _):
+        session = Session(url)
+        listening = [HTTPConnection(urlsplit(url).netloc, timeout=LIMIT) for _ in range(8)]
+        for connection in listening:
+            connection.request("GET", "/mcp", headers={**session.headers, "accept": "text/event-stream"})
+        streams = [connection.getresponse() for connection in listening]
+        assert all(stream.readline().startswith(b"id: ") for stream in streams)
+        assert session.send("DELETE")[0] == 204
+        assert [stream.read() for stream in streams] == [b"data: \n\n"] * 8
+        for connection in listening:
+            connection.close()
+
+
 def test_a_session_cannot_be_kept_by_spelling_its_token_otherwise():
     with http() as (url, _):
         session = Session(url)
@@ -304,12 +381,14 @@ def test_a_session_cannot_be_kept_by_spelling_its_token_otherwise():
             assert session.call("process")[0] == 404, spelling
 
 
+@pytest.mark.requirement("LHTTP-23")
 def test_two_sessions_opened_at_once_are_two():
     with http() as (url, _):
         tokens = {Session(url).headers["mcp-session-id"] for _ in range(10)}
         assert len(tokens) == 10
 
 
+@pytest.mark.requirement("HTTP-04", "HTTP-05")
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
 def test_a_server_without_authentication_refuses_to_listen_beyond_loopback(address: str):
     with started(command("serve", str(SERVER), "--http", address)) as process:
@@ -348,6 +427,7 @@ def test_a_server_whose_client_is_gone_before_it_said_anything_ends():
         assert process.ended(LIMIT) == 0
 
 
+@pytest.mark.requirement("SUB-06", "SUB-09")
 def test_who_listens_is_told_that_the_server_ends():
     with stdio() as process:
         process.say("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, 7)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toolwright.errors import InvalidParams
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import SILENT, Served, page_of
+from toolwright.server.served import LISTINGS, SILENT, Served, page_of
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, Principal, RequestContext
@@ -42,10 +42,11 @@ def put(tools: LocalToolset, name: str) -> None:
 
 
 def page(here: Served, tools: LocalToolset, cursor: str | None, principal: Principal = LOCAL) -> tuple[list[str], Any]:
-    got = page_of(here, asyncio.run(tools.list_tools(CONTEXT)), cursor, principal)
-    return [tool.name for tool in got.tools], got.next_cursor
+    got = page_of(here, LISTINGS[0], asyncio.run(tools.list_tools(CONTEXT)), cursor, principal)
+    return [tool.name for tool in got.items], got.next_cursor
 
 
+@pytest.mark.requirement("PAGE-02")
 @settings(deadline=None)
 @given(st.sets(names, max_size=12), st.integers(1, 5), st.lists(changes, max_size=8))
 def test_each_tool_that_stays_is_seen_once_and_none_twice(own: set[str], size: int, between: list[Any]):
@@ -88,6 +89,7 @@ def test_without_changes_paging_is_the_list_and_no_page_is_empty(own: set[str], 
     assert seen == sorted(own)
 
 
+@pytest.mark.requirement("PAGE-07")
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_a_cursor_that_is_not_ours_is_invalid(cursor: str):

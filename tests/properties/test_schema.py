@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ def test_any_json_compiles_or_is_refused_as_a_schema(definition: Any):
         assert outcome.say("zh").endswith(f"[{outcome.code}]")
 
 
+@pytest.mark.requirement("SCH-11")
 @patient
 @given(st.integers(1, 40), st.sampled_from(["allOf", "anyOf", "oneOf"]), st.integers(2, 4), values)
 def test_references_that_multiply_take_bounded_time(levels: int, combine: str, width: int, value: Any):

@@ -52,6 +52,22 @@ def test_a_number_that_nobody_knows_is_kept():
     assert (type(got), got.number) == (RpcError, -1)
 
 
+JSON_RPC = {-32700, -32600, -32601, -32602, -32603}
+OF_MCP = {-32020, -32021, -32022}
+
+
+@pytest.mark.requirement("ERR-01", "ERR-02", "ERR-04", "ERR-10")
+def test_no_number_is_our_own_invention():
+    assert {kind.number for kind in OURS if issubclass(kind, RpcError)} == JSON_RPC | OF_MCP
+
+
+@pytest.mark.requirement("ERR-03")
+@pytest.mark.parametrize("number", [number for number in range(-32019, -31999) if number != -32002])
+def test_a_number_that_anybody_may_have_taken_means_nothing(number: int):
+    got = RpcError.received(number, "said", {"supported": ["2026-07-28"], "requiredCapabilities": {"roots": {}}})
+    assert (type(got), got.number, str(got), got.code) == (RpcError, number, "said", "")
+
+
 def test_an_error_says_its_sentence_with_its_code_in_both_languages():
     error = ToolError.of("TW2007", tool="wipe", reason="no")
     assert str(error) == "wipe may not be called so: no"

@@ -6,16 +6,18 @@ import contextlib
 import itertools
 import socket
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeAlias
 
 import pytest
 import uvicorn
 
 from toolwright.testing.state import LIMIT
-from toolwright.transport.http_server import HttpApp
 
 __all__ = ["Mounts", "running_mounts"]
+
+
+Application: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class Mounts:
@@ -23,11 +25,11 @@ class Mounts:
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self._apps: dict[str, HttpApp] = {}
+        self._apps: dict[str, Application] = {}
         self._numbers = itertools.count(1)
 
     @contextlib.contextmanager
-    def mounted(self, app: HttpApp) -> Iterator[str]:
+    def mounted(self, app: Application) -> Iterator[str]:
         """The path of ``app`` for as long as the block runs."""
         number = str(next(self._numbers))
         self._apps[number] = app

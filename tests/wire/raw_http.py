@@ -49,6 +49,7 @@ class Stream:
 
     def __init__(self, reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> None:
         self._reader = reader
+        self._unread = ""
         self.status = status
         self.headers = headers
 
@@ -67,13 +68,24 @@ class Stream:
         size = int(await soon(self._reader.readline()), 16)
         return (await soon(self._reader.readexactly(size + 2)))[:-2]
 
+    async def event(self) -> dict[str, str]:
+        """The fields of the next event of a stream, none at its end; keep-alive comments are passed over."""
+        while True:
+            while "\n\n" not in self._unread:
+                if not (chunk := await self.chunk()):
+                    return {}
+                self._unread += chunk.decode()
+            event, _, self._unread = self._unread.partition("\n\n")
+            if not event.startswith(":"):
+                return {
+                    name: value.removeprefix(" ") for name, _, value in (e.partition(":") for e in event.split("\n"))
+                }
+
     async def message(self) -> Any:
-        """The message of the next event of a stream; keep-alive comments are passed over."""
-        while (chunk := await self.chunk()).startswith(b":"):
-            pass
-        event, _, data = chunk.decode().rstrip("\n").partition("\n")
-        assert event == "event: message"
-        return json.loads(data.removeprefix("data: "))
+        """The message of the next event that has one."""
+        while (event := await self.event()).get("event") != "message":
+            assert event, "the stream has ended"
+        return json.loads(event["data"])
 
 
 @dataclass(frozen=True)
@@ -113,9 +125,12 @@ class Endpoint:
         message, headers = modern(method, params, **changes)
         return await self.post(message, headers)
 
-    async def initialize(self, revision: str = "2025-11-25", headers: Headers = ()) -> str:
+    async def initialize(
+        self, revision: str = "2025-11-25", headers: Headers = (), capabilities: dict[str, Any] | None = None
+    ) -> str:
         """Open a legacy session: its id."""
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        client = {"name": "c", "version": "1"}
+        params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client}
         answer = await self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}, headers)
         assert answer.json["result"]["protocolVersion"] == revision
         return answer.headers["mcp-session-id"]

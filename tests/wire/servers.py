@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from toolwright import (
+    Annotations,
     AudioContent,
+    BlobResource,
+    Completes,
     Context,
     EmbeddedResource,
+    Form,
     ImageContent,
+    Link,
+    PromptMessage,
+    PromptResult,
     ResourceLink,
+    Roots,
+    Sampling,
     Server,
     TextContent,
+    TextResource,
     ToolError,
 )
 from toolwright.policy.rules import ALLOW, Deny, Verdict
-from toolwright.protocol.types import Annotations, ContentBlock, Icon, TextResource
-from toolwright.tools.toolset import RequestContext, Tool
+from toolwright.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
+from toolwright.tools.toolset import Entry, RequestContext, Tool
 
 
 def shop() -> Server:
@@ -157,6 +169,19 @@ def slow() -> Server:
         context.log("warning", {"tea": "low"}, "shop")
         return "said"
 
+    @server.tool(seconds=0.01)
+    async def dawdle() -> str:
+        """Take longer than it may."""
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return server
+
+
+def closed() -> Server:
+    """A server that lets nobody in over HTTP."""
+    server = Server("closed", version="1", authenticate=lambda carrier: None)
+    server.add_tool(greet)
     return server
 
 
@@ -215,8 +240,218 @@ async def point() -> dict[str, int]:
     return {"x": 1}
 
 
+def library() -> Server:
+    """Something to read, something to say, and what nobody may know of."""
+    server = Server("library", version="1", decide=_but_secrets)
+    server.add_resource("test://text", lambda: "plain", name="text", title="A text", size=5)
+    server.add_resource("test://binary", lambda: b"\x00\xff", name="binary", mime_type="image/png")
+    server.add_resource("test://json", lambda: {"tea": ["green", None]}, name="json")
+    server.add_resource("test://parts", _parts, name="parts", annotations=Annotations(priority=0.5))
+    server.add_resource("test://empty", lambda: None, name="empty")
+    server.add_resource("test://crash", crash)
+    server.add_resource("test://refuses", fail)
+    server.add_resource("test://secret", secret)
+    server.add_resource("test://items/{number}", item, description="An item.")
+    server.add_resource("test://files/{+path}", file)
+    server.add_resource("test://secrets/{name}", secret_of, name="secrets")
+    server.prompt(title="Recommend a tea")(recommend)
+    server.prompt(talk)
+    server.prompt(crash)
+    server.prompt(secret)
+    return server
+
+
+def _but_secrets(entry: Tool | Entry, context: RequestContext, arguments: object) -> Verdict:
+    return Deny("not for you", hidden=True) if "secret" in entry.name else ALLOW
+
+
+def _parts() -> list[TextResource | BlobResource]:
+    return [
+        TextResource(uri="test://parts/1", text="one", mimeType="text/plain"),
+        BlobResource(uri="test://parts/2", blob="AAA="),
+    ]
+
+
+def _teas(prefix: str) -> list[str]:
+    return [f"{prefix}{number:03}" for number in range(150)]
+
+
+async def item(number: Annotated[int, Completes(lambda prefix: [prefix + "0", prefix + "1"])]) -> dict[str, int]:
+    return {"number": number}
+
+
+async def file(path: str, context: Context) -> str:
+    return f"{path} for {context.principal.id.partition(':')[0]}"
+
+
+async def secret_of(name: Annotated[str, Completes(_teas)]) -> str:
+    raise AssertionError("a hidden template was read")
+
+
+async def recommend(
+    tea: Annotated[str, "Which one.", Completes(_teas)],
+    mood: Literal["calm", "wide awake", "careful"] = "calm",
+    cups: int = 1,
+    *,
+    iced: bool = False,
+) -> str:
+    """Have a tea recommended."""
+    return f"Recommend {cups} x {tea}, iced: {iced}, to somebody {mood}."
+
+
+async def talk() -> list[PromptMessage | TextContent | str]:
+    """A conversation that has begun."""
+    return ["Hello!", PromptMessage("assistant", "What can I do?"), TextContent(text="Tea.")]
+
+
+def shelves() -> Server:
+    """Resources and prompts that come and go, on pages of two."""
+    server = Server("shelves", version="1", page_size=2)
+    for name in "bca":
+        server.add_resource(f"test://{name}", lambda: "", name=name, blocking=False)
+        server.add_resource(f"test://{name}/{{x}}", _nothing_of, name=name)
+        server.add_prompt(_letter, name=name)
+
+    @server.tool
+    async def add(name: str) -> str:
+        """Add a resource and a prompt."""
+        server.add_resource(f"test://{name}", lambda: "", name=name, blocking=False)
+        server.add_prompt(_letter, name=name)
+        return "added"
+
+    @server.tool
+    async def update(uri: str) -> str:
+        """Tell of a change of a resource."""
+        server.resource_updated(uri)
+        return "updated"
+
+    return server
+
+
+async def _nothing_of(x: str) -> None:
+    return None
+
+
+def museum() -> Server:
+    """Every member that resources, templates and prompts can have."""
+    server = Server("museum", version="1")
+    common: dict[str, Any] = {"title": "Everything", "description": "All of it.", "icons": [ICON], "meta": META}
+    marked: dict[str, Any] = {"annotations": Annotations(["user"], 1.0, "2026-01-01T00:00:00Z"), "mime_type": "text/x"}
+    server.add_resource("test://all", _marked, name="all", size=1, **common, **marked)
+    server.add_resource("test://all/{x}", _nothing_of, name="each", **common, **marked)
+    server.add_prompt(said, name="all", **common)
+    return server
+
+
+async def _marked() -> ReadResourceResult:
+    return ReadResourceResult([TextResource(uri="test://all", text="a", meta=META)], META)
+
+
+async def said(word: Annotated[str, Field(title="A word")] = "x") -> PromptResult:
+    return PromptResult([PromptMessage("assistant", block) for block in await show()], "Everything.", META)
+
+
+class Trip(TypedDict):
+    city: str
+    days: Annotated[int, Field(ge=1, le=30)]
+    berth: NotRequired[Literal["upper", "lower"]]
+
+
+def asking() -> Server:
+    """Tools that ask. ``count`` tells how often each part of them has run."""
+    server = Server("asking", version="1")
+    counts = {"begun": 0, "reserved": 0, "booked": 0}
+
+    def reserve() -> str:
+        counts["reserved"] += 1
+        return f"reservation {counts['reserved']}"
+
+    @server.tool
+    async def book(context: Context) -> str:
+        """Book a trip; asks where to, and then for consent."""
+        counts["begun"] += 1
+        reservation = context.once("reservation", reserve)
+        where = context.ask(Form("Where to?", Trip), key="where")
+        if not where:
+            return f"no trip: {where.action}"
+        if not context.ask(Form(f"Book {where.value['city']} for {where.value['days']} days?"), key="sure"):
+            return "no booking"
+        counts["booked"] += 1
+        return f"{reservation}: {where.value['city']}"
+
+    @server.tool
+    def book_in_a_thread(context: Context) -> str:
+        """The same question, from a plain function."""
+        return context.ask(Form("Where to?", Trip), key="where").action
+
+    @server.tool
+    async def count() -> str:
+        """How often."""
+        return str(counts)
+
+    @server.tool
+    async def pay(context: Context) -> str:
+        """Ask for a visit to a page."""
+        return context.ask(Link("Please pay.", "https://pay.example.com/7"), key="pay").action
+
+    @server.tool
+    async def think(context: Context) -> str:
+        """Ask the client's model."""
+        return context.ask(Sampling("How deep is the sea?", max_tokens=50), key="thought").text
+
+    @server.tool
+    async def look(context: Context) -> list[str]:
+        """Ask for the client's folders."""
+        return [root.uri for root in context.ask(Roots(), key="roots")]
+
+    @server.tool
+    async def everything(context: Context) -> list[str]:
+        """Ask for all of it at once."""
+        answers = context.ask_all(
+            {"name": Form("Who?", NAME), "thought": Sampling("Hm?", max_tokens=5), "roots": Roots()}
+        )
+        return [answers["name"].value["name"], answers["thought"].text, answers["roots"][0].uri]
+
+    @server.tool
+    async def perhaps(context: Context) -> str:
+        """Ask where that is possible."""
+        question = Form("Sure?")
+        return context.ask(question, key="sure").action if context.can_ask(question) else "not asked"
+
+    @server.tool(effect="destructive")
+    async def wipe(context: Context) -> str:
+        """Ask before something is lost."""
+        return "wiped" if context.ask(Form("Wipe it?"), key="sure") else "kept"
+
+    @server.tool
+    async def insist(context: Context) -> str:
+        """Ask for ever."""
+        for number in itertools.count():
+            context.ask(Form(f"Again, {number}?"))
+        raise AssertionError
+
+    async def by_hand(arguments: dict[str, Any], context: Context) -> InputRequiredResult | str:
+        if context.rounds is not None and context.rounds.own == "mine":
+            return f"{context.rounds.responses['a']['action']}, {context.rounds.own}"
+        return InputRequiredResult({"a": Form("By hand?").request}, "mine")
+
+    async def ahead(arguments: dict[str, Any], context: Context) -> InputRequiredResult | str:
+        match context.rounds and context.rounds.responses.get("a"):
+            case {"action": "accept", "content": {"name": str(name)}}:
+                return name
+            case _:
+                return InputRequiredResult({"a": Form("Who?", NAME).request})
+
+    server.add_raw_tool("by_hand", {"type": "object"}, by_hand)
+    server.add_raw_tool("ahead", {"type": "object"}, ahead)
+    return server
+
+
+NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
+
 SERVERS: dict[str, Callable[[], Server]] = {
-    make.__name__: make for make in (changing, empty, gallery, letters, shop, slow)
+    make.__name__: make
+    for make in (asking, changing, closed, empty, gallery, letters, library, museum, shelves, shop, slow)
 }
 
 

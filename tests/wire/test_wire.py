@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from official import Judge
+from toolwright.jsonrpc.messages import Id
 from toolwright.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
-from toolwright.transport.carrier import ClientLink
+from toolwright.transport.carrier import ClientLink, Receiver
 from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import MemoryLink
 from toolwright.transport.stdio_client import StdioLink
@@ -27,7 +29,8 @@ def cases() -> Iterator[object]:
         transcript = read(path.read_text())
         for section in transcript.sections:
             for carrier in section.over:
-                marks = [pytest.mark.process] if carrier == "stdio" else []
+                marks = [pytest.mark.requirement(*transcript.requirements)]
+                marks += [pytest.mark.process] if carrier == "stdio" else []
                 name = f"{path.stem}:{section.title}@{carrier}"
                 yield pytest.param(path, transcript, section, carrier, id=name, marks=marks)
 
@@ -39,10 +42,42 @@ def test_a_conversation_goes_as_written(
     with ExitStack() as stack:
         link = link_of(transcript.server, carrier, mounts, stack)
         if not request.config.getoption("--rewrite-wire"):
-            asyncio.run(replay(section, link))
+            asyncio.run(replay(section, Judged(link, Judge(section.revision))))
         elif carrier == section.over[0]:
             changed = asyncio.run(rewrite(section, link))
             path.write_text(rewritten(path.read_text(), changed))
+
+
+class Judged:
+    """A link whose server is held to the official schemas, too."""
+
+    def __init__(self, link: ClientLink, judge: Judge) -> None:
+        self._link = link
+        self._judge = judge
+        self.shared = link.shared
+        self.abandon, self.listen, self.close = link.abandon, link.listen, link.close
+
+    async def open(self, receiver: Receiver) -> None:
+        await self._link.open(Overheard(receiver, self._judge))
+
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
+        self._judge.sent(frame)
+        self._link.send(frame, id, headers)
+
+
+class Overheard:
+    def __init__(self, receiver: Receiver, judge: Judge) -> None:
+        self._receiver = receiver
+        self._judge = judge
+        self.fail, self.lose = receiver.fail, receiver.lose
+
+    def feed(self, frame: bytes) -> None:
+        try:
+            self._judge.came(frame)
+        except AssertionError as error:
+            self._receiver.lose(error)
+            return
+        self._receiver.feed(frame)
 
 
 def link_of(server: str, carrier: str, mounts: Mounts, stack: ExitStack) -> ClientLink:

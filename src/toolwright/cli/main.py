@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 import toolwright
-from toolwright.cli.loading import load
 from toolwright.cli.printing import printable
 from toolwright.errors import ConfigurationError, DefinitionError, RpcError, StateError, ToolwrightError, TransportError
+from toolwright.loading import load
 
 __all__ = ["EXIT_CODES", "main"]
 

@@ -11,9 +11,9 @@ import click
 from toolwright.cli.printing import printable
 from toolwright.client.client import Result
 from toolwright.jsonrpc.messages import encode, is_array, is_object
-from toolwright.protocol.types import TextContent, Tool
+from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, TextContent, Tool
 
-__all__ = ["as_json", "show_json", "show_result", "show_rows", "show_tools"]
+__all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
 
 
 def as_json(value: Any) -> Any:
@@ -32,6 +32,27 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
     for row in table:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         click.echo(line.rstrip())
+
+
+def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
+    """Each with what it is asked for by, and its description; a prompt with its arguments."""
+    for entry in entries:
+        click.secho(printable(_called(entry)), bold=True)
+        for line in (entry.description or "(no description)").splitlines():
+            click.echo(f"    {printable(line)}")
+        arguments = (entry.arguments or []) if isinstance(entry, Prompt) else []
+        show_rows((f"      {one.name}{'' if one.required else '?'}", one.description or "") for one in arguments)
+        click.echo()
+
+
+def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
+    match entry:
+        case Resource():
+            return entry.uri
+        case ResourceTemplate():
+            return entry.uriTemplate
+        case Prompt():
+            return entry.name
 
 
 def show_tools(tools: Sequence[Tool]) -> None:

@@ -15,6 +15,7 @@ import click
 
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
+from toolwright.errors import ConfigurationError
 from toolwright.server.sealing import new_key
 from toolwright.state.urls import open_facts
 from toolwright.transport import http_runner
@@ -22,8 +23,10 @@ from toolwright.transport import http_runner
 __all__ = ["serve_http"]
 
 
-def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state: str | None) -> None:
+def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state: str | None, *, sse: bool) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError`` before anything listens."""
+    if sse and workers > 1:
+        raise ConfigurationError.of("TW4010")
     address = http_runner.parse_address(http)
     authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
     http_runner.check_bind(address, authenticates=authenticates)
@@ -32,7 +35,8 @@ def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state:
     listener = http_runner.bind(address)
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
-        _hand_over(Job(spec, (*http_runner.hosts_of(address), *hosts), url, base64.b64encode(new_key()).decode()))
+        hosts = (*http_runner.hosts_of(address), *hosts)
+        _hand_over(Job(spec, hosts, url, base64.b64encode(new_key()).decode(), sse))
         count = "1 worker" if workers == 1 else f"{workers} workers"
         click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
         http_runner.run("toolwright.cli.worker:app", listener, workers=workers)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from toolwright.cli.loading import load
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ConfigurationError
+from toolwright.loading import load
 
 __all__ = ["command"]
 
@@ -17,6 +17,7 @@ __all__ = ["command"]
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
+@click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
 @click.option("--state", metavar="URL", help="HTTP: where workers share state. Default: a private SQLite file.")
 def command(
     target: str,
@@ -24,13 +25,14 @@ def command(
     http: str | None,
     workers: int,
     hosts: tuple[str, ...],
+    sse: bool,
     state: str | None,
 ) -> None:
     """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
     spec = Spec(target, roots)
     if http is not None:
-        load("cli.serve_http:serve_http")(spec, http, workers, hosts, state)
-    elif workers > 1 or hosts or state:
+        load("cli.serve_http:serve_http")(spec, http, workers, hosts, state, sse=sse)
+    elif workers > 1 or hosts or state or sse:
         raise ConfigurationError.of("TW4004")
     else:
         load_server(spec).run()

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 from toolwright.app import Server
-from toolwright.cli.loading import load
 from toolwright.errors import ConfigurationError, ToolwrightError
+from toolwright.loading import load
 from toolwright.tools.toolset import Provider
 from toolwright.version import __version__
 

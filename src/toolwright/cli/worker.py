@@ -26,12 +26,15 @@ _LAST_SECONDS = 1.8
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``hosts`` may be named in Host and Origin; ``key`` seals, base64; ``state`` is the URL of the shared facts."""
+    """``hosts`` may be named in Host and Origin; ``key`` seals, base64; ``state`` is the URL of the shared facts; with
+    ``sse`` the deprecated HTTP+SSE is served too.
+    """
 
     spec: Spec
     hosts: tuple[str, ...]
     state: str
     key: str
+    sse: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -40,7 +43,7 @@ class Job:
     def read(text: str) -> Job:
         said = json.loads(text)
         spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]))
-        return Job(spec, tuple(said["hosts"]), said["state"], said["key"])
+        return Job(spec, tuple(said["hosts"]), said["state"], said["key"], said["sse"])
 
 
 def app() -> Worker:
@@ -68,7 +71,7 @@ class Worker:
             server = load_server(self._job.spec)
             server.share(keys=[base64.b64decode(self._job.key)], facts=facts)
             await server.check()
-            self._app = server.http_app(access=Access(self._job.hosts))
+            self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse)
             await self._app.open()
             _before_the_end(self._app.closing)
             await send({"type": "lifespan.startup.complete"})

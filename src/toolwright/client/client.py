@@ -14,10 +14,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from toolwright.client.answers import Answers, Elicit, Sample
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
 from toolwright.errors import (
@@ -36,6 +37,7 @@ from toolwright.jsonrpc.messages import (
     Json,
     Notification,
     Request,
+    encode,
     encode_notification,
     is_array,
     is_finite,
@@ -45,7 +47,20 @@ from toolwright.jsonrpc.messages import (
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
 from toolwright.protocol import versions
-from toolwright.protocol.types import UNSET, ContentBlock, TextContent, Tool
+from toolwright.protocol.types import (
+    UNSET,
+    BlobResource,
+    Completion,
+    ContentBlock,
+    Prompt,
+    PromptMessage,
+    PromptResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResource,
+    Tool,
+)
 from toolwright.transport.carrier import ClientLink
 from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import Connectable, MemoryLink
@@ -54,13 +69,15 @@ from toolwright.transport.stdio_client import StdioLink
 __all__ = ["Client", "Progress", "Result", "Target", "link_to"]
 
 Target: TypeAlias = str | Sequence[str] | Connectable
+T = TypeVar("T")
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
 
 _log = logging.getLogger("toolwright")
 
 _MAX_PAGES = 1_000
-_MAX_TOOLS = 10_000
+_MAX_ITEMS = 10_000
 _MAX_SKIPPED = 100
+_MAX_ROUNDS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +110,10 @@ class Client:
     ``env`` is added to the small environment of a command. ``on_tools_changed`` is called when the server says that its
     tools have changed. ``revision`` is the protocol revision to speak; without it, that is found out. ``facts`` tells
     what the server said of itself.
+
+    ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
+    nobody answers is not declared, so that servers do not ask. A legacy server
+    asks while the call runs, so its ``timeout`` includes the time that a person takes.
     """
 
     def __init__(
@@ -103,6 +124,9 @@ class Client:
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         on_tools_changed: Callable[[], None] | None = None,
+        elicit: Elicit | None = None,
+        sample: Sample | None = None,
+        roots: Sequence[str | Path] | None = None,
         revision: str | None = None,
     ) -> None:
         if revision is not None and revision not in versions.BY_NAME:
@@ -111,7 +135,8 @@ class Client:
         self._revision = revision
         self._timeout = timeout
         self._on_tools_changed = on_tools_changed
-        self._events = _Events(self)
+        self._answers = Answers(elicit, sample, roots)
+        self._events = _Events(self, self._answers)
         self._peer = Peer(self._send_plain, self._events, unreadable=self._skip)
         self._skipped = 0
         self._listening: asyncio.Task[None] | None = None
@@ -122,7 +147,9 @@ class Client:
     async def __aenter__(self) -> Self:
         await self._link.open(self._peer)
         try:
-            self._era, self._facts = await negotiate(self._ask, self._tell, self._timeout, self._revision)
+            self._era, self._facts = await negotiate(
+                self._ask, self._tell, self._timeout, self._answers.capabilities, self._revision
+            )
             await self._hear_of_changes(self._era, self._facts)
         except BaseException:
             await self.close()
@@ -171,28 +198,79 @@ class Client:
 
         A server that repeats a cursor, or never ends, is a ``TransportError``.
         """
+        tools = await self._all("tools/list", "tools", Tool)
+        # Nor may one be used over HTTP whose parameters cannot be mirrored into headers (server/tools "x-mcp-header").
+        tools = tools if self._link.shared else list(filter(_can_be_mirrored, tools))
+        self._tools = {tool.name: tool for tool in tools}
+        return tools
+
+    async def list_resources(self) -> list[Resource]:
+        """All resources that the server lists; as ``list_tools``."""
+        return await self._all("resources/list", "resources", Resource)
+
+    async def list_templates(self) -> list[ResourceTemplate]:
+        """All resource templates that the server lists; as ``list_tools``."""
+        return await self._all("resources/templates/list", "resourceTemplates", ResourceTemplate)
+
+    async def list_prompts(self) -> list[Prompt]:
+        """All prompts that the server lists; as ``list_tools``."""
+        return await self._all("prompts/list", "prompts", Prompt)
+
+    async def _all(self, method: str, member: str, shape: type[T]) -> list[T]:
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._all_pages()
+                return await self._all_pages(method, member, shape)
         except TimeoutError:
-            raise RequestTimeout.of("TW5002", method="tools/list", seconds=self._timeout) from None
+            raise RequestTimeout.of("TW5002", method=method, seconds=self._timeout) from None
 
-    async def _all_pages(self) -> list[Tool]:
-        tools: list[Tool] = []
+    async def _all_pages(self, method: str, member: str, shape: type[T]) -> list[T]:
+        items: list[T] = []
         cursor, seen = None, set[str]()
         for _ in range(_MAX_PAGES):
-            result = await self._request("tools/list", {} if cursor is None else {"cursor": cursor})
-            tools += _tools(result, strict=not self._link.shared)
+            result = await self._request(method, {} if cursor is None else {"cursor": cursor})
+            items += _items(result, method, member, shape)
             cursor = result.get("nextCursor")
             if cursor is not None and not isinstance(cursor, str):
-                raise TransportError.of("TW5009", method="tools/list", problem="nextCursor is not a string")
+                raise TransportError.of("TW5009", method=method, problem="nextCursor is not a string")
             if cursor is None:
-                self._tools = {tool.name: tool for tool in tools}
-                return tools
-            if cursor in seen or len(tools) > _MAX_TOOLS:
+                return items
+            if cursor in seen or len(items) > _MAX_ITEMS:
                 break
             seen.add(cursor)
-        raise TransportError.of("TW5009", method="tools/list", problem="its pages never end")
+        raise TransportError.of("TW5009", method=method, problem="its pages never end")
+
+    async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
+        """What ``uri`` reads as. ``InvalidParams`` where there is no such resource."""
+        result = await self._request("resources/read", {"uri": uri})
+        contents = result.get("contents")
+        parts: list[Any] = contents if is_array(contents) else []
+        return [
+            _converted(part, BlobResource if is_object(part) and "blob" in part else TextResource, "resources/read")
+            for part in parts
+        ]
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> PromptResult:
+        """The messages of a prompt. ``InvalidParams`` where there is none, or its arguments are wrong."""
+        result = await self._request("prompts/get", {"name": name, "arguments": dict(arguments or {})})
+        said = _converted(result, PromptResult, "prompts/get")
+        messages = [
+            PromptMessage(message.role, _converted(message.content, ContentBlock, "prompts/get"))
+            for message in said.messages
+        ]
+        return PromptResult(messages, said.description, result.get("_meta"))
+
+    async def complete(
+        self, ref: Prompt | ResourceTemplate, argument: str, value: str, arguments: Mapping[str, str] | None = None
+    ) -> Completion:
+        """The values of a prompt's argument, or of a template's variable, that begin with ``value``.
+
+        ``arguments`` are those that are settled already.
+        """
+        params: dict[str, Json] = {"ref": _ref(ref), "argument": {"name": argument, "value": value}}
+        if arguments:
+            params["context"] = {"arguments": dict(arguments)}
+        result = await self._request("completion/complete", params)
+        return _converted(result.get("completion"), Completion, "completion/complete")
 
     async def call_tool(
         self,
@@ -241,8 +319,31 @@ class Client:
         self, method: str, params: dict[str, Json], timeout: float | None = None, token: Id | None = None
     ) -> dict[str, Json]:
         era = self._settled()
-        result = await self._ask(era, method, params, self._timeout if timeout is None else timeout, token)
-        return era.finished(result, method)
+        seconds = self._timeout if timeout is None else timeout
+        result = await self._ask(era, method, params, seconds, token)
+        for _ in range(_MAX_ROUNDS):
+            if not era.asks(result):
+                return era.finished(result, method)
+            # A new request with the original parameters; what belongs to a round belongs to no other.
+            result = await self._ask(era, method, {**params, **await self._input(result, method)}, seconds, token)
+        raise TransportError.of("TW5012", limit=_MAX_ROUNDS)
+
+    async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
+        """What a result asks for, and its state, byte for byte, where it has one (basic/patterns/mrtr)."""
+        asked, state = result.get("inputRequests"), result.get("requestState")
+        given: dict[str, Json] = {}
+        if asked is not None:
+            if not is_object(asked) or not all(map(is_object, asked.values())):
+                raise TransportError.of("TW5009", method=method, problem="inputRequests is not an object of requests")
+            try:
+                given["inputResponses"] = {key: await self._answers.to(request) for key, request in asked.items()}
+            except MethodNotFound:
+                raise TransportError.of("TW5010") from None  # made here, and no answer of the server's
+        if state is not None:
+            given["requestState"] = state
+        if not given:
+            raise TransportError.of("TW5009", method=method, problem="input is required, and nothing is asked")
+        return given
 
     async def _ask(
         self, era: Era | None, method: str, params: dict[str, Json], seconds: float | None, token: Id | None = None
@@ -291,12 +392,13 @@ class Client:
 
 
 class _Events:
-    """What a server says unasked. Requests of legacy servers are answered; only ``ping`` is understood so far."""
+    """What a server says unasked, and what a legacy one asks."""
 
     takes_batches = True
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, answers: Answers) -> None:
         self._client = client
+        self._answers = answers
         self._progress: dict[Id, Progress] = {}
         self.acknowledged = asyncio.Event()
         self._tokens = 0
@@ -313,7 +415,7 @@ class _Events:
     async def on_request(self, request: Request, exchange: Exchange) -> bytes:
         if request.method == "ping":
             return b"{}"
-        raise MethodNotFound.of("TW1011", method=request.method[:128])
+        return encode(await self._answers.to({"method": request.method, "params": request.params}))
 
     def on_notification(self, notification: Notification) -> None:
         params = notification.params
@@ -350,30 +452,43 @@ def _tells_of_changes(facts: ServerFacts) -> bool:
     return is_object(tools) and tools.get("listChanged") is True
 
 
-def _tools(result: Mapping[str, Json], *, strict: bool) -> list[Tool]:
-    """The tools of one page. One that is not valid costs itself, not the rest.
-
-    ``strict``: nor may one be used whose parameters cannot be mirrored into headers (server/tools "x-mcp-header").
-    """
-    tools: list[Tool] = []
-    listed = result.get("tools")
+def _items(result: Mapping[str, Json], method: str, member: str, shape: type[T]) -> list[T]:
+    """What one page lists. An item that is not valid costs itself, not the rest."""
+    items: list[T] = []
+    listed = result.get(member)
     if not is_array(listed):
-        raise TransportError.of("TW5009", method="tools/list", problem="tools is not an array")
+        raise TransportError.of("TW5009", method=method, problem=f"{member} is not an array")
     for item in listed:
         try:
-            tool = msgspec.convert(item, Tool)
-            if strict:
-                mirrored.find_mirrors(tool.inputSchema)
-            tools.append(tool)
-        except (msgspec.ValidationError, DefinitionError) as error:
-            _log.warning("a tool of the server is left out: %s", error)
-    return tools
+            items.append(msgspec.convert(item, shape))
+        except msgspec.ValidationError as error:
+            _log.warning("%s of the server: one is left out: %s", member, error)
+    return items
+
+
+def _can_be_mirrored(tool: Tool) -> bool:
+    try:
+        mirrored.find_mirrors(tool.inputSchema)
+    except DefinitionError as error:
+        _log.warning("a tool of the server is left out: %s", error)
+        return False
+    return True
+
+
+def _ref(ref: Prompt | ResourceTemplate) -> dict[str, Json]:
+    if isinstance(ref, Prompt):
+        return {"type": "ref/prompt", "name": ref.name}
+    return {"type": "ref/resource", "uri": ref.uriTemplate}
+
+
+def _converted(value: Json, shape: Any, method: str) -> Any:
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise TransportError.of("TW5009", method=method, problem=str(error).replace("`", "'")) from None
 
 
 def _result(result: Mapping[str, Json]) -> Result:
-    try:
-        content = msgspec.convert(result.get("content", []), list[ContentBlock])
-    except msgspec.ValidationError as error:
-        raise TransportError.of("TW5009", method="tools/call", problem=str(error).replace("`", "'")) from None
+    content = _converted(result.get("content", []), list[ContentBlock], "tools/call")
     structured = result.get("structuredContent", UNSET)
     return Result(tuple(content), structured, result.get("isError") is True, result)

@@ -66,6 +66,10 @@ class Era(Protocol):
         """The method of the least request."""
         ...
 
+    def asks(self, result: Json) -> bool:
+        """Whether a result asks for input, and the request is to be sent again with it."""
+        ...
+
     def finished(self, result: Json, method: str) -> dict[str, Json]:
         """A complete result, or ``TransportError`` for one that this era does not allow."""
         ...
@@ -80,13 +84,14 @@ def _object(result: Json, method: str) -> dict[str, Json]:
 @dataclass(frozen=True, slots=True)
 class Modern:
     revision: str
+    capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
     cancels_by_closing: bool = True
     listens_by_asking: bool = True
     mirrors_parameters: bool = True
     sign_of_life: str = "server/discover"
 
     def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
-        meta = modern.request_meta(self.revision, CLIENT, {})
+        meta = modern.request_meta(self.revision, CLIENT, self.capabilities)
         if token is not None:
             meta["progressToken"] = token
         return {**params, "_meta": meta}
@@ -94,11 +99,12 @@ class Modern:
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
         return headers.request_headers(method, params, self.revision)
 
+    def asks(self, result: Json) -> bool:
+        return is_object(result) and result.get("resultType") == "input_required"
+
     def finished(self, result: Json, method: str) -> dict[str, Json]:
         members = _object(result, method)
         kind = members.get("resultType", "complete")
-        if kind == "input_required":
-            raise TransportError.of("TW5010")
         if kind != "complete":
             raise TransportError.of("TW5009", method=method, problem=f"unknown resultType {str(kind)[:40]!r}")
         return members
@@ -117,6 +123,9 @@ class Legacy:
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
         return {headers.VERSION_HEADER: self.revision}
+
+    def asks(self, result: Json) -> bool:
+        return False  # whoever wants to know something sends a request of its own
 
     def finished(self, result: Json, method: str) -> dict[str, Json]:
         return _object(result, method)

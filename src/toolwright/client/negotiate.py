@@ -6,7 +6,7 @@ there are; anything else, silence included, means a legacy server, which gets it
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from toolwright.client.eras import CLIENT, Era, Legacy, Modern, ServerFacts, server_info
@@ -29,26 +29,32 @@ Ask: TypeAlias = Callable[[Era | None, str, dict[str, Json], float], Awaitable[J
 """``(era, method, params, seconds)``; without an era nothing is added to the request."""
 
 _PROBE_SECONDS = 5.0
+_NOTHING: Mapping[str, Json] = {}
 
 
 async def negotiate(
-    ask: Ask, notify: Callable[[Era, str], None], seconds: float, revision: str | None = None
+    ask: Ask,
+    notify: Callable[[Era, str], None],
+    seconds: float,
+    capabilities: Mapping[str, Json] = _NOTHING,
+    revision: str | None = None,
 ) -> tuple[Era, ServerFacts]:
-    """Settle on an era. Each revision is tried once at most. ``TransportError`` when there is none in common.
+    """Settle on an era, for a client with these ``capabilities``. Each revision is tried once at most.
 
-    ``revision`` leaves nothing to settle: it is spoken, or it is an ``RpcError`` or ``TransportError``.
+    ``TransportError`` when there is none in common. A ``revision`` leaves nothing to settle: it is spoken, or it is an
+    ``RpcError`` or ``TransportError``.
     """
     if revision in versions.MODERN:
-        return await _discover(ask, Modern(revision), seconds)
+        return await _discover(ask, Modern(revision, capabilities), seconds)
     if revision is not None:
-        return await _handshake(ask, notify, seconds, revision, (revision,))
+        return await _handshake(ask, notify, capabilities, seconds, (revision,))
     tried: set[str] = set()
     candidates = list(versions.MODERN)
     while candidates:
         revision = candidates.pop(0)
         tried.add(revision)
         try:
-            return await _discover(ask, Modern(revision), min(seconds, _PROBE_SECONDS))
+            return await _discover(ask, Modern(revision, capabilities), min(seconds, _PROBE_SECONDS))
         except UnsupportedVersion as error:
             offered = _offered(error)
             candidates = [name for name in versions.MODERN if name in offered and name not in tried]
@@ -60,7 +66,7 @@ async def negotiate(
             raise
         except (RpcError, RequestTimeout, HttpStatus):
             break
-    return await _handshake(ask, notify, seconds, versions.NEWEST_LEGACY, versions.LEGACY)
+    return await _handshake(ask, notify, capabilities, seconds, versions.LEGACY)
 
 
 async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:
@@ -85,9 +91,13 @@ async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerF
 
 
 async def _handshake(
-    ask: Ask, notify: Callable[[Era, str], None], seconds: float, offer: str, takes: tuple[str, ...]
+    ask: Ask,
+    notify: Callable[[Era, str], None],
+    capabilities: Mapping[str, Json],
+    seconds: float,
+    takes: tuple[str, ...],
 ) -> tuple[Era, ServerFacts]:
-    params: dict[str, Json] = {"protocolVersion": offer, "capabilities": {}, "clientInfo": CLIENT}
+    params: dict[str, Json] = {"protocolVersion": takes[0], "capabilities": capabilities, "clientInfo": CLIENT}
     result = await ask(None, "initialize", params, seconds)
     revision = result.get("protocolVersion") if is_object(result) else None
     if not is_object(result) or revision not in takes:

@@ -25,6 +25,7 @@ __all__ = [
     "Message",
     "Notification",
     "Request",
+    "canonical",
     "check_depth",
     "decode",
     "encode",
@@ -45,6 +46,8 @@ Json: TypeAlias = Any
 MAX_DEPTH = 100
 
 encode = msgspec.json.Encoder().encode
+canonical = msgspec.json.Encoder(order="deterministic").encode
+"""The same bytes for the same value, whatever the order of its keys: what digests are made of."""
 _decode = msgspec.json.Decoder().decode
 
 

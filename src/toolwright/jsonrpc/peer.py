@@ -32,7 +32,7 @@ from toolwright.jsonrpc.messages import (
     parse,
 )
 
-__all__ = ["MAX_BATCH", "Exchange", "Handler", "Peer", "internal_error"]
+__all__ = ["MAX_BATCH", "Dialogue", "Exchange", "Handler", "Peer", "internal_error"]
 
 MAX_BATCH = 100
 MAX_RUNNING = 4_096
@@ -46,13 +46,25 @@ class Exchange(Protocol):
     def notify(self, method: str, params: Json) -> None: ...
 
 
+class Dialogue(Exchange, Protocol):
+    """An exchange whose other end can be asked, too, before it has its answer."""
+
+    async def ask(self, method: str, params: Json, seconds: float) -> Json:
+        """The other end's answer. Its ``RpcError``, ``RequestTimeout`` after ``seconds``, or ``ConnectionLost``."""
+        ...
+
+    def detach(self) -> None:
+        """Let go of the connection, where the other end can come back for the rest; nothing elsewhere."""
+        ...
+
+
 class Handler(Protocol):
     """What a peer does with what it is asked."""
 
     @property
     def takes_batches(self) -> bool: ...
 
-    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
         """The encoded result, or ``RpcError``. Cancelled when the asker does not want the answer any more."""
         ...
 
@@ -85,16 +97,25 @@ def _late(future: asyncio.Future[Json], method: str, seconds: float) -> None:
 class _Call:
     """A request that runs. Once it is cancelled, nothing of it is heard any more."""
 
-    __slots__ = ("_notify", "cancelled", "task")
+    __slots__ = ("_peer", "cancelled", "task")
 
-    def __init__(self, notify: Callable[[str, Json], None]) -> None:
-        self._notify = notify
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
         self.cancelled = False
         self.task: asyncio.Task[None] | None = None
 
     def notify(self, method: str, params: Json) -> None:
         if not self.cancelled:
-            self._notify(method, params)
+            self._peer.notify(method, params)
+
+    async def ask(self, method: str, params: Json, seconds: float) -> Json:
+        return await self._peer.request(method, params, timeout=seconds, abandoned=self._take_back)
+
+    def detach(self) -> None:
+        """A channel that is shared has no connection of its own for each request."""
+
+    def _take_back(self, id: Id) -> None:
+        self._peer.notify("notifications/cancelled", {"requestId": id})
 
 
 class Peer:
@@ -157,7 +178,7 @@ class Peer:
         elif len(self._running) >= MAX_RUNNING:
             error = InternalError.of("TW1021", limit=MAX_RUNNING)
         else:
-            call = self._running[request.id] = _Call(self.notify)
+            call = self._running[request.id] = _Call(self)
             call.task = _start(self._answer(request, reply, call))
             return
         reply(encode_failure(request.id, error, self._language))

@@ -12,11 +12,11 @@ import secrets
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from toolwright.errors import InvalidResult, RpcError, ToolError
+from toolwright.errors import InternalError, InvalidResult, RpcError, ToolError
 from toolwright.jsonrpc.peer import internal_error
-from toolwright.protocol.types import CallToolResult, PromptResult, ReadResourceResult, ToolOutcome
+from toolwright.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome
 from toolwright.tools.content import failed
-from toolwright.tools.toolset import PromptGet, Provider, ResourceRead, ToolCall, Wrapper
+from toolwright.tools.toolset import CompletionGet, PromptGet, Provider, ResourceRead, ToolCall, Wrapper
 
 __all__ = ["answered"]
 
@@ -37,14 +37,26 @@ def _sayable(text: str) -> str:
 
 @contextlib.contextmanager
 def _masking(what: str) -> Generator[None]:
-    """No model reads the failure of a resource or prompt: it is an internal error with an id that the log explains."""
+    """A resource or prompt has no result that says what failed: it is an internal error.
+
+    What an author or a time limit has to say is its text; of all else there is an id, which the log explains.
+    """
     try:
         yield
     except RpcError:
         raise
+    except InvalidResult as error:
+        _log.error("%s failed", what)
+        raise internal_error(error) from None
+    except ToolError as error:
+        raise _told(error) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - its text must not leave
         _log.error("%s failed", what)
         raise internal_error(error) from None
+
+
+def _told(error: ToolError) -> InternalError:
+    return InternalError.of(error.code, **error.facts) if error.code else InternalError(_sayable(str(error)))
 
 
 def _is_being_cancelled() -> bool:
@@ -74,13 +86,17 @@ class _Answered(Wrapper):
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._masked("TW2004", call, error)
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         with _masking(f"resource {read.uri}"):
             return await self.inner.read_resource(read)
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         with _masking(f"prompt {get.name}"):
             return await self.inner.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        with _masking(f"completion of {get.name}"):
+            return await self.inner.complete(get)
 
     def _masked(self, code: str, call: ToolCall, error: BaseException) -> CallToolResult:
         id = secrets.token_hex(4)

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from toolwright.errors import InvalidParams, RpcError, ToolError, UnknownTool
+from toolwright.errors import InvalidParams, ToolError, UnknownTool
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, allow_all
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome
-from toolwright.tools.toolset import PromptGet, Provider, RequestContext, ResourceRead, Tool, ToolCall, Wrapper, found
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome
+from toolwright.tools.memo import Remembered
+from toolwright.tools.toolset import (
+    CompletionGet,
+    Entry,
+    LibraryOperation,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Wrapper,
+    found,
+    unknown,
+)
 from toolwright.tools.views import filtered
 
 __all__ = ["authorize", "authorize_arguments"]
@@ -32,12 +47,21 @@ def authorize_arguments(decide: Decide) -> Callable[[Provider], Provider]:
     return Wrapper if decide is allow_all else lambda inner: _AuthorizeArguments(inner, decide)
 
 
+EntryT = TypeVar("EntryT", wire.Resource, wire.ResourceTemplate, wire.Prompt)
+
+
 @dataclass(frozen=True)
 class _Authorize(Wrapper):
-    """``shown`` is what may be seen of ``inner``; a call is decided about once, here."""
+    """``shown`` is what may be seen of the tools of ``inner``; a call is decided about once, here.
+
+    What a library has is listed unless it is hidden, and found, read, got and completed only where it is allowed.
+    """
 
     decide: Decide
     shown: Provider
+    _resources: Remembered[wire.Resource] = field(default_factory=Remembered[wire.Resource], repr=False)
+    _templates: Remembered[wire.ResourceTemplate] = field(default_factory=Remembered[wire.ResourceTemplate], repr=False)
+    _prompts: Remembered[wire.Prompt] = field(default_factory=Remembered[wire.Prompt], repr=False)
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return await self.shown.list_tools(context)
@@ -52,35 +76,53 @@ class _Authorize(Wrapper):
         return await self.inner.call_tool(call)
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
-        return tuple(one for one in await self.inner.list_resources(context) if not self._hides(one, context))
+        return self._seen(await self.inner.list_resources(context), context, self._resources)
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
-        subject = wire.Resource(uri=read.uri, name=read.uri)
-        self._require(subject, read.context, read.uri, InvalidParams.of("TW1025", uri=read.uri))
-        return await self.inner.read_resource(read)
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return self._seen(await self.inner.list_templates(context), context, self._templates)
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return tuple(one for one in await self.inner.list_prompts(context) if not self._hides(one, context))
+        return self._seen(await self.inner.list_prompts(context), context, self._prompts)
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
-        subject = wire.Prompt(name=get.name)
-        self._require(subject, get.context, get.name, InvalidParams.of("TW1026", name=get.name))
+    def _seen(
+        self, entries: tuple[EntryT, ...], context: RequestContext, last: Remembered[EntryT]
+    ) -> tuple[EntryT, ...]:
+        seen = tuple(entry for entry in entries if not self._hides(entry, context))
+        return last.same(seen, context.principal.id)
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        entries = await self.inner.find_entries(operation)
+        for entry in entries:
+            self._require(entry, operation)
+        return entries
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        await self.find_entries(read)
+        return await self.inner.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        await self.find_entries(get)
         return await self.inner.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        await self.find_entries(get)
+        return await self.inner.complete(get)
 
     def _hides(self, subject: Subject, context: RequestContext) -> bool:
         verdict = self.decide(subject, context, None)
         return isinstance(verdict, Deny) and verdict.hidden
 
-    def _require(self, subject: Subject, context: RequestContext, name: str, missing: RpcError) -> None:
-        match self.decide(subject, context, None):
+    def _require(self, entry: Entry, operation: LibraryOperation) -> None:
+        match self.decide(entry, operation.context, None):
             case Allow():
                 return
             case Deny(hidden=True):
-                raise missing
+                raise unknown(operation)
             case Deny(reason):
-                raise InvalidParams.of("TW1029", subject=name, reason=reason)
+                raise InvalidParams.of("TW1029", subject=entry.name, reason=reason)
             case Ask():
-                raise InvalidParams.of("TW1029", subject=name, reason="a person has to agree, and cannot be asked yet")
+                reason = "a person has to agree, and cannot be asked yet"
+                raise InvalidParams.of("TW1029", subject=entry.name, reason=reason)
 
 
 @dataclass(frozen=True)

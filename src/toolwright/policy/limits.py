@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from toolwright.deadline import Deadline
 from toolwright.errors import ToolTimeout
-from toolwright.tools.toolset import Layer, Provider, ToolCall
+from toolwright.tools.toolset import Layer, Provider, ResourceRead, ToolCall
 
 __all__ = ["concurrency", "rate", "timeout"]
 
@@ -62,4 +62,5 @@ def _late(operation: object, seconds: float) -> ToolTimeout:
     if isinstance(operation, ToolCall):
         stoppable = operation.tool is None or operation.tool.stoppable
         return ToolTimeout.of("TW2002" if stoppable else "TW2003", tool=operation.name, seconds=seconds)
-    return ToolTimeout.of("TW2002", tool=type(operation).__name__, seconds=seconds)
+    name = operation.uri if isinstance(operation, ResourceRead) else getattr(operation, "name", "the request")
+    return ToolTimeout.of("TW2002", tool=name, seconds=seconds)

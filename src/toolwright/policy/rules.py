@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from toolwright.protocol import types as wire
 from toolwright.protocol.types import Value
-from toolwright.tools.toolset import RequestContext, Tool
+from toolwright.tools.toolset import Entry, RequestContext, Tool
 
 __all__ = ["ALLOW", "Allow", "Ask", "Decide", "Deny", "Subject", "Verdict", "allow_all"]
 
@@ -31,8 +30,8 @@ class Ask(Value, frozen=True):
 
 Verdict: TypeAlias = Allow | Deny | Ask
 
-Subject: TypeAlias = Tool | wire.Resource | wire.Prompt
-"""What is decided about. A resource that is read need not be listed: then only its URI is known."""
+Subject: TypeAlias = Tool | Entry
+"""What is decided about. A resource of a template is decided about twice: the template first, then its own URI."""
 
 Decide: TypeAlias = Callable[[Subject, RequestContext, Mapping[str, Any] | None], Verdict]
 """Arguments are ``None`` when it is asked about the subject alone: for a list, and before they have been checked."""

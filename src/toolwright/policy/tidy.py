@@ -7,8 +7,18 @@ from dataclasses import dataclass
 
 from toolwright.errors import InvalidParams, InvalidResult, ToolError
 from toolwright.jsonrpc.messages import encode
-from toolwright.protocol.types import UNSET, CallToolResult, PromptResult, ReadResourceResult, TextContent, ToolOutcome
-from toolwright.tools.toolset import PromptGet, Provider, ResourceRead, Tool, ToolCall, Wrapper, found
+from toolwright.protocol.types import (
+    UNSET,
+    CallToolResult,
+    Completion,
+    PromptOutcome,
+    PromptResult,
+    ReadOutcome,
+    ReadResourceResult,
+    TextContent,
+    ToolOutcome,
+)
+from toolwright.tools.toolset import CompletionGet, PromptGet, Provider, ResourceRead, Tool, ToolCall, Wrapper, found
 
 __all__ = ["tidy"]
 
@@ -30,15 +40,22 @@ class _Tidy(Wrapper):
             _check_size(tool, outcome, tool.max_bytes or self.max_bytes)
         return outcome
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
-        result = await self.inner.read_resource(read)
-        self._limit(read.uri, sum(map(_size, result.contents)))
-        return result
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        outcome = await self.inner.read_resource(read)
+        if isinstance(outcome, ReadResourceResult):
+            self._limit(read.uri, sum(map(_size, outcome.contents)))
+        return outcome
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
-        result = await self.inner.get_prompt(get)
-        self._limit(get.name, sum(_size(message.content) for message in result.messages))
-        return result
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        outcome = await self.inner.get_prompt(get)
+        if isinstance(outcome, PromptResult):
+            self._limit(get.name, sum(_size(message.content) for message in outcome.messages))
+        return outcome
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        completion = await self.inner.complete(get)
+        self._limit(get.name, _size(completion))
+        return completion
 
     def _limit(self, name: str, size: int) -> None:
         if size > self.max_bytes:

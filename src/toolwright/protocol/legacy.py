@@ -6,26 +6,38 @@ said as text (legacy digest, "Down-conversion table").
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from toolwright.jsonrpc.messages import Json, encode, is_object
-from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams
+from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
+from toolwright.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
+from toolwright.protocol.questions import InputRequest, sayable
 from toolwright.protocol.types import (
+    UNSET,
+    Annotations,
     AudioContent,
+    BlobResource,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
     Implementation,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptResult,
+    ReadResourceResult,
+    Resource,
     ResourceLink,
+    ResourceTemplate,
     TextContent,
+    TextResource,
     Tool,
 )
 from toolwright.protocol.versions import Revision
 
-__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
+__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection", "wraps"]
 
 
 class InitializeParams(msgspec.Struct, frozen=True):
@@ -42,16 +54,21 @@ class _NoParams(msgspec.Struct, frozen=True):
     pass
 
 
-# method → (parameters, the server capability that must be advertised)
+# method → (parameters, the server capability that must be advertised, where that may be missing: tools never are)
 METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "initialize": (InitializeParams, None),
     "ping": (_NoParams, None),
-    "tools/list": (ListParams, "tools"),
-    "tools/call": (CallParams, "tools"),
+    "logging/setLevel": (LevelParams, None),
+    "tools/list": (ListParams, None),
+    "tools/call": (CallParams, None),
     "resources/list": (ListParams, "resources"),
+    "resources/templates/list": (ListParams, "resources"),
     "resources/read": (ReadParams, "resources"),
+    "resources/subscribe": (ReadParams, "resources"),
+    "resources/unsubscribe": (ReadParams, "resources"),
     "prompts/list": (ListParams, "prompts"),
     "prompts/get": (GetPromptParams, "prompts"),
+    "completion/complete": (CompleteParams, "completions"),
 }
 
 
@@ -60,17 +77,27 @@ class Projection:
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
+        self._listed: Mapping[type, Callable[[Any], object]] = {
+            Tool: self._tool,
+            Resource: self._resource,
+            ResourceTemplate: self._template,
+            Prompt: self._prompt,
+        }
 
     def initialized(self, info: Implementation, capabilities: Mapping[str, Json], instructions: str | None) -> bytes:
         """The answer to ``initialize``."""
         body: dict[str, Json] = {
             "protocolVersion": self.revision.name,
-            "capabilities": capabilities,
+            "capabilities": self._capabilities(capabilities),
             "serverInfo": self._implementation(info),
         }
         if instructions:
             body["instructions"] = instructions
         return encode(body)
+
+    def _capabilities(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        # 2024-11-05 has the method and no word for the capability.
+        return {name: said for name, said in capabilities.items() if name != "completions" or self.revision.completions}
 
     def _implementation(self, info: Implementation) -> dict[str, Json]:
         said: dict[str, Json] = {"name": info.name, "version": info.version}
@@ -81,8 +108,29 @@ class Projection:
             said |= {key: value for key, value in extra.items() if value is not None}
         return said
 
-    def tools(self, tools: Sequence[Tool], next_cursor: str | None) -> bytes:
-        body: dict[str, Json] = {"tools": [self._tool(tool) for tool in tools]}
+    def understood(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        """What of a client's capabilities this revision has and we use; nothing else of them is kept."""
+        revision = self.revision
+        modes = {
+            "elicitation": ["form"] * revision.elicitation + ["url"] * revision.elicitation_url,
+            "sampling": ["context", "tools"] if revision.sampling_tools else [],
+            "roots": [],
+        }
+        known: dict[str, Json] = {}
+        for name, possible in modes.items():
+            declared = capabilities.get(name)
+            if is_object(declared) and (name != "elicitation" or revision.elicitation):
+                known[name] = {mode: {} for mode in possible if mode in declared}
+        return known
+
+    def question(self, request: InputRequest, id: str) -> InputRequest | None:
+        """A question as this revision puts it, ``None`` where it cannot. ``id`` names it, where that is needed."""
+        revision = self.revision
+        return sayable(request, choices=revision.choices, blocks=revision.sampling_tools, identified=id)
+
+    def page(self, member: str, items: Sequence[object], next_cursor: str | None) -> bytes:
+        """A page of a list of tools, resources, templates or prompts."""
+        body: dict[str, Json] = {member: [self._listed[type(item)](item) for item in items]}
         if next_cursor is not None:
             body["nextCursor"] = next_cursor
         return encode(body)
@@ -94,8 +142,8 @@ class Projection:
             said["description"] = tool.description
         if revision.title and tool.title is not None:
             said["title"] = tool.title
-        if revision.structured and (output := _object_schema(tool.outputSchema)) is not None:
-            said["outputSchema"] = output
+        if revision.structured and tool.outputSchema is not None:
+            said["outputSchema"] = _wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
         if revision.annotations and (annotations := self._annotations(tool)):
             said["annotations"] = annotations
         if revision.icons and tool.icons is not None:
@@ -111,11 +159,16 @@ class Projection:
         hints: dict[str, Json] = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
         return {"title": tool.title, **hints}
 
-    def call(self, result: CallToolResult) -> bytes:
+    def call(self, result: CallToolResult, output_schema: Mapping[str, Json] | None = None) -> bytes:
+        """The result of a call of a tool with this output schema."""
         content = [self._block(block) for block in result.content]
         parts = [b'{"content":', encode(content)]
-        if self.revision.structured and is_object(result.structuredContent):
-            parts += (b',"structuredContent":', result.encoded or encode(result.structuredContent))
+        if self.revision.structured and result.structuredContent is not UNSET:
+            structured = result.encoded or encode(result.structuredContent)
+            if wraps(output_schema):
+                parts += (b',"structuredContent":{"result":', structured, b"}")
+            elif is_object(result.structuredContent):
+                parts += (b',"structuredContent":', structured)
         parts.append(b',"isError":true' if result.isError else b',"isError":false')
         parts.append(b',"_meta":%b}' % encode(result.meta) if result.meta else b"}")
         return b"".join(parts)
@@ -135,14 +188,88 @@ class Projection:
         if not revision.meta:
             drop["meta"] = None
         if not revision.last_modified and block.annotations is not None:
-            drop["annotations"] = msgspec.structs.replace(block.annotations, lastModified=None)
+            drop["annotations"] = self._annotated(block.annotations)
         if isinstance(block, ResourceLink) and not revision.icons:
             drop["icons"] = None
         if isinstance(block, EmbeddedResource) and not revision.meta:
-            drop["resource"] = msgspec.structs.replace(block.resource, meta=None)
+            drop["resource"] = self._part(block.resource)
         return msgspec.structs.replace(block, **drop) if drop else block
 
+    def _annotated(self, annotations: Annotations | None) -> Annotations | None:
+        if annotations is None or self.revision.last_modified:
+            return annotations
+        return msgspec.structs.replace(annotations, lastModified=None)
 
-def _object_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Legacy output schemas have an object at the root; other ones cannot be said."""
-    return schema if schema is not None and schema.get("type") == "object" else None
+    def _part(self, part: TextResource | BlobResource) -> TextResource | BlobResource:
+        return part if self.revision.meta else msgspec.structs.replace(part, meta=None)
+
+    # --- resources and prompts ---------------------------------------------------------------------------------------
+
+    def _entry(self, entry: Resource | ResourceTemplate | Prompt) -> dict[str, Any]:
+        """The members that the revision does not know, to be left out."""
+        revision = self.revision
+        drop: dict[str, Any] = {}
+        for member, known in (("title", revision.title), ("icons", revision.icons), ("meta", revision.meta)):
+            if not known and getattr(entry, member) is not None:
+                drop[member] = None
+        return drop
+
+    def _resource(self, resource: Resource) -> Resource:
+        drop = self._entry(resource)
+        return msgspec.structs.replace(resource, annotations=self._annotated(resource.annotations), **drop)
+
+    def _template(self, template: ResourceTemplate) -> ResourceTemplate:
+        drop = self._entry(template)
+        return msgspec.structs.replace(template, annotations=self._annotated(template.annotations), **drop)
+
+    def _prompt(self, prompt: Prompt) -> Prompt:
+        drop = self._entry(prompt)
+        if prompt.arguments is not None:
+            drop["arguments"] = list(map(self._argument, prompt.arguments))
+        return msgspec.structs.replace(prompt, **drop)
+
+    def _argument(self, argument: PromptArgument) -> PromptArgument:
+        return argument if self.revision.title else msgspec.structs.replace(argument, title=None)
+
+    def read(self, result: ReadResourceResult) -> bytes:
+        return _closed({"contents": list(map(self._part, result.contents))}, result.meta)
+
+    def prompt(self, result: PromptResult) -> bytes:
+        messages = [PromptMessage(message.role, self._block(message.content)) for message in result.messages]
+        described = {} if result.description is None else {"description": result.description}
+        return _closed({"messages": messages, **described}, result.meta)
+
+
+def _closed(members: Mapping[str, Json], meta: Mapping[str, Json] | None) -> bytes:
+    return encode({**members, "_meta": meta} if meta else members)
+
+
+def wraps(schema: Mapping[str, Json] | None) -> bool:
+    """Whether results of this schema have to be wrapped: to a legacy client, structured content is an object."""
+    return schema is not None and schema.get("type") != "object"
+
+
+_WRAPPED = "#/properties/result"
+_ROOT_ONLY = ("$schema", "$defs", "definitions")
+_VALUES = ("const", "enum", "default", "examples")
+
+
+def _wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The schema of ``{"result": value}``. What it defines stays at the root, where references look for it."""
+    moved = _moved(dict(schema))
+    root = {key: moved.pop(key) for key in _ROOT_ONLY if key in moved}
+    return {**root, "type": "object", "properties": {"result": moved}, "required": ["result"]}
+
+
+def _moved(value: Json) -> Json:
+    """A part of a schema, its references to the former root put right."""
+    if is_array(value):
+        return [_moved(item) for item in value]
+    if not is_object(value):
+        return value
+    moved = {key: inner if key in _VALUES else _moved(inner) for key, inner in value.items()}
+    target = value.get("$ref")
+    if isinstance(target, str) and (target == "#" or target.startswith("#/")):
+        kept = any(target.startswith(f"#/{word}/") for word in _ROOT_ONLY)
+        moved["$ref"] = target if kept else _WRAPPED + target[1:]
+    return moved

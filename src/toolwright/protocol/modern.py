@@ -14,7 +14,15 @@ import msgspec
 from toolwright.errors import InvalidParams
 from toolwright.jsonrpc.messages import Id, Json, encode, is_id, is_object
 from toolwright.protocol import versions
-from toolwright.protocol.types import CallToolResult, Implementation, InputRequiredResult, Tool, ToolOutcome
+from toolwright.protocol.types import (
+    CallToolResult,
+    Completion,
+    Implementation,
+    InputRequiredResult,
+    PromptOutcome,
+    ReadOutcome,
+    ToolOutcome,
+)
 
 __all__ = [
     "CAPABILITIES",
@@ -27,13 +35,17 @@ __all__ = [
     "SUBSCRIPTION_ID",
     "VERSION",
     "CallParams",
+    "CompleteParams",
     "Facts",
     "GetPromptParams",
     "ListParams",
     "ListenFilter",
     "ListenParams",
+    "PromptRef",
     "ReadParams",
     "Results",
+    "RoundParams",
+    "TemplateRef",
     "carries_version",
     "convert",
     "read_facts",
@@ -58,20 +70,48 @@ class ListParams(msgspec.Struct, frozen=True):
     cursor: str | None = None
 
 
-class CallParams(msgspec.Struct, frozen=True):
-    name: str
-    arguments: dict[str, Any] = {}
+class RoundParams(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request carries beside its own when it comes back with input (basic/patterns/mrtr)."""
+
     inputResponses: dict[str, Any] | None = None
     requestState: str | None = None
 
 
-class ReadParams(msgspec.Struct, frozen=True):
+class CallParams(RoundParams, frozen=True):
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class ReadParams(RoundParams, frozen=True):
     uri: str
 
 
-class GetPromptParams(msgspec.Struct, frozen=True):
+class GetPromptParams(RoundParams, frozen=True):
     name: str
     arguments: dict[str, str] = {}
+
+
+class PromptRef(msgspec.Struct, frozen=True, tag_field="type", tag="ref/prompt"):
+    name: str
+
+
+class TemplateRef(msgspec.Struct, frozen=True, tag_field="type", tag="ref/resource"):
+    uri: str
+
+
+class CompletedArgument(msgspec.Struct, frozen=True):
+    name: str
+    value: str
+
+
+class CompletionContext(msgspec.Struct, frozen=True):
+    arguments: dict[str, str] = {}
+
+
+class CompleteParams(msgspec.Struct, frozen=True):
+    ref: PromptRef | TemplateRef
+    argument: CompletedArgument
+    context: CompletionContext = CompletionContext()
 
 
 class ListenFilter(msgspec.Struct, frozen=True):
@@ -85,16 +125,18 @@ class ListenParams(msgspec.Struct, frozen=True):
     notifications: ListenFilter
 
 
-# method → (parameters, the server capability that must be advertised)
+# method → (parameters, the server capability that must be advertised, where that may be missing: tools never are)
 METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "server/discover": (ListParams, None),
-    "tools/list": (ListParams, "tools"),
-    "tools/call": (CallParams, "tools"),
+    "tools/list": (ListParams, None),
+    "tools/call": (CallParams, None),
     "resources/list": (ListParams, "resources"),
+    "resources/templates/list": (ListParams, "resources"),
     "resources/read": (ReadParams, "resources"),
     "prompts/list": (ListParams, "prompts"),
     "prompts/get": (GetPromptParams, "prompts"),
-    "subscriptions/listen": (ListenParams, "tools"),
+    "completion/complete": (CompleteParams, "completions"),
+    "subscriptions/listen": (ListenParams, None),
 }
 
 
@@ -212,16 +254,33 @@ class Results:
     def _close(self, meta: Mapping[str, Json] | None) -> bytes:
         return self._tail if not meta else b',"_meta":%b}' % encode({**meta, **self._meta})
 
-    def members(self, members: Mapping[str, Json]) -> bytes:
+    def members(self, members: Mapping[str, Json], meta: Mapping[str, Json] | None = None) -> bytes:
         """A complete result with these members; values may be ``msgspec.Raw``."""
-        return encode({"resultType": "complete", **members})[:-1] + self._tail
+        return encode({"resultType": "complete", **members})[:-1] + self._close(meta)
 
-    def tools(self, tools: Sequence[Tool], next_cursor: str | None, ttl_ms: int, scope: str) -> bytes:
-        """A page of ``tools/list`` with its cache hints, both mandatory (server/utilities/caching)."""
-        members: dict[str, Json] = {"tools": tools, "ttlMs": ttl_ms, "cacheScope": scope}
+    def page(self, member: str, items: Sequence[object], next_cursor: str | None, ttl_ms: int, scope: str) -> bytes:
+        """A page of a list with its cache hints, both mandatory (server/utilities/caching)."""
+        members: dict[str, Json] = {member: items, "ttlMs": ttl_ms, "cacheScope": scope}
         if next_cursor is not None:
             members["nextCursor"] = next_cursor
         return self.members(members)
+
+    def read(self, outcome: ReadOutcome, ttl_ms: int, scope: str) -> bytes:
+        """What was read, with its cache hints; a question has none (server/utilities/caching)."""
+        if isinstance(outcome, InputRequiredResult):
+            return self._question(outcome)
+        return self.members({"contents": outcome.contents, "ttlMs": ttl_ms, "cacheScope": scope}, outcome.meta)
+
+    def prompt(self, outcome: PromptOutcome) -> bytes:
+        if isinstance(outcome, InputRequiredResult):
+            return self._question(outcome)
+        members: dict[str, Json] = {"messages": outcome.messages}
+        if outcome.description is not None:
+            members["description"] = outcome.description
+        return self.members(members, outcome.meta)
+
+    def completion(self, completion: Completion) -> bytes:
+        return self.members({"completion": completion})
 
     def closed(self, subscription: Id) -> bytes:
         """The end of a subscription (basic/patterns/subscriptions)."""

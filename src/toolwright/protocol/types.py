@@ -1,4 +1,4 @@
-"""The newest shape of everything that crosses the wire on the tools path (schema 2026-07-28).
+"""The newest shape of everything that crosses the wire (schema 2026-07-28).
 
 Only this shape is known inside; ``protocol/modern.py`` and ``protocol/legacy.py`` translate it for each era. Names are
 the schema's own, camelCase included.
@@ -17,6 +17,7 @@ __all__ = [
     "AudioContent",
     "BlobResource",
     "CallToolResult",
+    "Completion",
     "ContentBlock",
     "EmbeddedResource",
     "Icon",
@@ -26,10 +27,13 @@ __all__ = [
     "Prompt",
     "PromptArgument",
     "PromptMessage",
+    "PromptOutcome",
     "PromptResult",
+    "ReadOutcome",
     "ReadResourceResult",
     "Resource",
     "ResourceLink",
+    "ResourceTemplate",
     "TextContent",
     "TextResource",
     "Tool",
@@ -167,27 +171,55 @@ class CallToolResult(msgspec.Struct, frozen=True):
 
 
 class InputRequiredResult(msgspec.Struct, frozen=True):
-    """A call that needs something from the client first; at least one of the two members is there."""
+    """A call that needs something from the client first; at least one of the two members is there.
+
+    ``memory`` is not on the wire: what the next round has to know, which the door seals into ``requestState``.
+    """
 
     inputRequests: dict[str, Any] | None = None
     requestState: str | None = None
     meta: dict[str, Any] | None = None
+    memory: object = None
 
 
 ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult
 
 
 class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something to read. ``size`` is in bytes, before any encoding."""
+
     uri: str
     name: str
     title: str | None = None
     description: str | None = None
     mimeType: str | None = None
     size: int | None = None
+    annotations: Annotations | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class ResourceTemplate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Many resources whose URIs have one form (RFC 6570)."""
+
+    uriTemplate: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mimeType: str | None = None
+    annotations: Annotations | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
 class ReadResourceResult(msgspec.Struct, frozen=True):
-    contents: list[TextResource | BlobResource] | list[Any]
+    """What was read: at least one of :class:`TextResource` and :class:`BlobResource`."""
+
+    contents: list[Any]  # TextResource | BlobResource
+    meta: dict[str, Any] | None = None
+
+
+ReadOutcome: TypeAlias = ReadResourceResult | InputRequiredResult
 
 
 class PromptArgument(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -202,13 +234,29 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str | None = None
     description: str | None = None
     arguments: list[PromptArgument] | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
 class PromptMessage(msgspec.Struct, frozen=True):
+    """``content`` is one content block."""
+
     role: Literal["user", "assistant"]
     content: Any
 
 
-class PromptResult(msgspec.Struct, frozen=True, omit_defaults=True):
+class PromptResult(msgspec.Struct, frozen=True):
     messages: list[PromptMessage]
     description: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+PromptOutcome: TypeAlias = PromptResult | InputRequiredResult
+
+
+class Completion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Values that an argument may have: 100 at the most, of ``total`` that there are."""
+
+    values: list[str]
+    total: int | None = None
+    hasMore: bool | None = None

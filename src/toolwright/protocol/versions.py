@@ -26,7 +26,13 @@ class Revision(msgspec.Struct, frozen=True):
     meta: bool = True
     last_modified: bool = True
     icons: bool = True
+    completions: bool = True
     version_header: bool = True
+    elicitation: bool = True
+    elicitation_url: bool = True
+    choices: bool = True
+    sampling_tools: bool = True
+    polling: bool = False
 
 
 _R2024_11 = Revision(
@@ -41,7 +47,12 @@ _R2024_11 = Revision(
     meta=False,
     last_modified=False,
     icons=False,
+    completions=False,
     version_header=False,
+    elicitation=False,
+    elicitation_url=False,
+    choices=False,
+    sampling_tools=False,
 )
 _R2025_03 = Revision(
     "2025-03-26",
@@ -53,9 +64,13 @@ _R2025_03 = Revision(
     last_modified=False,
     icons=False,
     version_header=False,
+    elicitation=False,
+    elicitation_url=False,
+    choices=False,
+    sampling_tools=False,
 )
-_R2025_06 = Revision("2025-06-18", icons=False)
-_R2025_11 = Revision("2025-11-25")
+_R2025_06 = Revision("2025-06-18", icons=False, elicitation_url=False, choices=False, sampling_tools=False)
+_R2025_11 = Revision("2025-11-25", polling=True)
 _R2026_07 = Revision("2026-07-28", modern=True)
 
 _REVISIONS = (_R2026_07, _R2025_11, _R2025_06, _R2025_03, _R2024_11)

@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.messages import Notification, Request, is_id
-from toolwright.jsonrpc.peer import Exchange, Peer
+from toolwright.jsonrpc.peer import Dialogue, Peer
 from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Value
+from toolwright.protocol.types import Value, replaced
 from toolwright.server.legacy import LegacyDoor, Session
 from toolwright.server.modern import ModernDoor
 from toolwright.server.served import Served
@@ -69,7 +69,7 @@ class Conversation:
         self._carrier = carrier
         self._principal = principal
         self._session: Session | None = None
-        self._stop_listening: Callable[[], None] = lambda: None
+        self._listening: set[asyncio.Task[None]] = set()
         self._open_ended: set[asyncio.Task[Any] | None] = set()
         self.peer: Peer | None = None
 
@@ -77,7 +77,7 @@ class Conversation:
     def takes_batches(self) -> bool:
         return self._session is not None and self._session.revision.batches
 
-    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+    async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
         opening = Opening(request.method, modern.carries_version(request.params), self._session is not None)
         match era_of(opening):
             case "modern":
@@ -85,10 +85,12 @@ class Conversation:
             case "handshake":
                 return self._initialize(request)
             case "legacy":
+                if request.method == "logging/setLevel" and self._session is not None:
+                    self._session = replaced(self._session, level=self._doors.legacy.level(request))
                 session = self._session or _BEFORE_HANDSHAKE
                 return await self._doors.legacy.answer(request, session, exchange, self._principal)
 
-    async def _modern(self, request: Request, exchange: Exchange) -> bytes:
+    async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
         answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
         if request.method not in modern.OPEN_ENDED:
             return await answer
@@ -110,7 +112,7 @@ class Conversation:
             case "notifications/cancelled":
                 self._cancel(notification.params.get("requestId"))
             case "notifications/initialized" if self._session is not None:
-                self._listen()
+                self._listen(self._session)
             case _:
                 pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
 
@@ -118,13 +120,18 @@ class Conversation:
         if is_id(id) and self.peer is not None:
             self.peer.cancel(id)
 
-    def _listen(self) -> None:
+    def _listen(self, session: Session) -> None:
         self._stop_listening()
-        self._stop_listening = self._doors.served.hub.listen(self._tools_changed)
-
-    def _tools_changed(self) -> None:
         if self.peer is not None:
-            self.peer.notify("notifications/tools/list_changed", {})
+            news = self._doors.legacy.news(session, self._principal)
+            news.listen()
+            task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
+            self._listening.add(task)
+            task.add_done_callback(self._listening.discard)
+
+    def _stop_listening(self) -> None:
+        for task in self._listening:
+            task.cancel()
 
     async def farewell(self) -> None:
         """End what is open-ended with its closing answer."""
@@ -138,6 +145,11 @@ class Conversation:
         for task in tuple(self._open_ended):
             if task is not None:
                 task.cancel()
+
+    async def ended(self) -> None:
+        """Return once what was closed has ended."""
+        if self._listening:
+            await asyncio.wait(self._listening)
 
 
 _BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

@@ -9,8 +9,18 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 
-from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, RpcError, UnsupportedVersion
+from toolwright.errors import (
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    RpcError,
+    UnsupportedVersion,
+)
 from toolwright.jsonrpc.messages import (
+    Answer,
+    Failure,
     Id,
     Json,
     Notification,
@@ -23,21 +33,26 @@ from toolwright.jsonrpc.messages import (
     is_id,
     parse,
 )
-from toolwright.jsonrpc.peer import MAX_BATCH, Exchange, internal_error
+from toolwright.jsonrpc.peer import MAX_BATCH, Dialogue, internal_error
 from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import VERSION_HEADER
 from toolwright.protocol.types import Value
 from toolwright.server.dual_era import Doors, Opening, era_of
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
+from toolwright.server.questions import Questions, StreamDialogue
+from toolwright.server.replay import Replay
 from toolwright.server.served import unsupported
+from toolwright.server.standing import Standing, tell_ended
+from toolwright.server.subscriptions import Relay
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Reply, Stream
 
-__all__ = ["SESSION_HEADER", "HttpDoors"]
+__all__ = ["SESSION_HEADER", "Caller", "HttpDoors"]
 
 SESSION_HEADER = "mcp-session-id"
+_EVENT_HEADER = "last-event-id"
 
 # Errors that end a request before it is run decide the HTTP status; all others are an answer: 200.
 _STATUS: Mapping[type[RpcError], int] = {
@@ -47,11 +62,15 @@ _STATUS: Mapping[type[RpcError], int] = {
     UnsupportedVersion: 400,
 }
 _MISSING_FACTS = "TW1013"
+_MAX_ALONE = 1_000
 
 
-class _Caller(Value, frozen=True):
+class Caller(Value, frozen=True):
+    """Who sent a request, and how. ``in_batch``: what is asked is part of an array, and so is its answer."""
+
     carrier: Carrier
     principal: Principal
+    in_batch: bool = False
 
     def header(self, name: str) -> str | None:
         headers = self.carrier.headers or {}
@@ -65,21 +84,32 @@ class HttpDoors:
         self._doors = doors
         self._authenticate = authenticate
         self._language = doors.served.language
+        self._replay = Replay(doors.served.facts)
         self._calls: set[asyncio.Task[bytes]] = set()
         self._cancellable: dict[str, asyncio.Task[bytes]] = {}
+        self._questions = Questions(doors.served.facts)
+        self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
+        self._standing: dict[Standing, asyncio.Task[None]] = {}
+        self._alone: dict[Standing, None] = {}
+        self._ending = False
 
     async def open(self) -> None:
-        """Before the first request, on its event loop: hear of cancellations that reach another worker."""
+        """Before the first request, on its event loop: hear of what happens at other workers."""
         await self._doors.served.facts.subscribe(_CANCELLED, lambda call: self._stop(call.decode()))
+        await self._questions.open()
+        await self._relay.open()
 
-    async def post(self, body: bytes, carrier: Carrier, exchange: Exchange) -> Reply:
-        """The reply to one POST. What ``exchange`` is told meanwhile makes the transport answer with a stream."""
+    def admit(self, carrier: Carrier) -> Caller | Reply:
+        """Who asks, or 401."""
         principal = identify(carrier, self._authenticate)
         if principal is None:
             return Reply(401, headers=(("www-authenticate", "Bearer"),))
-        caller = _Caller(carrier, principal)
+        return Caller(carrier, principal)
+
+    async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
+        """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
         try:
-            return await self._message(decode(body), caller, exchange)
+            return await self._message(decode(body), caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
         except RpcError as error:
@@ -87,15 +117,15 @@ class HttpDoors:
         except Exception as error:  # noqa: BLE001 - the last boundary
             return self._failure(None, internal_error(error))
 
-    async def _message(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _message(self, value: Json, caller: Caller, stream: Stream) -> Reply:
         if is_array(value):
-            return await self._batch(value, caller, exchange)
+            return await self._batch(value, caller, stream)
         message = parse(value)
         if isinstance(message, Request):
-            return await self._request(message, caller, exchange)
+            return await self._request(message, caller, stream)
         return await self._note(message, caller)
 
-    async def _request(self, request: Request, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _request(self, request: Request, caller: Caller, stream: Stream) -> Reply:
         era = era_of(
             Opening(
                 request.method,
@@ -109,28 +139,27 @@ class HttpDoors:
             match era:
                 case "modern":
                     door = self._doors.modern
-                    result = await door.answer(request, exchange, caller.carrier, caller.principal)
+                    result = await door.answer(request, stream, caller.carrier, caller.principal)
                     return Reply(200, encode_answer(request.id, result))
                 case "handshake":
                     return self._initialize(request, caller)
                 case "legacy":
-                    return await self._legacy(request, caller, exchange)
+                    return await self._legacy(request, caller, stream)
         except RpcError as error:
             return self._failure(request.id, error, legacy=era != "modern")
         except Exception as error:  # noqa: BLE001 - the last boundary
             return self._failure(request.id, internal_error(error))
 
-    def _initialize(self, request: Request, caller: _Caller) -> Reply:
+    def _initialize(self, request: Request, caller: Caller) -> Reply:
         session, answer = self._doors.legacy.initialize(request)
         token = self._doors.legacy.seal(session, caller.principal)
         return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
 
-    async def _legacy(self, request: Request, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _legacy(self, request: Request, caller: Caller, stream: Stream) -> Reply:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
-        answer = self._doors.legacy.answer(request, session, exchange, caller.principal)
-        task = asyncio.get_running_loop().create_task(answer)
+        task = asyncio.get_running_loop().create_task(self._answer(request, session, stream, caller))
         self._calls.add(task)
         key = None if session.token is None else _call_key(session.token, request.id)
         if key is not None:
@@ -138,7 +167,36 @@ class HttpDoors:
         task.add_done_callback(lambda task: self._forget(key, task))
         # A legacy client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on without us.
         await asyncio.wait((task,))
-        return Reply(202) if task.cancelled() else Reply(200, encode_answer(request.id, task.result()))
+        if not task.cancelled():
+            return Reply(200, task.result())
+        if self._ending:
+            return Reply(503, encode_failure(request.id, InternalError.of("TW1053"), self._language))
+        return Reply(202)
+
+    async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
+        """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
+        if session.token is None or caller.in_batch:
+            dialogue = StreamDialogue(stream, self._questions, session.token)
+            return await self._answer_to(request, session, dialogue, caller.principal)
+        recording = self._replay.record(session.token, stream, polled=session.revision.polling)
+        dialogue = StreamDialogue(recording, self._questions, session.token, recording.detach)
+        try:
+            answer = await self._answer_to(request, session, dialogue, caller.principal)
+            if not recording.begun:
+                return answer
+            recording.send(answer)
+            return b""
+        finally:
+            if recording.begun:
+                await recording.close()
+
+    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> bytes:
+        try:
+            return encode_answer(request.id, await self._doors.legacy.answer(request, session, dialogue, principal))
+        except RpcError as error:
+            return encode_failure(request.id, error, self._language)
+        except Exception as error:  # noqa: BLE001 - the last boundary
+            return encode_failure(request.id, internal_error(error), self._language)
 
     def _forget(self, key: str | None, task: asyncio.Task[bytes]) -> None:
         self._calls.discard(task)
@@ -147,7 +205,7 @@ class HttpDoors:
         if not task.cancelled():
             task.exception()  # whoever asked has it, or has gone away
 
-    async def _session(self, caller: _Caller) -> Session | None:
+    async def _session(self, caller: Caller) -> Session | None:
         """The caller's session; without a token, one with nothing but the revision that the header names."""
         version = caller.header(VERSION_HEADER)
         if version is not None and version not in versions.LEGACY:
@@ -157,15 +215,18 @@ class HttpDoors:
             return Session(versions.BY_NAME[version or versions.ASSUMED])
         return await self._doors.legacy.open(token, caller.principal)
 
-    async def _note(self, message: object, caller: _Caller) -> Reply:
+    async def _note(self, message: object, caller: Caller) -> Reply:
         """Notifications and answers: accepted, and never answered, from a session that there is."""
         if not await self._may_note(caller):
             return _no_session(None, self._language)
+        token = caller.header(SESSION_HEADER)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
-            await self._cancel(message.params.get("requestId"), caller.header(SESSION_HEADER))
+            await self._cancel(message.params.get("requestId"), token)
+        if isinstance(message, Answer | Failure) and token is not None:
+            await self._questions.answered(token, message)
         return Reply(202)
 
-    async def _may_note(self, caller: _Caller) -> bool:
+    async def _may_note(self, caller: Caller) -> bool:
         """A session that is named has to be there; where there are none, there is nothing to check."""
         return caller.header(VERSION_HEADER) in versions.MODERN or await self._session(caller) is not None
 
@@ -181,7 +242,7 @@ class HttpDoors:
         task = self._cancellable.get(call)
         return task is not None and task.cancel()
 
-    async def _batch(self, values: list[Json], caller: _Caller, exchange: Exchange) -> Reply:
+    async def _batch(self, values: list[Json], caller: Caller, stream: Stream) -> Reply:
         """An array of messages, where the revision has them (2025-03-26, basic/transports)."""
         if caller.header(VERSION_HEADER) in versions.MODERN:
             raise InvalidRequest.of("TW1006")
@@ -194,57 +255,96 @@ class HttpDoors:
             raise InvalidRequest.of("TW1007")
         if len(values) > MAX_BATCH:
             raise InvalidRequest.of("TW1008", limit=MAX_BATCH)
-        replies = await asyncio.gather(*(self._element(value, caller, exchange) for value in values))
+        caller = Caller(caller.carrier, caller.principal, in_batch=True)
+        replies = await asyncio.gather(*(self._element(value, caller, stream) for value in values))
         bodies = [reply.body for reply in replies if reply.body]
         return Reply(200, b"[%b]" % b",".join(bodies)) if bodies else Reply(202)
 
-    async def _element(self, value: Json, caller: _Caller, exchange: Exchange) -> Reply:
+    async def _element(self, value: Json, caller: Caller, stream: Stream) -> Reply:
         try:
             message = parse(value)
             if isinstance(message, Request) and message.method == "initialize":
                 error = InvalidRequest.of("TW1002", problem='"initialize" cannot be part of a batch')
                 error.id = message.id
                 raise error
-            return await self._message(value, caller, exchange)
+            return await self._message(value, caller, stream)
         except InvalidRequest as error:
             return self._failure(error.id, error)
 
-    async def listen(self, carrier: Carrier, stream: Stream) -> Reply | None:
-        """A legacy GET stream: tells of changes until either end closes it. A reply instead, if there is none."""
-        principal = identify(carrier, self._authenticate)
-        if principal is None:
-            return Reply(401, headers=(("www-authenticate", "Bearer"),))
-        caller = _Caller(carrier, principal)
-        token = caller.header(SESSION_HEADER)
-        if token is None:
-            return Reply(405, headers=(("allow", "POST"),))
-        if await self._doors.legacy.open(token, principal) is None:
-            return _no_session(None, self._language)
-        hub = self._doors.served.hub
-        stream.open()
-        end = hub.listen(lambda: stream.notify("notifications/tools/list_changed", {}))
+    async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
+        """A legacy GET stream: of a session, for what belongs to no request, or the rest of a stream that broke.
+
+        A reply instead, if there is none.
+        """
         try:
-            await hub.until_closed()
-        finally:
-            end()
+            session = await self._named_session(caller)
+            if isinstance(session, Reply):
+                return session
+            await self._listen(session, caller, stream)
+        except RpcError as error:
+            return self._failure(None, error)
         return None
 
-    async def delete(self, carrier: Carrier) -> Reply:
-        """End a legacy session."""
-        principal = identify(carrier, self._authenticate)
-        if principal is None:
-            return Reply(401, headers=(("www-authenticate", "Bearer"),))
-        token = _Caller(carrier, principal).header(SESSION_HEADER)
-        if token is None:
-            return Reply(405, headers=(("allow", "POST"),))
-        session = await self._doors.legacy.open(token, principal)
-        if session is None:
-            return _no_session(None, self._language)
+    async def _listen(self, session: Session, caller: Caller, stream: Stream) -> None:
+        token, last = session.token or "", caller.header(_EVENT_HEADER)
+        standing = Standing(self._doors, session, caller.principal)  # hears of changes while an older one is read
+        try:
+            goes_on = last is None or await self._replay.resume(token, last, stream)
+        except BaseException:
+            standing.close()
+            raise
+        if not goes_on or stream.gone:
+            return standing.close()
+        recording = self._replay.record(token, stream, polled=session.revision.polling, standing=True)
+        task = asyncio.get_running_loop().create_task(standing.run(recording))
+        self._standing[standing] = task
+        task.add_done_callback(lambda _: self._forget_standing(standing))
+        try:
+            await asyncio.wait((task,))
+        finally:
+            self._left(standing)
+        return None
+
+    def _left(self, standing: Standing) -> None:
+        """Its connection is gone. Only so many wait for somebody to come back, those that were left last."""
+        if standing in self._standing:
+            standing.left()
+            self._alone[standing] = None
+            if len(self._alone) > _MAX_ALONE:
+                next(iter(self._alone)).close()
+
+    def _forget_standing(self, standing: Standing) -> None:
+        del self._standing[standing]
+        self._alone.pop(standing, None)
+
+    async def delete(self, caller: Caller) -> Reply:
+        """End a legacy session, and its streams."""
+        try:
+            session = await self._named_session(caller)
+        except RpcError as error:
+            return self._failure(None, error)
+        if isinstance(session, Reply):
+            return session
         await self._doors.legacy.end(session)
+        await tell_ended(self._doors.served.facts, session.token or "")
         return Reply(204)
+
+    async def _named_session(self, caller: Caller) -> Session | Reply:
+        """The session that a GET or DELETE names; a reply where there is none. ``RpcError`` for a version nobody knows.
+
+        Whoever names none, or a modern revision, learns that the endpoint takes POST and nothing else.
+        """
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            return Reply(405, headers=(("allow", "POST"),))
+        if caller.header(SESSION_HEADER) is None:
+            if caller.header(_EVENT_HEADER) is not None:
+                raise InvalidRequest.of("TW1016", header="Mcp-Session-Id")
+            return Reply(405, headers=(("allow", "POST"),))
+        return await self._session(caller) or _no_session(None, self._language)
 
     def closing(self) -> None:
         """The server is about to end: streams that would stay open end now, and so do calls that nobody waits for."""
+        self._ending = True
         self._doors.served.hub.close()
         for task in tuple(self._calls):
             task.cancel()

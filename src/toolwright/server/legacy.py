@@ -6,30 +6,60 @@ a sealed token, so that the server remembers nothing and any worker can serve it
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, TypeVar
 
-from toolwright.errors import InvalidRequest, MethodNotFound, RpcError, ToolError
+from toolwright.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Id, Json, Request, decode, encode, is_id, is_object
-from toolwright.jsonrpc.peer import Exchange
+from toolwright.jsonrpc.peer import Dialogue
 from toolwright.protocol import legacy, versions
-from toolwright.protocol.modern import CallParams, GetPromptParams, ListParams, ReadParams, convert
-from toolwright.protocol.types import CallToolResult, Value
+from toolwright.protocol.modern import (
+    LOG_LEVELS,
+    CallParams,
+    CompleteParams,
+    GetPromptParams,
+    ListParams,
+    ReadParams,
+    convert,
+)
+from toolwright.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.server.asking import answered_by, for_callers
 from toolwright.server.sealing import BadSeal
-from toolwright.server.served import SILENT, RequestChannel, Served, page_of
+from toolwright.server.served import (
+    LISTINGS,
+    SILENT,
+    Listing,
+    RequestChannel,
+    Served,
+    check_uri,
+    completion_get,
+    page_of,
+)
+from toolwright.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
 from toolwright.tools.content import failed
-from toolwright.tools.toolset import Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
+from toolwright.tools.rounds import Rounds
+from toolwright.tools.toolset import Kind, Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
 
 __all__ = ["LegacyDoor", "Session"]
 
+OutcomeT = TypeVar("OutcomeT")
+
 
 class Session(Value, frozen=True):
-    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only."""
+    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only.
+
+    ``level`` is of log messages, and the client's to set; until it does, ``info``.
+    ``follows`` are the resources that it has subscribed to; ``None`` where there is no session.
+    """
 
     revision: versions.Revision
     capabilities: Mapping[str, Json] = {}
     token: str | None = None
+    level: str = "info"
+    follows: Follows | None = None
 
 
 class LegacyDoor:
@@ -38,15 +68,17 @@ class LegacyDoor:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._projections = {name: legacy.Projection(versions.BY_NAME[name]) for name in versions.LEGACY}
-        self._lists: dict[str, tuple[tuple[Tool, ...], bytes]] = {}
+        self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "ping": self._ping,
-            "tools/list": self._list_tools,
+            "logging/setLevel": self._set_level,
+            **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
             "tools/call": self._call_tool,
-            "resources/list": self._list_resources,
             "resources/read": self._read_resource,
-            "prompts/list": self._list_prompts,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
             "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
         }
 
     def initialize(self, request: Request) -> tuple[Session, bytes]:
@@ -55,14 +87,22 @@ class LegacyDoor:
         revision = versions.agree(params.protocolVersion)
         served = self._served
         answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
-        return Session(revision, params.capabilities), answer
+        understood = self._projections[revision.name].understood(params.capabilities)
+        return Session(revision, understood, follows=Followed()), answer
 
-    async def answer(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> bytes:
+    def level(self, request: Request) -> str:
+        """The level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
+        level = convert(request.params, legacy.LevelParams, request.method).level
+        if level not in LOG_LEVELS:
+            raise InvalidParams.of("TW1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
+        return level
+
+    async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
         """The encoded result, or ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
             raise InvalidRequest.of("TW1002", problem="the session has been initialized already")
-        if shape is None or (capability is not None and capability not in self._served.offers):
+        if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TW1011", method=request.method[:128])
         params = convert(request.params, shape, request.method)
         asked = _Asked(request, session, exchange, principal)
@@ -74,53 +114,95 @@ class LegacyDoor:
     async def _ping(self, params: Any, asked: _Asked) -> bytes:
         return b"{}"
 
-    async def _list_tools(self, params: ListParams, asked: _Asked) -> bytes:
-        tools = await self._served.provider.list_tools(asked.context())
+    async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
+        token = asked.session.token
+        if token is not None:  # on a channel, whoever keeps the session has taken it
+            await self._served.facts.put(
+                _level(token), self.level(asked.request).encode(), self._served.session_seconds
+            )
+        return b"{}"
+
+    async def _list(self, listing: Listing, params: ListParams, asked: _Asked) -> bytes:
+        items = await listing.items(self._served.provider, asked.context())
         revision = asked.session.revision.name
-        known = self._lists.get(revision)
-        if known is not None and known[0] is tools and params.cursor is None:
+        key = (revision, listing.method)
+        known = self._lists.get(key)
+        if known is not None and known[0] is items and params.cursor is None:
             return known[1]
-        page = page_of(self._served, tools, params.cursor, asked.principal)
-        encoded = self._projections[revision].tools([tool.definition for tool in page.tools], page.next_cursor)
+        page = page_of(self._served, listing, items, params.cursor, asked.principal)
+        said = [listing.said(item) for item in page.items]
+        encoded = self._projections[revision].page(listing.member, said, page.next_cursor)
         if params.cursor is None and page.next_cursor is None:
-            self._lists[revision] = (tools, encoded)
+            self._lists[key] = (items, encoded)
         return encoded
 
     async def _call_tool(self, params: CallParams, asked: _Asked) -> bytes:
-        call = ToolCall(params.name, params.arguments, asked.context())
-        outcome = await self._served.provider.call_tool(call)
-        if not isinstance(outcome, CallToolResult):
-            # Pushing the question to the client comes with questions themselves.
-            outcome = failed(ToolError.of("TW2008", tool=params.name).say(self._served.language))
-        return self._projections[asked.session.revision.name].call(outcome)
+        async def run(rounds: Rounds) -> ToolOutcome:
+            call = ToolCall(params.name, params.arguments, asked.context(rounds), admit=asked.called)
+            return await self._served.provider.call_tool(call)
 
-    async def _list_resources(self, params: ListParams, asked: _Asked) -> bytes:
-        return encode({"resources": await self._served.provider.list_resources(asked.context())})
+        try:
+            outcome = await self._answered(run, params.name, asked)
+        except ToolError as error:
+            outcome = failed(error.say(self._served.language))
+        return self._projection(asked).call(outcome, asked.tool and asked.tool.definition.outputSchema)
 
     async def _read_resource(self, params: ReadParams, asked: _Asked) -> bytes:
-        try:
-            result = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context()))
-        except RpcError as error:
-            if error.code == "TW1025":
-                error.number = -32002  # what "resource not found" was before 2026-07-28
-            raise
-        return encode({"contents": result.contents})
+        check_uri(params.uri)
 
-    async def _list_prompts(self, params: ListParams, asked: _Asked) -> bytes:
-        return encode({"prompts": await self._served.provider.list_prompts(asked.context())})
+        async def run(rounds: Rounds) -> ReadOutcome:
+            return await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(rounds)))
+
+        with _in_old_numbers(), for_callers(params.uri, self._served.language):
+            return self._projection(asked).read(await self._answered(run, params.uri, asked))
 
     async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
-        get = PromptGet(params.name, params.arguments, asked.context())
-        return encode(await self._served.provider.get_prompt(get))
+        async def run(rounds: Rounds) -> PromptOutcome:
+            get = PromptGet(params.name, params.arguments, asked.context(rounds))
+            return await self._served.provider.get_prompt(get)
+
+        with for_callers(params.name, self._served.language):
+            return self._projection(asked).prompt(await self._answered(run, params.name, asked))
+
+    async def _answered(
+        self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
+    ) -> OutcomeT:
+        """The outcome once nothing is asked any more."""
+        return await answered_by(run, asked.dialogue, self._projection(asked), asked.session.capabilities, name)
+
+    def _projection(self, asked: _Asked) -> legacy.Projection:
+        return self._projections[asked.session.revision.name]
+
+    async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+        check_uri(params.uri)
+        with _in_old_numbers():  # nobody hears of what is hidden
+            await self._served.provider.find_entries(ResourceRead(params.uri, asked.context()))
+        if asked.session.follows is None:
+            raise InvalidParams.of("TW1019")
+        await asked.session.follows.add(params.uri)
+        return b"{}"
+
+    async def _unsubscribe(self, params: ReadParams, asked: _Asked) -> bytes:
+        if asked.session.follows is not None:
+            await asked.session.follows.remove(params.uri)
+        return b"{}"
+
+    async def _complete(self, params: CompleteParams, asked: _Asked) -> bytes:
+        completion = await self._served.provider.complete(completion_get(params, asked.context()))
+        return encode({"completion": completion})
+
+    def news(self, session: Session, principal: Principal) -> News:
+        """What a session is told of unasked: changes of all that is offered now, and of what it has subscribed to."""
+        served, offers = self._served, self._served.offers()
+        context = RequestContext(principal, SILENT, session.capabilities)
+        kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
+        return News(served.hub, served.provider, context, kinds, session.follows or Followed())
 
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
     def seal(self, session: Session, principal: Principal) -> str:
-        """The session as a token of at most 1 kB. Only which capabilities there are is kept, not their settings."""
-        capabilities: dict[str, Json] = {
-            name: {} for name in ("elicitation", "roots", "sampling") if name in session.capabilities
-        }
-        payload = encode([session.revision.name, capabilities])
+        """The session as a token of at most 1 kB."""
+        payload = encode([session.revision.name, session.capabilities])
         return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
 
     async def open(self, token: str, principal: Principal) -> Session | None:
@@ -131,7 +213,10 @@ class LegacyDoor:
             return None
         if await self._served.facts.get(_ended(token)) is not None:
             return None
-        return Session(versions.BY_NAME[name], capabilities, token)
+        level = await self._served.facts.get(_level(token))
+        said = "info" if level is None else level.decode()
+        follows = SharedFollowed(self._served.facts, token, self._served.session_seconds)
+        return Session(versions.BY_NAME[name], capabilities, token, said, follows)
 
     async def end(self, session: Session) -> None:
         """End a session for every worker, until it would have expired anyway."""
@@ -139,28 +224,53 @@ class LegacyDoor:
             await self._served.facts.put_if_absent(_ended(session.token), b"1", self._served.session_seconds)
 
 
+@contextlib.contextmanager
+def _in_old_numbers() -> Generator[None]:
+    """Before 2026-07-28 "resource not found" was a number of its own."""
+    try:
+        yield
+    except RpcError as error:
+        if error.code == "TW1025":
+            error.number = -32002
+        raise
+
+
 def _ended(token: str) -> str:
     return "session-ended:" + hashlib.sha256(token.encode()).hexdigest()
 
 
+def _level(token: str) -> str:
+    return "session-level:" + hashlib.sha256(token.encode()).hexdigest()
+
+
 class _Asked:
-    """One request of a session, and the channel back that it asked for."""
+    """One request of a session, and the channel back. ``tool`` is the one that it turned out to call."""
 
-    __slots__ = ("_channel", "_meta", "principal", "session")
+    __slots__ = ("_channel", "_meta", "dialogue", "principal", "request", "session", "tool")
 
-    def __init__(self, request: Request, session: Session, exchange: Exchange, principal: Principal) -> None:
+    def __init__(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> None:
         meta = request.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
+        self.request = request
         self.session = session
+        self.dialogue = dialogue
         self.principal = principal
+        self.tool: Tool | None = None
         token: Id | None = self._meta.get("progressToken")
-        asks = is_id(token)
         with_message = session.revision.progress_message
-        self._channel = RequestChannel(exchange, token, None, with_message=with_message) if asks else None
+        self._channel = RequestChannel(
+            dialogue,
+            token if is_id(token) else None,
+            session.level,
+            with_message=with_message,
+            detach=dialogue.detach,
+        )
 
-    def context(self) -> RequestContext:
-        return RequestContext(self.principal, self._channel or SILENT, self.session.capabilities, self._meta)
+    def called(self, tool: Tool) -> None:
+        self.tool = tool
+
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        return RequestContext(self.principal, self._channel, self.session.capabilities, self._meta, rounds)
 
     def close(self) -> None:
-        if self._channel is not None:
-            self._channel.close()
+        self._channel.close()

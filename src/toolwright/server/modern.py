@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextlib
+import functools
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolwright.errors import MethodNotFound
+from toolwright.errors import MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import headers, modern, versions
-from toolwright.server.served import SILENT, RequestChannel, Served, page_of, unsupported
-from toolwright.tools.toolset import Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
+from toolwright.protocol.types import InputRequiredResult
+from toolwright.server.asking import Asking, Round, Subject, for_callers
+from toolwright.server.served import (
+    LISTINGS,
+    SILENT,
+    Listing,
+    RequestChannel,
+    Served,
+    check_uri,
+    completion_get,
+    page_of,
+    unsupported,
+)
+from toolwright.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, News
+from toolwright.tools.content import failed
+from toolwright.tools.rounds import Rounds
+from toolwright.tools.toolset import (
+    Kind,
+    Principal,
+    PromptGet,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
 from toolwright.transport.carrier import Carrier
 
 __all__ = ["ModernDoor"]
@@ -22,15 +47,15 @@ class ModernDoor:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._results = modern.Results(served.info)
-        self._pages: dict[tuple[str | None, str], tuple[tuple[Tool, ...], bytes]] = {}
+        self._asking = Asking(served)
+        self._pages: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _Asked], Awaitable[bytes]]] = {
             "server/discover": self._discover,
-            "tools/list": self._list_tools,
+            **{listing.method: functools.partial(self._list, listing) for listing in LISTINGS},
             "tools/call": self._call_tool,
-            "resources/list": self._list_resources,
             "resources/read": self._read_resource,
-            "prompts/list": self._list_prompts,
             "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
             "subscriptions/listen": self._listen,
         }
 
@@ -45,7 +70,7 @@ class ModernDoor:
         if facts.version not in versions.MODERN:
             raise unsupported(facts.version)
         shape, capability = modern.METHODS.get(method, (None, None))
-        if shape is None or (capability is not None and capability not in self._served.offers):
+        if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TW1011", method=method[:128])
         asked = _Asked(request, facts, exchange, carrier, principal)
         try:
@@ -65,76 +90,122 @@ class ModernDoor:
             members["instructions"] = served.instructions
         return self._results.members(members)
 
-    async def _list_tools(self, params: modern.ListParams, asked: _Asked) -> bytes:
-        tools = await self._served.provider.list_tools(asked.context())
-        key = (params.cursor, asked.principal.id)
+    async def _list(self, listing: Listing, params: modern.ListParams, asked: _Asked) -> bytes:
+        items = await listing.items(self._served.provider, asked.context())
+        key = (listing.method, asked.principal.id)
         known = self._pages.get(key)
-        if known is not None and known[0] is tools and params.cursor is None:
+        if known is not None and known[0] is items and params.cursor is None:
             return known[1]
-        page = page_of(self._served, tools, params.cursor, asked.principal)
-        # Private: the list may differ by the caller's authorization.
-        encoded = self._results.tools(
-            [tool.definition for tool in page.tools], page.next_cursor, self._served.list_ttl_ms, "private"
-        )
+        page = page_of(self._served, listing, items, params.cursor, asked.principal)
+        said = [listing.said(item) for item in page.items]
+        encoded = self._results.page(listing.member, said, page.next_cursor, self._served.list_ttl_ms, _SCOPE)
         if params.cursor is None and page.next_cursor is None:
-            self._remember(key, tools, encoded)
+            self._remember(key, items, encoded)
         return encoded
 
-    def _remember(self, key: tuple[str | None, str], tools: tuple[Tool, ...], encoded: bytes) -> None:
+    def _remember(self, key: tuple[str, str], items: tuple[Any, ...], encoded: bytes) -> None:
         if len(self._pages) >= _KEPT_LISTS:
             self._pages.clear()
-        self._pages[key] = (tools, encoded)
+        self._pages[key] = (items, encoded)
 
     async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
+        round = await self._round(params, params.name, params.arguments, asked)
         carried = asked.carrier.headers
 
         def admit(tool: Tool) -> None:
             if carried is not None and tool.mirrors:
                 headers.check_params(carried, tool.mirrors, params.arguments)
+            round.check(tool)
 
-        call = ToolCall(params.name, params.arguments, asked.context(), admit=admit)
-        return self._results.outcome(await self._served.provider.call_tool(call))
-
-    async def _list_resources(self, params: modern.ListParams, asked: _Asked) -> bytes:
-        resources = await self._served.provider.list_resources(asked.context())
-        return self._results.members({"resources": resources, **self._private()})
+        context = asked.context(round.rounds)
+        outcome = await self._served.provider.call_tool(ToolCall(params.name, params.arguments, context, admit=admit))
+        if isinstance(outcome, InputRequiredResult):
+            tool = await self._served.provider.find_tool(params.name, context)
+            try:
+                outcome = self._ask(outcome, round, params.name, params.arguments, asked, tool)
+            except ToolError as error:
+                outcome = failed(error.say(self._served.language))
+        return self._results.outcome(outcome)
 
     async def _read_resource(self, params: modern.ReadParams, asked: _Asked) -> bytes:
-        result = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context()))
-        return self._results.members({"contents": result.contents, **self._private()})
-
-    async def _list_prompts(self, params: modern.ListParams, asked: _Asked) -> bytes:
-        prompts = await self._served.provider.list_prompts(asked.context())
-        return self._results.members({"prompts": prompts, **self._private()})
+        check_uri(params.uri)
+        round = await self._round(params, params.uri, {}, asked)
+        outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(round.rounds)))
+        if isinstance(outcome, InputRequiredResult):
+            with for_callers(params.uri, self._served.language):
+                outcome = self._ask(outcome, round, params.uri, {}, asked)
+        return self._results.read(outcome, self._served.read_ttl_ms, _SCOPE)
 
     async def _get_prompt(self, params: modern.GetPromptParams, asked: _Asked) -> bytes:
-        result = await self._served.provider.get_prompt(PromptGet(params.name, params.arguments, asked.context()))
-        members: dict[str, Any] = {"messages": result.messages}
-        if result.description is not None:
-            members["description"] = result.description
-        return self._results.members(members)
+        round = await self._round(params, params.name, params.arguments, asked)
+        get = PromptGet(params.name, params.arguments, asked.context(round.rounds))
+        outcome = await self._served.provider.get_prompt(get)
+        if isinstance(outcome, InputRequiredResult):
+            with for_callers(params.name, self._served.language):
+                outcome = self._ask(outcome, round, params.name, params.arguments, asked)
+        return self._results.prompt(outcome)
 
-    def _private(self) -> dict[str, Any]:
-        return {"ttlMs": self._served.list_ttl_ms, "cacheScope": "private"}
+    async def _round(self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], asked: _Asked) -> Round:
+        """The round that a request begins; the first, where it carries no state."""
+        if params.requestState is None:
+            return Round(Rounds(None, params.inputResponses))
+        subject = Subject(asked.request.method, name, arguments, asked.principal)
+        return await self._asking.resume(subject, params.requestState, params.inputResponses)
+
+    def _ask(
+        self,
+        outcome: InputRequiredResult,
+        round: Round,
+        name: str,
+        arguments: Mapping[str, Any],
+        asked: _Asked,
+        tool: Tool | None = None,
+    ) -> InputRequiredResult:
+        subject = Subject(asked.request.method, name, arguments, asked.principal)
+        return self._asking.put(outcome, round.rounds, subject, asked.facts.capabilities, tool)
+
+    async def _complete(self, params: modern.CompleteParams, asked: _Asked) -> bytes:
+        get = completion_get(params, asked.context())
+        return self._results.completion(await self._served.provider.complete(get))
 
     async def _listen(self, params: modern.ListenParams, asked: _Asked) -> bytes:
         """Acknowledge, then tell of each change until either side ends it (basic/patterns/subscriptions)."""
-        id, exchange = asked.request.id, asked.exchange
-        wanted = {"toolsListChanged": True} if params.notifications.toolsListChanged else {}
-        exchange.notify("notifications/subscriptions/acknowledged", modern.stamp({"notifications": wanted}, id))
-        hub = self._served.hub
-        end = hub.listen(
-            lambda: exchange.notify("notifications/tools/list_changed", modern.stamp({}, id)) if wanted else None
-        )
-        try:
-            await hub.until_closed()
-        finally:
-            end()
+        id, exchange, served = asked.request.id, asked.exchange, self._served
+
+        def notify(method: str, params: Any) -> None:
+            exchange.notify(method, modern.stamp(params, id))
+
+        kinds = self._kinds(params.notifications)
+        uris = await self._readable(params.notifications.resourceSubscriptions, asked.context())
+        news = News(served.hub, served.provider, asked.context(), kinds, Followed(uris))
+        news.listen()
+        notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
+        await news.tell(notify)
         if asked.carrier.kind != "http":  # there, the end of the stream says it
             exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
         return self._results.closed(id)
 
+    def _kinds(self, wanted: modern.ListenFilter) -> tuple[Kind, ...]:
+        asked = (wanted.toolsListChanged, wanted.promptsListChanged, wanted.resourcesListChanged)
+        offers = self._served.offers()
+        return tuple(kind for kind, is_asked in zip(KINDS, asked, strict=True) if is_asked and kind in offers)
 
+    async def _readable(self, uris: list[str], context: RequestContext) -> list[str]:
+        """Those of ``uris`` that this caller may read: nobody hears of what is hidden."""
+        readable: list[str] = []
+        for uri in dict.fromkeys(uris[:MAX_FOLLOWED]):
+            with contextlib.suppress(RpcError):
+                await self._served.provider.find_entries(ResourceRead(uri, context))
+                readable.append(uri)
+        return readable
+
+
+def _honoured(kinds: tuple[Kind, ...], uris: list[str]) -> dict[str, Any]:
+    lists: dict[str, Any] = {f"{kind}ListChanged": True for kind in kinds}
+    return {**lists, "resourceSubscriptions": uris} if uris else lists
+
+
+_SCOPE = "private"  # whatever is said may differ by the caller's authorization
 _KEPT_LISTS = 256
 
 
@@ -154,8 +225,9 @@ class _Asked:
         wants_nothing = facts.progress_token is None and facts.log_level is None
         self._channel = None if wants_nothing else RequestChannel(exchange, facts.progress_token, facts.log_level)
 
-    def context(self) -> RequestContext:
-        return RequestContext(self.principal, self._channel or SILENT, self.facts.capabilities, self.facts.meta)
+    def context(self, rounds: Rounds | None = None) -> RequestContext:
+        channel = self._channel or SILENT
+        return RequestContext(self.principal, channel, self.facts.capabilities, self.facts.meta, rounds)
 
     def close(self) -> None:
         if self._channel is not None:

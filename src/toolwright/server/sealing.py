@@ -1,8 +1,9 @@
-"""Tokens that a client carries for us and cannot change, forge, or use elsewhere: cursors and session ids.
+"""Tokens that a client carries for us and cannot change, forge, or use elsewhere.
 
-HMAC-SHA-256 of the payload, its expiry, the purpose, and what the token is bound to (principal, method, call). A client
-could read a payload, so none holds a secret. The standard library's HMAC is enough for that, and spares every server
-the time and memory of a cipher that it would not use.
+*Sealed* ones (cursors, session ids) are an HMAC-SHA-256 of the payload, its expiry, the purpose, and what the token is
+bound to (principal, method, call). A client could read them, so none holds a secret. The standard library's HMAC is
+enough for that, and spares every server the time and memory of a cipher that it would not use. *Hidden* ones (what a
+call remembers between its rounds) hold values of tools, and are encrypted too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Sequence
+
+from toolwright.loading import load
 
 __all__ = ["BadSeal", "Sealer", "new_key"]
 
@@ -44,12 +47,7 @@ class Sealer:
 
     def open(self, purpose: str, bound_to: Sequence[str], token: str) -> bytes:
         """The payload of a token, or ``BadSeal``."""
-        try:
-            raw = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        except (binascii.Error, UnicodeError):
-            raise BadSeal from None
-        if _spelt(raw) != token:  # base64 has several spellings of the same bytes; a token has one
-            raise BadSeal
+        raw = _unspelt(token)
         tag, body = raw[:_TAG], raw[_TAG:]
         if not any(hmac.compare_digest(tag, _tag(key, body, purpose, bound_to)) for key in self._keys):
             raise BadSeal
@@ -57,12 +55,45 @@ class Sealer:
             raise BadSeal
         return body[_EXPIRY + _NONCE :]
 
+    def hide(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
+        """As :meth:`seal`, and the client cannot read it."""
+        body = int(self._clock() + seconds).to_bytes(_EXPIRY, "big") + payload
+        return _spelt(load("server.cipher").encrypt(_cipher_key(self._keys[0]), body, _joined(purpose, bound_to)))
+
+    def reveal(self, purpose: str, bound_to: Sequence[str], token: str) -> bytes:
+        """The payload of a hidden token, or ``BadSeal``."""
+        raw, cipher = _unspelt(token), load("server.cipher")
+        for key in self._keys:
+            body = cipher.decrypt(_cipher_key(key), raw, _joined(purpose, bound_to))
+            if body is not None and int.from_bytes(body[:_EXPIRY], "big") >= self._clock():
+                return body[_EXPIRY:]
+        raise BadSeal
+
+
+def _cipher_key(key: bytes) -> bytes:
+    """A key of its own for the cipher: one key, one use."""
+    return hmac.digest(key, b"toolwright: hidden tokens, AES-256-GCM", "sha256")
+
+
+def _unspelt(token: str) -> bytes:
+    try:
+        raw = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, UnicodeError):
+        raise BadSeal from None
+    if _spelt(raw) != token:  # base64 has several spellings of the same bytes; a token has one
+        raise BadSeal
+    return raw
+
 
 def _spelt(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _tag(key: bytes, body: bytes, purpose: str, bound_to: Sequence[str]) -> bytes:
+    return hmac.digest(key, len(body).to_bytes(4, "big") + body + _joined(purpose, bound_to), "sha256")
+
+
+def _joined(purpose: str, bound_to: Sequence[str]) -> bytes:
     # Lengths first: ("a", "bc") and ("ab", "c") are different bindings.
-    parts = [body, *(part.encode(errors="surrogatepass") for part in (purpose, *bound_to))]
-    return hmac.digest(key, b"".join(len(part).to_bytes(4, "big") + part for part in parts), "sha256")
+    parts = [part.encode(errors="surrogatepass") for part in (purpose, *bound_to)]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)

@@ -4,70 +4,153 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from toolwright.errors import InvalidParams, UnsupportedVersion
 from toolwright.jsonrpc.messages import Id, Json, encode
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import versions
-from toolwright.protocol.modern import LOG_LEVELS
+from toolwright.protocol.modern import LOG_LEVELS, CompleteParams, PromptRef
 from toolwright.protocol.types import Implementation, Value
+from toolwright.protocol.uris import MAX_URI, is_uri
 from toolwright.server.sealing import BadSeal, Sealer
 from toolwright.server.subscriptions import Hub
 from toolwright.state.facts import Facts
-from toolwright.tools.toolset import Principal, Provider, Tool
+from toolwright.tools.toolset import CompletionGet, Principal, Provider, RequestContext
 
-__all__ = ["SILENT", "Page", "RequestChannel", "Served", "page_of", "unsupported"]
+__all__ = [
+    "LISTINGS",
+    "SILENT",
+    "Listing",
+    "Page",
+    "RequestChannel",
+    "Served",
+    "check_uri",
+    "completion_get",
+    "page_of",
+    "unsupported",
+]
 
 
 @dataclass(frozen=True)
 class Served:
-    """A guarded provider and what is said about it. ``offers`` names the capabilities that are advertised."""
+    """A guarded provider and what is said about it. What was read may be another thing at once, so it is not kept."""
 
     info: Implementation
     provider: Provider
     sealer: Sealer
     facts: Facts
     instructions: str | None = None
-    offers: frozenset[str] = frozenset({"tools"})
     page_size: int = 1000
     list_ttl_ms: int = 60_000
+    read_ttl_ms: int = 0
     session_seconds: float = 86_400.0
     language: str = "en"
     hub: Hub = field(default_factory=Hub)
 
+    def offers(self) -> frozenset[str]:
+        """The capabilities that are advertised, by name."""
+        return self.provider.offers() | _ALWAYS
+
     def capabilities(self) -> dict[str, Json]:
         """What is advertised is served, and nothing else is (server/discover: capabilities are truthful)."""
-        said: dict[str, Json] = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
-        return {name: settings for name, settings in said.items() if name in self.offers}
+        offers = self.offers()
+        return {name: settings for name, settings in _CAPABILITIES.items() if name in offers}
 
 
-class Page(Value, frozen=True):
+_ALWAYS = frozenset({"tools", "logging"})  # any tool may log
+_CAPABILITIES: Mapping[str, Json] = {
+    "tools": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+    "logging": {},
+}
+
+
+class Listing(Value, frozen=True):
+    """A list method: ``items`` asks a provider, ``said`` is what the wire is told of one, ``key`` sorts and pages."""
+
+    method: str
+    member: str
+    items: Callable[[Provider, RequestContext], Awaitable[tuple[Any, ...]]]
+    key: Callable[[Any], str]
+    said: Callable[[Any], object] = lambda item: item
+
+
+LISTINGS = (
+    Listing(
+        "tools/list",
+        "tools",
+        lambda provider, context: provider.list_tools(context),
+        lambda tool: tool.name,
+        lambda tool: tool.definition,
+    ),
+    Listing(
+        "resources/list",
+        "resources",
+        lambda provider, context: provider.list_resources(context),
+        lambda resource: resource.uri,
+    ),
+    Listing(
+        "resources/templates/list",
+        "resourceTemplates",
+        lambda provider, context: provider.list_templates(context),
+        lambda template: template.uriTemplate,
+    ),
+    Listing(
+        "prompts/list",
+        "prompts",
+        lambda provider, context: provider.list_prompts(context),
+        lambda prompt: prompt.name,
+    ),
+)
+
+
+T = TypeVar("T")
+
+
+class Page(Value, Generic[T], frozen=True):
     """Part of a list: ``next_cursor`` is ``None`` on the last page."""
 
-    tools: tuple[Tool, ...]
+    items: tuple[T, ...]
     next_cursor: str | None
 
 
 _CURSOR_SECONDS = 3600.0
 
 
-def page_of(served: Served, tools: tuple[Tool, ...], cursor: str | None, principal: Principal) -> Page:
-    """The page after ``cursor``: a sealed last name, so that changes between two pages skip and repeat nothing."""
-    bound_to = ("tools/list", principal.id)
+def page_of(
+    served: Served, listing: Listing, items: tuple[T, ...], cursor: str | None, principal: Principal
+) -> Page[T]:
+    """The page after ``cursor``: a sealed last key, so that changes between two pages skip and repeat nothing."""
+    bound_to = (listing.method, principal.id)
     start = 0
     if cursor is not None:
         try:
             last = served.sealer.open("cursor", bound_to, cursor).decode()
         except BadSeal:
             raise InvalidParams.of("TW1015") from None
-        start = next((index for index, tool in enumerate(tools) if tool.name > last), len(tools))
-    page = tools if start == 0 and len(tools) <= served.page_size else tools[start : start + served.page_size]
-    if start + len(page) >= len(tools):
+        start = next((index for index, item in enumerate(items) if listing.key(item) > last), len(items))
+    page = items if start == 0 and len(items) <= served.page_size else items[start : start + served.page_size]
+    if start + len(page) >= len(items):
         return Page(page, None)
-    return Page(page, served.sealer.seal("cursor", bound_to, page[-1].name.encode(), _CURSOR_SECONDS))
+    return Page(page, served.sealer.seal("cursor", bound_to, listing.key(page[-1]).encode(), _CURSOR_SECONDS))
+
+
+def check_uri(uri: str) -> None:
+    """``InvalidParams`` for what is no absolute URI (server/resources: servers validate URIs)."""
+    if not is_uri(uri):
+        raise InvalidParams.of("TW1043", limit=MAX_URI)
+
+
+def completion_get(params: CompleteParams, context: RequestContext) -> CompletionGet:
+    """What ``completion/complete`` asks a provider."""
+    ref, argument = params.ref, params.argument
+    of, name = ("prompt", ref.name) if isinstance(ref, PromptRef) else ("template", ref.uri)
+    return CompletionGet(of, name, argument.name, argument.value, params.context.arguments, context)
 
 
 def unsupported(version: str) -> UnsupportedVersion:
@@ -84,6 +167,8 @@ class _Silent:
 
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
+    def detach(self) -> None: ...
+
 
 SILENT = _Silent()
 
@@ -95,8 +180,17 @@ class RequestChannel:
     answer.
     """
 
-    def __init__(self, exchange: Exchange, token: Id | None, level: str | None, *, with_message: bool = True) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        token: Id | None,
+        level: str | None,
+        *,
+        with_message: bool = True,
+        detach: Callable[[], None] | None = None,
+    ) -> None:
         self._exchange = exchange
+        self._detach = detach
         self._token = token
         self._level = level
         self._with_message = with_message
@@ -123,6 +217,18 @@ class RequestChannel:
         if logger is not None:
             said["logger"] = logger
         self._send("notifications/message", said)
+
+    def detach(self) -> None:
+        if self._detach is None:
+            return
+        if threading.get_ident() == self._thread:
+            self._let_go()
+        else:
+            self._loop.call_soon_threadsafe(self._let_go)
+
+    def _let_go(self) -> None:
+        if self._open and self._detach is not None:
+            self._detach()
 
     def _send(self, method: str, params: Mapping[str, Json]) -> None:
         encode(params)  # what JSON cannot hold is the tool's mistake, and is raised there

@@ -10,7 +10,7 @@ from toolwright.server.dual_era import Conversation, Doors
 from toolwright.server.http import HttpDoors
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.served import Served
-from toolwright.tools.toolset import LOCAL
+from toolwright.tools.toolset import LOCAL, Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.lines import MAX_LINE
 
@@ -25,9 +25,13 @@ class ProtocolServer:
         self._doors = Doors(served)
         served.provider.watch(served.hub.changed)
 
-    def connect(self, write: Callable[[bytes], None], carrier: Carrier) -> ServerSession:
-        """A session on a channel that both ends share. ``write`` takes one message and must not block."""
-        conversation = Conversation(self._doors, carrier, identify(carrier, None) or LOCAL)
+    def connect(
+        self, write: Callable[[bytes], None], carrier: Carrier, principal: Principal | None = None
+    ) -> ServerSession:
+        """A session on a channel that both ends share. ``write`` takes one message and must not block. ``principal`` is
+        who speaks, where that is known already.
+        """
+        conversation = Conversation(self._doors, carrier, principal or identify(carrier, None) or LOCAL)
         return ServerSession(conversation, write, self.served.language)
 
     def http(self, authenticate: Authenticate | None = None) -> HttpDoors:
@@ -60,8 +64,10 @@ class ServerSession:
         """Let what runs finish; subscriptions end."""
         self._conversation.close()
         await self._peer.drain()
+        await self._conversation.ended()
 
     async def close(self) -> None:
         """Cancel what runs, and return when it has ended."""
         self._conversation.close()
         await self._peer.close()
+        await self._conversation.ended()

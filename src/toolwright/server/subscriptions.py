@@ -1,66 +1,268 @@
-"""Who wants to hear that the tools have changed.
+"""Who wants to hear of what has changed, and what is news to them.
 
-Changes of one turn of the loop are told once. They may come from any thread.
+Changes of one turn of the loop are told once. They may come from any thread, and from other workers.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import hashlib
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol, TypeAlias
 
-__all__ = ["Hub"]
+from toolwright.errors import InvalidParams, RpcError, StateError
+from toolwright.jsonrpc.messages import Json, decode, encode
+from toolwright.state.facts import Facts
+from toolwright.tools.toolset import Change, Kind, Provider, RequestContext, ResourceRead
+
+__all__ = ["KINDS", "Followed", "Follows", "Hub", "News", "Relay", "SharedFollowed"]
+
+_log = logging.getLogger("toolwright")
+
+Hear: TypeAlias = Callable[[frozenset[Change]], None]
+Notify: TypeAlias = Callable[[str, Json], None]
+
+KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
+"""What there are lists of; resources and templates are told of as one."""
+
+MAX_FOLLOWED = 1_000
 
 
 class Hub:
-    """Listeners and the events that end them. ``changed`` may be called from any thread."""
+    """Listeners, for as long as it is not ``closed``. ``changed`` may be called from any thread."""
 
     def __init__(self) -> None:
-        self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = {}
-        self._told: set[object] = set()
-        self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
-        self._closed = False
+        self._lock = threading.Lock()
+        self._listeners: dict[object, tuple[asyncio.AbstractEventLoop, Hear]] = {}
+        self._untold: dict[object, set[Change]] = {}
+        self.closed = False
 
-    def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back on this loop after changes; what comes back ends it."""
+    def listen(self, hear: Hear) -> Callable[[], None]:
+        """Call ``hear`` on this loop after changes; what comes back ends it."""
         key = object()
-        self._listeners[key] = (asyncio.get_running_loop(), callback)
+        self._listeners[key] = (asyncio.get_running_loop(), hear)
 
         def end() -> None:
             self._listeners.pop(key, None)
+            self._untold.pop(key, None)
 
         return end
 
-    def changed(self) -> None:
+    def changed(self, change: Change) -> None:
         for key, (loop, _) in tuple(self._listeners.items()):
-            if key not in self._told and not loop.is_closed():
-                self._told.add(key)
+            if loop.is_closed():
+                continue
+            with self._lock:
+                is_first = key not in self._untold
+                self._untold.setdefault(key, set()).add(change)
+            if is_first:
                 loop.call_soon_threadsafe(self._tell, key)
 
     def _tell(self, key: object) -> None:
-        self._told.discard(key)
-        if key in self._listeners:
-            self._listeners[key][1]()
-
-    async def until_closed(self) -> None:
-        """Return when the server is about to end. Any number may wait, on any event loop."""
-        if self._closed:
-            return
-        loop = asyncio.get_running_loop()
-        future = loop.create_future()
-        self._waiting[future] = loop
-        try:
-            await future
-        finally:
-            del self._waiting[future]
+        with self._lock:
+            untold = self._untold.pop(key, None)
+        if untold and key in self._listeners:
+            self._listeners[key][1](frozenset(untold))
 
     def close(self) -> None:
-        """End what listens for as long as the server lives."""
-        self._closed = True
-        for future, loop in tuple(self._waiting.items()):
+        """End what listens for as long as the server lives: each is told of nothing, for the last time."""
+        self.closed = True
+        for loop, hear in tuple(self._listeners.values()):
             if not loop.is_closed():
-                loop.call_soon_threadsafe(_end, future)
+                loop.call_soon_threadsafe(hear, frozenset[Change]())
 
 
-def _end(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+# --- which resources -------------------------------------------------------------------------------------------------
+
+
+class Follows(Protocol):
+    """The resources that a subscriber wants to hear of, by URI. ``add`` raises ``InvalidParams`` for too many."""
+
+    async def add(self, uri: str) -> None: ...
+
+    async def remove(self, uri: str) -> None: ...
+
+    async def holds(self, uri: str) -> bool: ...
+
+
+class Followed:
+    """Kept here: of a subscription, or of a session on a channel."""
+
+    def __init__(self, uris: Iterable[str] = ()) -> None:
+        self._uris = set(uris)
+
+    async def add(self, uri: str) -> None:
+        if len(self._uris) >= MAX_FOLLOWED and uri not in self._uris:
+            raise InvalidParams.of("TW1044", limit=MAX_FOLLOWED)
+        self._uris.add(uri)
+
+    async def remove(self, uri: str) -> None:
+        self._uris.discard(uri)
+
+    async def holds(self, uri: str) -> bool:
+        return uri in self._uris
+
+
+class SharedFollowed:
+    """Kept in the facts, one row a resource: of a session whose requests reach any worker.
+
+    ``session`` names it; the rows end after ``seconds``.
+    """
+
+    def __init__(self, facts: Facts, session: str, seconds: float) -> None:
+        self._facts = facts
+        self._session = session
+        self._seconds = seconds
+
+    async def add(self, uri: str) -> None:
+        # Rows cannot be counted, so it is bounded how quickly they come.
+        if await self._facts.take(self._key(""), per_second=1.0, burst=MAX_FOLLOWED):
+            raise InvalidParams.of("TW1044", limit=MAX_FOLLOWED)
+        await self._facts.put(self._key(uri), b"1", self._seconds)
+
+    async def remove(self, uri: str) -> None:
+        await self._facts.remove(self._key(uri))
+
+    async def holds(self, uri: str) -> bool:
+        return await self._facts.get(self._key(uri)) is not None
+
+    def _key(self, uri: str) -> str:
+        return "followed:" + hashlib.sha256(encode([self._session, uri])).hexdigest()
+
+
+# --- one subscriber --------------------------------------------------------------------------------------------------
+
+
+class News:
+    """What is news to one subscriber: a list that has changed for it, a resource that it follows and may read.
+
+    ``kinds`` are the lists that it wants to hear of. Whoever calls ``listen`` calls ``tell`` or ``end``.
+    """
+
+    def __init__(
+        self, hub: Hub, provider: Provider, context: RequestContext, kinds: Collection[Kind], follows: Follows
+    ) -> None:
+        self._hub = hub
+        self._provider = provider
+        self._context = context
+        self._kinds = kinds
+        self._follows = follows
+        self._heard: set[Change] = set()
+        self._something = asyncio.Event()
+        self._known: dict[Kind, object] = {}
+        self.end: Callable[[], None] = lambda: None
+
+    def listen(self) -> None:
+        """From now on nothing is missed."""
+        self.end = self._hub.listen(self._hear)
+
+    def _hear(self, changes: frozenset[Change]) -> None:
+        self._heard |= changes
+        self._something.set()
+
+    async def tell(self, notify: Notify) -> None:
+        """Tell of each change as it comes, until the server ends."""
+        try:
+            await self._look()
+            while not self._hub.closed:
+                await self._something.wait()
+                self._something.clear()
+                heard, self._heard = self._heard, set()
+                for change in sorted(heard, key=lambda change: (change.kind, change.uri)):
+                    if await self._is_news(change):
+                        notify(*_said(change))
+        finally:
+            self.end()
+
+    async def _look(self) -> None:
+        """Remember the lists as they are, but for those that change meanwhile: these are news."""
+        known: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
+        await asyncio.sleep(0)  # what had changed by then has been heard of now
+        meanwhile = {change.kind for change in self._heard}
+        self._known = {kind: items for kind, items in known.items() if kind not in meanwhile}
+
+    async def _is_news(self, change: Change) -> bool:
+        if change.kind == "resource":
+            return await self._follows.holds(change.uri) and await self._may_read(change.uri)
+        if change.kind not in self._kinds:
+            return False
+        items = await self._list(change.kind)
+        is_news = change.kind not in self._known or items != self._known[change.kind]
+        self._known[change.kind] = items
+        return is_news
+
+    async def _may_read(self, uri: str) -> bool:
+        try:
+            await self._provider.find_entries(ResourceRead(uri, self._context))
+        except RpcError:
+            return False
+        return True
+
+    async def _list(self, kind: Kind) -> object:
+        provider, context = self._provider, self._context
+        try:
+            match kind:
+                case "tools":
+                    return await provider.list_tools(context)
+                case "prompts":
+                    return await provider.list_prompts(context)
+                case _:
+                    return await provider.list_resources(context), await provider.list_templates(context)
+        except Exception as error:  # noqa: BLE001 - whoever lists is told; here it is another list
+            _log.warning("the list of %s cannot be made: %s", kind, type(error).__name__)
+            return error
+
+
+def _said(change: Change) -> tuple[str, dict[str, Json]]:
+    if change.kind == "resource":
+        return "notifications/resources/updated", {"uri": change.uri}
+    return f"notifications/{change.kind}/list_changed", {}
+
+
+# --- other workers ---------------------------------------------------------------------------------------------------
+
+_CHANNEL = "changed"
+
+
+class Relay:
+    """Tells the other workers what has changed here, and the listeners here what has changed there.
+
+    Lists are compared where they are listened to, so a change elsewhere is news only where it can be seen.
+    """
+
+    def __init__(self, facts: Facts, provider: Provider, hub: Hub) -> None:
+        self._facts = facts
+        self._provider = provider
+        self._hub = hub
+        self._me = secrets.token_hex(8)
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """On the event loop that serves."""
+        loop = asyncio.get_running_loop()
+
+        def changed(change: Change) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._start, change)
+
+        await self._facts.subscribe(_CHANNEL, self._hear)
+        self._provider.watch(changed)
+
+    def _start(self, change: Change) -> None:
+        task = asyncio.get_running_loop().create_task(self._tell(change))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, change: Change) -> None:
+        try:
+            await self._facts.publish(_CHANNEL, encode([self._me, change.kind, change.uri]))
+        except StateError as error:
+            _log.warning("other workers could not be told of a change: %s", error)
+
+    def _hear(self, payload: bytes) -> None:
+        sender, kind, uri = decode(payload)
+        if sender != self._me:  # what came from here has been told here
+            self._hub.changed(Change(kind, uri))

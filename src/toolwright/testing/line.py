@@ -50,7 +50,7 @@ class Line:
     async def __aenter__(self) -> Self:
         await self.link.open(self)
         try:
-            self._era, _ = await negotiate(self._ask, self._tell, self._seconds, self._revision)
+            self._era, _ = await negotiate(self._ask, self._tell, self._seconds, revision=self._revision)
         except BaseException:
             await self.link.close()
             raise

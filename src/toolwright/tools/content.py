@@ -22,7 +22,7 @@ from toolwright.protocol.types import (
     ToolOutcome,
 )
 
-__all__ = ["BLOCKS", "failed", "is_blocks", "present", "structured"]
+__all__ = ["BLOCKS", "encoded_value", "failed", "is_blocks", "present", "structured"]
 
 BLOCKS: tuple[type, ...] = get_args(ContentBlock)
 
@@ -46,7 +46,7 @@ def structured(value: Any) -> ToolOutcome:
         return value
     if isinstance(value, CallToolResult):
         return _completed(value)
-    encoded = _encode(value)
+    encoded = encoded_value(value)
     return CallToolResult([TextContent(text=encoded.decode())], value, encoded=encoded)
 
 
@@ -54,10 +54,11 @@ def _completed(result: CallToolResult) -> CallToolResult:
     """A result that a tool made itself, held to the same rules."""
     if result.structuredContent is UNSET:
         return result
-    return msgspec.structs.replace(result, encoded=_encode(result.structuredContent))
+    return msgspec.structs.replace(result, encoded=encoded_value(result.structuredContent))
 
 
-def _encode(value: Any) -> bytes:
+def encoded_value(value: Any) -> bytes:
+    """``value`` as JSON. ``InvalidResult`` for what JSON does not have, or is nested too deeply."""
     try:
         encoded = encode(value)
         # NaN and infinities encode as null.

@@ -12,8 +12,9 @@ from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
+from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Effect, NoLibrary, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -33,8 +34,17 @@ class ToolSettings(TypedDict, total=False):
     seconds: float
     max_bytes: int
     blocking: bool
+    visible: Callable[[Principal], bool]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
+
+
+def _name(tool: Tool) -> str:
+    return tool.name
+
+
+def _shows(bound: Bound, context: RequestContext) -> bool:
+    return bound.visible is None or bound.visible(context.principal)
 
 
 class LocalToolset(NoLibrary):
@@ -45,7 +55,9 @@ class LocalToolset(NoLibrary):
         self._lock = threading.Lock()  # tools come and go on any thread
         self._bound: dict[str, Bound] = {}
         self._listed: tuple[Tool, ...] | None = None
-        self._watchers: list[Callable[[], None]] = []
+        self._varies = False  # whether it depends on the caller what there is
+        self._lists = Remembered[Tool]()
+        self._watchers: list[Callable[[Change], None]] = []
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -100,29 +112,38 @@ class LocalToolset(NoLibrary):
 
     def _tell(self) -> None:
         for changed in tuple(self._watchers):
-            changed()
+            changed(Change("tools"))
+
+    def changed(self) -> None:
+        """What ``visible`` goes by has changed, so that tools have come or gone for some callers: tell who watches."""
+        self._tell()
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         with self._lock:
             if self._listed is None:
+                self._varies = any(bound.visible for bound in self._bound.values())
                 self._listed = tuple(bound.tool for _, bound in sorted(self._bound.items()))
-            return self._listed
+            if not self._varies:
+                return self._listed
+            everyone = tuple(self._bound.values())
+        seen = sorted((bound.tool for bound in everyone if _shows(bound, context)), key=_name)
+        return self._lists.same(tuple(seen), context.principal.id)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
-        return self._find(name).tool
+        return self._find(name, context).tool
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        bound = self._find(call.name)
+        bound = self._find(call.name, call.context)
         if call.tool is not None and call.tool.input is not bound.tool.input:
             raise UnknownTool(call.name)  # exchanged since its arguments were checked
         return await bound.run(call)
 
-    def _find(self, name: str) -> Bound:
+    def _find(self, name: str, context: RequestContext) -> Bound:
         bound = self._bound.get(name)
-        if bound is None:
+        if bound is None or not _shows(bound, context):
             raise UnknownTool(name)
         return bound
 
-    def watch(self, changed: Callable[[], None]) -> Unwatch:
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed) if changed in self._watchers else None

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from toolwright.tools.rounds import InputRequired
+
 __all__ = ["ThreadPool"]
 
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
@@ -74,6 +76,6 @@ def _result(future: asyncio.Future[Any], value: Any) -> None:
 def _error(future: asyncio.Future[Any], error: BaseException) -> None:
     if not future.done():
         # A future cannot carry StopIteration, and the loop must not see SystemExit or KeyboardInterrupt.
-        if isinstance(error, StopIteration) or not isinstance(error, Exception):
+        if isinstance(error, StopIteration) or not isinstance(error, Exception | InputRequired):
             error = RuntimeError(f"the tool raised {type(error).__name__}")
         future.set_exception(error)

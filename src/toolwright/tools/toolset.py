@@ -1,31 +1,39 @@
 """The one idea: a *toolset* lists tools, finds one by name and calls it; a *layer* is a toolset around a toolset.
 
 Resources and prompts go the same way: a :class:`Provider` offers all three, and a :class:`Layer` treats reading a
-resource and getting a prompt as it treats a call, so that nothing has a way around it.
+resource, getting a prompt and completing an argument as it treats a call, so that nothing has a way around it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
-from toolwright.errors import InvalidParams
+from toolwright.errors import ToolError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import Mirrors
 from toolwright.protocol.modern import LOG_LEVELS
+from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
-from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome, Value
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
     "EFFECTS",
     "LOCAL",
+    "Change",
     "Channel",
+    "CompletionGet",
     "Context",
     "Effect",
+    "Entry",
+    "Kind",
     "Layer",
     "Library",
+    "LibraryOperation",
     "NoLibrary",
+    "NoTools",
     "Operation",
     "Principal",
     "PromptGet",
@@ -39,12 +47,23 @@ __all__ = [
     "Wrapper",
     "found",
     "guarded",
+    "unknown",
 ]
 
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
 Unwatch: TypeAlias = Callable[[], None]
+
+AnswerT = TypeVar("AnswerT")
+Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
+
+
+class Change(Value, frozen=True):
+    """What has changed: the list of tools, prompts or resources (templates included), or the one resource ``uri``."""
+
+    kind: Kind
+    uri: str = ""
 
 
 class Principal(Value, frozen=True):
@@ -64,17 +83,58 @@ class Channel(Protocol):
 
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
+    def detach(self) -> None: ...
+
 
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
-    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``.
+    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
+    what is known from earlier rounds of this call.
     """
 
     principal: Principal
     channel: Channel
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
+    rounds: Rounds | None = None
+
+    def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
+        """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
+
+        The function ends here, and begins again from its start once the answer is there; then ``ask`` returns it. So
+        effects belong behind the last question, or into :meth:`once`. ``key`` names the question among those of the
+        call; without one, questions are numbered in their order, which has to be the same each time.
+
+        A client that cannot be asked so is told by an error; :meth:`can_ask` looks first.
+        """
+        return self._rounds().ask(question, key)
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """Ask several questions at once, by key; returns their answers by key."""
+        return self._rounds().ask_all(questions)
+
+    def can_ask(self, question: Question[Any]) -> bool:
+        """Whether this client says that it can answer such a question."""
+        request: InputRequest = question.request
+        return self.rounds is not None and not lacking((request,), self.capabilities)
+
+    @overload
+    def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
+
+    @overload
+    def once(self, key: str, make: Callable[[], AnswerT]) -> AnswerT: ...
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """Do something a single time, although questions make the function begin again: what ``make`` returned when it
+        was first called here, then and in every later round. It has to be plain JSON, for it travels, encrypted,
+        through the client. Where ``make`` is ``async``, await the result."""
+        return self._rounds().once(key, make)
+
+    def _rounds(self) -> Rounds:
+        if self.rounds is None:
+            raise ToolError.of("TW2009")
+        return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell how far the call is. Numbers must increase; others are dropped. Free when nobody asked for progress."""
@@ -88,6 +148,13 @@ class RequestContext(Value, frozen=True):
         if level not in LOG_LEVELS:
             raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")
         self.channel.log(level, data, logger)
+
+    def detach(self) -> None:
+        """Let go of the connection; the call goes on, and the client comes back for the rest (2025-11-25, basic/
+        transports). For calls that take minutes. Does nothing where a client could not come back: on other carriers,
+        in other revisions, and without a session.
+        """
+        self.channel.detach()
 
 
 Context: TypeAlias = RequestContext
@@ -140,7 +207,25 @@ class PromptGet(Value, frozen=True):
     context: RequestContext
 
 
-Operation: TypeAlias = ToolCall | ResourceRead | PromptGet
+class CompletionGet(Value, frozen=True):
+    """Which values may ``argument`` have that begins with ``value``? ``name`` is a prompt's, or a URI template.
+
+    ``arguments`` are those that are settled already.
+    """
+
+    of: Literal["prompt", "template"]
+    name: str
+    argument: str
+    value: str
+    arguments: Mapping[str, str]
+    context: RequestContext
+
+
+LibraryOperation: TypeAlias = ResourceRead | PromptGet | CompletionGet
+Operation: TypeAlias = ToolCall | LibraryOperation
+
+Entry: TypeAlias = wire.Resource | wire.ResourceTemplate | wire.Prompt
+"""What a library has."""
 
 
 class Toolset(Protocol):
@@ -148,7 +233,7 @@ class Toolset(Protocol):
 
     ``list_tools`` returns the tools that this caller may see, sorted by name, and *the same tuple object* while nothing
     has changed for that caller. ``find_tool`` raises ``UnknownTool`` for all others, hidden ones included, and
-    ``call_tool`` refuses what ``find_tool`` would. ``watch`` calls back after each change of the set.
+    ``call_tool`` refuses what ``find_tool`` would. ``watch`` calls back after each change, from any thread.
     """
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]: ...
@@ -157,39 +242,92 @@ class Toolset(Protocol):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome: ...
 
-    def watch(self, changed: Callable[[], None]) -> Unwatch: ...
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch: ...
 
 
 class Library(Protocol):
-    """Lists resources and prompts, reads the ones and gets the others; unknown and hidden read alike."""
+    """Lists resources, templates and prompts, reads, gets and completes.
+
+    Lists are sorted, by URI, template and name, and each is *the same tuple object* while nothing has changed for that
+    caller. ``offers`` says what of ``resources``, ``prompts`` and ``completions`` there is; what has been offered once
+    is not taken back. ``find_entries`` tells what an operation is about: the resource to read, before it the template
+    that it comes from, or the prompt. That and the operations raise ``UnknownEntry`` for what there is not, hidden ones
+    included.
+    """
+
+    def offers(self) -> frozenset[str]: ...
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]: ...
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult: ...
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]: ...
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]: ...
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult: ...
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]: ...
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome: ...
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome: ...
+
+    async def complete(self, get: CompletionGet) -> Completion: ...
 
 
 class Provider(Toolset, Library, Protocol):
     """All that a server serves, as one object that can be guarded as one."""
 
 
+def unknown(operation: LibraryOperation) -> UnknownEntry:
+    """The error for an operation on what there is not, or what this caller may not know."""
+    match operation:
+        case ResourceRead():
+            error = UnknownEntry.of("TW1025", uri=operation.uri)
+            error.data = {"uri": operation.uri}
+            return error
+        case CompletionGet(of="template"):
+            return UnknownEntry.of("TW1040", uri=operation.name[:128])
+        case PromptGet() | CompletionGet():
+            return UnknownEntry.of("TW1026", name=operation.name[:128])
+
+
+class NoTools:
+    """The tools of a library that has none."""
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        return ()
+
+    async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        raise UnknownTool(name)
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        raise UnknownTool(call.name)
+
+
 class NoLibrary:
     """The library of a toolset that has none."""
+
+    def offers(self) -> frozenset[str]:
+        return frozenset()
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
         return ()
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
-        raise InvalidParams.of("TW1025", uri=read.uri)
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return ()
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
         return ()
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
-        raise InvalidParams.of("TW1026", name=get.name)
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        raise unknown(operation)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        raise unknown(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        raise unknown(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        raise unknown(get)
 
 
 @dataclass(frozen=True)
@@ -216,35 +354,47 @@ class Wrapper:
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         return await self.inner.call_tool(call)
 
-    def watch(self, changed: Callable[[], None]) -> Unwatch:
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
         return self.inner.watch(changed)
+
+    def offers(self) -> frozenset[str]:
+        return self.inner.offers()
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
         return await self.inner.list_resources(context)
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
-        return await self.inner.read_resource(read)
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return await self.inner.list_templates(context)
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
         return await self.inner.list_prompts(context)
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        return await self.inner.find_entries(operation)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        return await self.inner.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         return await self.inner.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        return await self.inner.complete(get)
 
 
 _FORWARDED = tuple(name for name in vars(Wrapper) if not name.startswith("_"))
 
-OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet)
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
 OutcomeT = TypeVar("OutcomeT")
 
 
 class Layer(Wrapper):
-    """A wrapper that treats calling, reading and getting alike, in :meth:`around`."""
+    """A wrapper that treats calling, reading, getting and completing alike, in :meth:`around`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if type(self).around is Layer.around:
-            for name in ("call_tool", "read_resource", "get_prompt"):
+            for name in ("call_tool", "read_resource", "get_prompt", "complete"):
                 object.__setattr__(self, name, getattr(self.inner, name))
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
@@ -253,11 +403,14 @@ class Layer(Wrapper):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         return await self.around(call, self.inner.call_tool)
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         return await self.around(read, self.inner.read_resource)
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         return await self.around(get, self.inner.get_prompt)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        return await self.around(get, self.inner.complete)
 
 
 def guarded(provider: Provider, *layers: Callable[[Provider], Provider]) -> Provider:

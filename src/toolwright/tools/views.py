@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TypeVar
+from itertools import chain, pairwise
+from typing import Any, Generic, TypeVar
 
-from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
+from toolwright.errors import DefinitionError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import PromptResult, ReadResourceResult, ToolOutcome, replaced
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
+from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
+    Change,
+    CompletionGet,
+    Entry,
+    LibraryOperation,
     PromptGet,
     Provider,
     RequestContext,
@@ -20,6 +26,7 @@ from toolwright.tools.toolset import (
     ToolCall,
     Unwatch,
     Wrapper,
+    unknown,
 )
 
 __all__ = ["combined", "filtered", "prefixed", "renamed"]
@@ -57,17 +64,14 @@ def combined(*inner: Provider) -> Provider:
     return _Combined(inner)
 
 
-_REMEMBERED = 256
-
-
 @dataclass
-class _Memo:
+class _Memo(Generic[T]):
     """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
 
     source: object = None
-    made: Tools = ()
+    made: tuple[T, ...] = ()
 
-    def of(self, source: object, make: Callable[[], Tools]) -> Tools:
+    def of(self, source: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
         if source != self.source:
             self.source, self.made = source, make()
         return self.made
@@ -76,21 +80,11 @@ class _Memo:
 @dataclass(frozen=True)
 class _Filtered(Wrapper):
     visible: Callable[[Tool, RequestContext], bool]
-    _last: dict[str, Tools] = field(default_factory=dict[str, Tools], repr=False)
+    _last: Remembered[Tool] = field(default_factory=Remembered[Tool], repr=False)
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
-        return self._same(tuple(tool for tool in tools if self.visible(tool, context)), context.principal.id)
-
-    def _same(self, tools: Tools, caller: str) -> Tools:
-        """The list that this caller was given last, where it is the same."""
-        last = self._last.get(caller, ())
-        if last == tools:
-            return last
-        if len(self._last) >= _REMEMBERED:
-            self._last.clear()
-        self._last[caller] = tools
-        return tools
+        return self._last.same(tuple(tool for tool in tools if self.visible(tool, context)), context.principal.id)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = await self.inner.find_tool(name, context)
@@ -109,7 +103,7 @@ class _Named(Wrapper):
 
     outward: Callable[[str], str]
     inward: Callable[[str], list[str]]
-    _memo: _Memo = field(default_factory=_Memo, repr=False)
+    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
 
     def _rename(self, tool: Tool) -> Tool:
         return replaced(tool, definition=replaced(tool.definition, name=self.outward(tool.name)))
@@ -155,7 +149,8 @@ class _Combined:
     """Several providers as one. The first that has a resource or prompt answers for it."""
 
     parts: tuple[Provider, ...]
-    _memo: _Memo = field(default_factory=_Memo, repr=False)
+    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
+    _memos: Mapping[str, _Memo[Any]] = field(default_factory=lambda: defaultdict[str, _Memo[Any]](_Memo), repr=False)
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
@@ -175,7 +170,7 @@ class _Combined:
         part, tool = await self._owner(call.name, call.context)
         return await part.call_tool(replaced(call, tool=tool))
 
-    def watch(self, changed: Callable[[], None]) -> Unwatch:
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
         ends = [part.watch(changed) for part in self.parts]
 
         def unwatch() -> None:
@@ -184,20 +179,46 @@ class _Combined:
 
         return unwatch
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
-        return tuple([item for part in self.parts for item in await part.list_resources(context)])
+    def offers(self) -> frozenset[str]:
+        return frozenset[str]().union(*(part.offers() for part in self.parts))
 
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
-        for part in self.parts:
-            if any(item.uri == read.uri for item in await part.list_resources(read.context)):
-                return await part.read_resource(read)
-        raise InvalidParams.of("TW1025", uri=read.uri)
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        lists = [await part.list_resources(context) for part in self.parts]
+        return self._memos["resources"].of(lists, lambda: _first_of_each(lists, lambda resource: resource.uri))
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        lists = [await part.list_templates(context) for part in self.parts]
+        return self._memos["templates"].of(lists, lambda: _first_of_each(lists, lambda template: template.uriTemplate))
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return tuple([item for part in self.parts for item in await part.list_prompts(context)])
+        lists = [await part.list_prompts(context) for part in self.parts]
+        return self._memos["prompts"].of(lists, lambda: _first_of_each(lists, lambda prompt: prompt.name))
 
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
+    async def _first(self, operation: LibraryOperation) -> tuple[Provider, tuple[Entry, ...]]:
         for part in self.parts:
-            if any(item.name == get.name for item in await part.list_prompts(get.context)):
-                return await part.get_prompt(get)
-        raise InvalidParams.of("TW1026", name=get.name)
+            with contextlib.suppress(UnknownEntry):
+                return part, await part.find_entries(operation)
+        raise unknown(operation)
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        return (await self._first(operation))[1]
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        part, _ = await self._first(read)
+        return await part.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        part, _ = await self._first(get)
+        return await part.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        part, _ = await self._first(get)
+        return await part.complete(get)
+
+
+def _first_of_each(lists: Iterable[tuple[T, ...]], key: Callable[[T], str]) -> tuple[T, ...]:
+    """One sorted list; of those with the same key the first."""
+    items: dict[str, T] = {}
+    for item in chain.from_iterable(lists):
+        items.setdefault(key(item), item)
+    return tuple(item for _, item in sorted(items.items(), key=lambda pair: pair[0]))

@@ -1,7 +1,7 @@
 """Streamable HTTP, the server's half: one ASGI application around an endpoint that is handed to it.
 
 Answers are JSON; the first notification of a request turns its answer into a stream (text/event-stream). Host and
-Origin are checked on every path, before anything else is looked at.
+Origin are checked on every path, before anything else is looked at; then who asks, before a body is read.
 """
 
 from __future__ import annotations
@@ -9,30 +9,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from toolwright.deadline import Deadline
-from toolwright.errors import InvalidRequest
+from toolwright.errors import InternalError, InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
-from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
 
-__all__ = ["LOOPBACK", "Access", "Endpoint", "HttpApp", "Reply", "Stream"]
+__all__ = ["LOOPBACK", "SSE_POSTS", "Access", "Endpoint", "HttpApp", "Reply", "SseEndpoint", "Stream"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
+SSE_POSTS = "/messages"
+_SSE_PATH = "/sse"
+
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 _KEEP_ALIVE_SECONDS = 15.0
 _WATCH_AFTER_SECONDS = 0.05
 _READ_SECONDS = 30.0
+_LAST_SECONDS = 0.5
 _MAX_QUEUED = 1_000
+_MAX_WAITING = 8 * 1024 * 1024
 
 
 class Reply(Value, frozen=True):
@@ -43,18 +47,32 @@ class Reply(Value, frozen=True):
     headers: Sequence[tuple[str, str]] = ()
 
 
-class Endpoint(Protocol):
-    """What is served."""
+CallerT = TypeVar("CallerT")
+CallerIn = TypeVar("CallerIn", contravariant=True)
+
+
+class Endpoint(Protocol[CallerT]):
+    """What is served. ``admit`` says who asks, or refuses; it is asked once a request, before a body is read."""
 
     async def open(self) -> None: ...
 
-    async def post(self, body: bytes, carrier: Carrier, exchange: Exchange) -> Reply: ...
+    def admit(self, carrier: Carrier) -> CallerT | Reply: ...
 
-    async def listen(self, carrier: Carrier, stream: Stream) -> Reply | None: ...
+    async def post(self, body: bytes, caller: CallerT, stream: Stream) -> Reply: ...
 
-    async def delete(self, carrier: Carrier) -> Reply: ...
+    async def listen(self, caller: CallerT, stream: Stream) -> Reply | None: ...
+
+    async def delete(self, caller: CallerT) -> Reply: ...
 
     def closing(self) -> None: ...
+
+
+class SseEndpoint(Protocol[CallerIn]):
+    """The two endpoints of HTTP+SSE (2024-11-05): a stream, and where its client posts to."""
+
+    async def listen(self, caller: CallerIn, stream: Stream) -> Reply | None: ...
+
+    async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
 
 
 class Access(Value, frozen=True):
@@ -91,34 +109,46 @@ def _host_name(host: str) -> str:
 
 
 class HttpApp:
-    """The ASGI application. ``path`` is the endpoint's; everything else is 404.
+    """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse``.
 
     A body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
     """
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[Any],
         access: Access,
         *,
         path: str = "/mcp",
+        sse: SseEndpoint[Any] | None = None,
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
     ) -> None:
         self._endpoint = endpoint
         self._access = access
         self._path = path
+        self._sse = sse
         self._max_body = max_body
         self._body_seconds = body_seconds
-        self._methods = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        self._routes: dict[str, dict[str, _Handler]] = {
+            path: {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        }
+        if sse is not None:
+            self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
+        self._long: set[_ends_with_the_client] = set()
 
     async def open(self) -> None:
         """Before the first request, on the event loop that serves; the ASGI lifespan does it."""
         await self._endpoint.open()
 
     def closing(self) -> None:
-        """The server is about to end."""
+        """The server is about to end: what is still asked after a moment is told so. On the event loop that serves."""
         self._endpoint.closing()
+        asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_long)
+
+    def _end_long(self) -> None:
+        for request in tuple(self._long):
+            request.end()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -138,31 +168,40 @@ class HttpApp:
             return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TW1027", header=repeated))))
         if (reason := self._access.refusal(headers)) is not None:
             return await _send(send, _refusal(403, reason))
-        if scope["path"].rstrip("/") != self._path:
+        methods = self._routes.get(scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/"))
+        if methods is None:
             return await _send(send, _refusal(404, f"nothing here; the endpoint is {self._path}"))
-        handle = self._methods.get(scope["method"])
+        handle = methods.get(scope["method"])
         if handle is None:
-            return await _send(send, Reply(405, headers=(("allow", ", ".join(self._methods)),)))
+            return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
         client = scope.get("client")
-        return await handle(Carrier("http", headers, client[0] if client else None), receive, send)
+        caller = self._endpoint.admit(Carrier("http", headers, client[0] if client else None))
+        if isinstance(caller, Reply):
+            return await _send(send, caller)
+        return await handle(_Asked(caller, headers, scope, receive, send))
 
-    async def _post(self, carrier: Carrier, receive: Receive, send: Send) -> None:
-        headers = carrier.headers or {}
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            # A browser may send text/plain to another site without asking; JSON it may not.
-            return await _send(send, _refusal(415, "send application/json"))
+    async def _post(self, asked: _Asked) -> None:
+        body = await self._read(asked)
+        if body is None:
+            return
+        stream = Stream(asked.send)
+        async with _ends_with_the_client(asked.receive, stream, self._long):
+            await stream.finish(await self._endpoint.post(body, asked.caller, stream))
+
+    async def _read(self, asked: _Asked) -> bytes | None:
+        """The body; ``None`` when there is nothing to do with it, and that has been said."""
+        headers = asked.headers
+        if (reason := _unreadable(headers.get("content-type", ""))) is not None:
+            return await _send(asked.send, _refusal(415, reason))
         try:
-            body = await self._body(headers.get("content-length"), receive)
+            body = await self._body(headers.get("content-length"), asked.receive)
         except TimeoutError:
-            return await _send(send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
+            return await _send(asked.send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
         except ConnectionError:
             return None  # nobody is left to answer
         if body is None:
-            return await _send(send, _refusal(413, f"a body may have {self._max_body} bytes"))
-        stream = Stream(send)
-        async with _ends_with_the_client(receive, stream):
-            await stream.finish(await self._endpoint.post(body, carrier, stream))
-        return None
+            return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
+        return body
 
     async def _body(self, length: str | None, receive: Receive) -> bytes | None:
         """The whole body, or ``None`` when it is too large."""
@@ -192,16 +231,54 @@ class HttpApp:
             if not event.get("more_body"):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    async def _get(self, carrier: Carrier, receive: Receive, send: Send) -> None:
-        if "text/event-stream" not in (carrier.headers or {}).get("accept", ""):
-            return await _send(send, Reply(405, headers=(("allow", "POST, DELETE"),)))
-        stream = Stream(send)
-        async with _ends_with_the_client(receive, stream):
-            await stream.finish(await self._endpoint.listen(carrier, stream))
-        return None
+    async def _get(self, asked: _Asked) -> None:
+        if "text/event-stream" not in asked.headers.get("accept", "").lower():
+            return await _send(asked.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
+        return await self._listen(asked, self._endpoint)
 
-    async def _delete(self, carrier: Carrier, receive: Receive, send: Send) -> None:
-        await _send(send, await self._endpoint.delete(carrier))
+    async def _listen(self, asked: _Asked, endpoint: Endpoint[Any] | SseEndpoint[Any]) -> None:
+        stream = Stream(asked.send)
+        async with _ends_with_the_client(asked.receive, stream, self._long):
+            await stream.finish(await endpoint.listen(asked.caller, stream))
+
+    async def _delete(self, asked: _Asked) -> None:
+        await _send(asked.send, await self._endpoint.delete(asked.caller))
+
+    async def _sse_get(self, asked: _Asked) -> None:
+        if self._sse is not None:
+            await self._listen(asked, self._sse)
+
+    async def _sse_post(self, asked: _Asked) -> None:
+        body = await self._read(asked)
+        if body is not None and self._sse is not None:
+            await _send(asked.send, await self._sse.post(body, asked.caller, asked.scope["query_string"]))
+
+
+class _Asked(Value, frozen=True):
+    """One request that was admitted."""
+
+    caller: Any
+    headers: Mapping[str, str]
+    scope: Scope
+    receive: Receive
+    send: Send
+
+
+_Handler: TypeAlias = Callable[[_Asked], Awaitable[None]]
+
+
+def _unreadable(content_type: str) -> str | None:
+    """Why a body of this type is not read, or ``None``. ``application/json`` as nearly all send it costs nothing."""
+    if content_type == "application/json":
+        return None
+    kind, _, parameters = content_type.lower().partition(";")
+    if kind.strip() != "application/json":
+        # A browser may send text/plain to another site without asking; JSON it may not.
+        return "send application/json"
+    for name, _, value in (parameter.partition("=") for parameter in parameters.split(";")):
+        if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
+            return "JSON is sent in UTF-8"
+    return None
 
 
 def _read_headers(raw: Sequence[tuple[bytes, bytes]]) -> tuple[dict[str, str], str | None]:
@@ -227,12 +304,17 @@ def _refusal(status: int, reason: str) -> Reply:
     return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)))
 
 
+_ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
+
+
 async def _send(send: Send, reply: Reply) -> None:
     headers: list[tuple[bytes, bytes]] = []
     if reply.status != 204:  # which has neither a body nor its length (RFC 9110, section 8.6)
         headers.append((b"content-length", b"%d" % len(reply.body)))
     if reply.body:
         headers.append((b"content-type", b"application/json"))
+    if reply.status >= 400:  # a cache may keep 404, 405 and 410 unless it is told not to (RFC 9110, section 15.1)
+        headers.append((b"cache-control", b"no-store"))
     headers += ((name.encode(), value.encode("latin-1")) for name, value in reply.headers)
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
@@ -241,14 +323,17 @@ async def _send(send: Send, reply: Reply) -> None:
 class _ends_with_the_client:
     """Cancels the current task when the client goes away, and swallows that cancellation: nobody is left to answer.
 
-    Short requests, nearly all, never start the watcher.
+    Short requests, nearly all, never start the watcher. Long ones stand in ``long``, where :meth:`end` finds them when
+    the server is about to end.
     """
 
-    def __init__(self, receive: Receive, stream: Stream) -> None:
+    def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client]) -> None:
         self._receive = receive
         self._stream = stream
+        self._long = long
         self._watcher: asyncio.Task[None] | None = None
         self._gone = False
+        self._ending = False
 
     async def __aenter__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -257,11 +342,20 @@ class _ends_with_the_client:
 
     def _start(self) -> None:
         self._watcher = self._loop.create_task(self._watch())
+        self._long.add(self)
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._gone = True
+        self._cancel()
+
+    def end(self) -> None:
+        """Answer that the server is about to end, if there is no answer yet."""
+        self._ending = True
+        self._cancel()
+
+    def _cancel(self) -> None:
         if self._request is not None:
             self._request.cancel()
 
@@ -269,15 +363,20 @@ class _ends_with_the_client:
         self._timer.cancel()
         if self._watcher is not None:
             self._watcher.cancel()
+            self._long.discard(self)
+        cancelled = kind is asyncio.CancelledError
+        if cancelled and self._ending and not self._gone:
+            await self._stream.finish(_ENDING)
         self._stream.abandon()
-        return self._gone and kind is asyncio.CancelledError
+        return cancelled and (self._gone or self._ending)
 
 
 class Stream:
     """The way back of one request: JSON at the end, or a stream from the first notification on.
 
-    ``notify`` does not block; a writer task sends what has been queued, and a comment line when there is nothing for a
-    while, so that nobody between closes the connection. A reader who does not keep up loses the oldest notifications.
+    ``send`` does not block; a writer task sends what has been queued, and a comment line when there is nothing for a
+    while, so that nobody between closes the connection. A reader who does not keep up loses the oldest events, unless
+    whoever sends waits for ``room``, or gives up on one who is ``behind``.
     """
 
     def __init__(self, send: Send) -> None:
@@ -290,23 +389,71 @@ class Stream:
         if self._writer is None and not self._abandoned:
             self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
             self._more = asyncio.Event()
+            self._taken = asyncio.Event()
+            self._waiting = 0
             self._last = False
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
     def notify(self, method: str, params: Json) -> None:
+        if not self._abandoned:
+            self.send(encode_notification(method, params))
+
+    def send(self, frame: bytes, id: str | None = None) -> None:
+        """Queue one message; with an ``id``, the stream can be resumed after it."""
+        self._event(b"event: message\n" + _id_line(id) + b"data: %b\n\n" % frame)
+
+    def say(self, kind: str, data: str) -> None:
+        """Queue an event that is no message: one line of text of a kind of its own."""
+        self._event(f"event: {kind}\ndata: {data}\n\n".encode())
+
+    def prime(self, id: str) -> None:
+        """Queue an event without data: from here on the stream can be resumed (2025-11-25, basic/transports)."""
+        self._event(_id_line(id) + b"data: \n\n")
+
+    def _event(self, event: bytes) -> None:
         if self._abandoned:
             return
         self.open()
-        self._queue.append(encode_notification(method, params))
+        self._queue.append(event)
+        self._waiting += len(event)
         self._more.set()
 
+    @property
+    def behind(self) -> bool:
+        """Whether more waits for the reader than should; what is sent next may push out what came first."""
+        if self._abandoned or self._writer is None:
+            return False
+        return len(self._queue) >= _MAX_QUEUED or self._waiting > _MAX_WAITING
+
+    async def room(self) -> None:
+        """Wait while the reader is behind; one who reads nothing at all is given up in the end."""
+        while self.behind:
+            self._taken.clear()
+            await self._taken.wait()
+
+    @property
+    def gone(self) -> bool:
+        """Whether nobody reads, or ever will."""
+        return self._abandoned
+
+    def leave(self, retry: int | None = None) -> None:
+        """Let go of the connection without an answer. ``retry``: come back after so many milliseconds."""
+        if retry is not None:
+            self._event(b"retry: %d\n\n" % retry)
+        if self._writer is not None and not self._abandoned:
+            self._abandoned = self._last = True
+            self._more.set()
+            self._taken.set()
+
     async def finish(self, reply: Reply | None) -> None:
-        """Send the answer: the whole of it, or the last event of the stream."""
+        """Send the answer: the whole of it, or the last event of the stream, which it ends. A stream that has begun has
+        had its status; that the server cannot answer (5xx), its end says.
+        """
         if self._writer is None:
             await _send(self._send, reply or Reply(202))
             return
-        if reply is not None and reply.body:
-            self._queue.append(reply.body)
+        if reply is not None and reply.body and reply.status < 500:
+            self.send(reply.body)
         self._last = True
         self._more.set()
         with contextlib.suppress(TimeoutError):
@@ -317,8 +464,16 @@ class Stream:
         self._abandoned = True
         if self._writer is not None:
             self._writer.cancel()
+            self._taken.set()
 
     async def _write(self) -> None:
+        try:
+            await self._write_events()
+        finally:
+            self._abandoned = True
+            self._taken.set()
+
+    async def _write_events(self) -> None:
         headers = [
             (b"content-type", b"text/event-stream"),
             (b"cache-control", b"no-cache, no-transform"),
@@ -332,8 +487,10 @@ class Stream:
 
     def _drain(self) -> Iterable[bytes]:
         self._more.clear()
+        self._taken.set()
+        self._waiting = 0
         while self._queue:
-            yield b"event: message\ndata: %b\n\n" % self._queue.popleft()
+            yield self._queue.popleft()
 
     async def _wait(self) -> None:
         if self._queue or self._last:
@@ -346,3 +503,7 @@ class Stream:
         # A client that keeps its connection and reads nothing is not waited for.
         async with asyncio.timeout(_READ_SECONDS):
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def _id_line(id: str | None) -> bytes:
+    return b"" if id is None else b"id: %b\n" % id.encode()

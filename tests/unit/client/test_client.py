@@ -141,6 +141,7 @@ def test_an_error_of_the_protocol_is_raised():
         answered(-32602)
 
 
+@pytest.mark.requirement("CANC-12", "CANC-13", "LIFE-19")
 def test_silence_ends_with_a_cancellation():
     server = Scripted(**{"tools/call": lambda params: None})
     with pytest.raises(RequestTimeout):
@@ -150,6 +151,30 @@ def test_silence_ends_with_a_cancellation():
     assert cancelled["params"]["requestId"] == asked["id"]
 
 
+@pytest.mark.requirement("CANC-11", "CANC-12", "LIFE-19")
+@pytest.mark.parametrize("method", ["tools/list", "tools/call", "server/discover"])
+def test_no_request_waits_for_ever(method: str):
+    async def test(client: Client) -> None:
+        await client.list_tools()
+        await client.call_tool("t")
+        await client.ping()
+
+    server = Scripted(**{"tools/list": {"tools": tools("t")}, "tools/call": {"content": []}})
+    with pytest.raises(RequestTimeout):
+        run(server, lambda client: silenced(client, server, method, test), timeout=0.1)
+    asked, cancelled = server.heard[-2:]
+    assert asked["method"] == method
+    assert cancelled["method"] == "notifications/cancelled"
+    assert cancelled["params"]["requestId"] == asked["id"]
+
+
+async def silenced(client: Client, server: Scripted, method: str, test: Callable[[Client], Any]) -> None:
+    """Run ``test`` against a server that has fallen silent on ``method``."""
+    server.answers[method] = None
+    await test(client)
+
+
+@pytest.mark.requirement("PROG-06")
 def test_progress_reaches_the_call_that_asked_and_no_other():
     server = Scripted()
 

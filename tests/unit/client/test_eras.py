@@ -40,9 +40,10 @@ def test_a_result_without_a_type_is_complete():
     assert LEGACY.finished({"resultType": "odd"}, "m") == {"resultType": "odd"}
 
 
+@pytest.mark.requirement("BASE-10")
 @pytest.mark.parametrize(
     ("result", "code"),
-    [({"resultType": "input_required"}, "TW5010"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],
+    [({"resultType": "input_required"}, "TW5009"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],
 )
 def test_a_result_of_another_type_is_not_taken_for_complete(result: Any, code: str):
     with pytest.raises(TransportError) as caught:

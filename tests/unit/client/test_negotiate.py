@@ -48,7 +48,7 @@ def settle(answers: Mapping[str, Any], revision: str | None = None) -> tuple[str
         return answer
 
     async def main() -> str:
-        era, facts = await negotiate(ask, lambda era, method: said.append(method), 1.0, revision)
+        era, facts = await negotiate(ask, lambda era, method: said.append(method), 1.0, revision=revision)
         assert facts.revision == era.revision
         return era.revision
 
@@ -101,6 +101,7 @@ def test_a_failure_that_says_nothing_of_eras_is_the_callers(error: Exception):
     assert refused({"server/discover": error}) is error
 
 
+@pytest.mark.requirement("LIFE-13")
 @pytest.mark.parametrize("revision", [versions.LATEST, "1999-01-01", None, 7])
 def test_a_handshake_that_settles_on_what_nobody_knows_is_given_up(revision: Any):
     answers = {"server/discover": MethodNotFound("x"), "initialize": {**INITIALIZED, "protocolVersion": revision}}

@@ -40,6 +40,7 @@ def call(**members: Any) -> dict[str, Any]:
 # -- bytes → values ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("BASE-02")
 @pytest.mark.parametrize(
     "data",
     [
@@ -162,6 +163,7 @@ def test_an_error_may_come_without_an_id(members: dict[str, Any]):
     assert type(failure.error) is RpcError
 
 
+@pytest.mark.requirement("BASE-01", "BASE-13", "BASE-14", "BASE-15", "LIFE-15")
 @pytest.mark.parametrize(
     ("value", "id"),
     [
@@ -191,6 +193,7 @@ def test_what_is_json_but_no_message_is_refused_with_its_id(value: Any, id: Any)
     assert caught.value.id == id
 
 
+@pytest.mark.requirement("BASE-04", "BASE-05")
 @pytest.mark.parametrize("id", [None, 1.0, 1.5, True, False, [], {}, [1]])
 def test_b34_an_id_is_a_string_or_an_integer_and_nothing_like_it(id: Any):
     for members in ({"method": "a"}, {"result": {}}):
@@ -209,6 +212,20 @@ def test_what_goes_out_comes_back_as_it_was():
     assert parse(decode(encode_answer(1, b"[]"))) == Answer(1, [])
 
 
+@pytest.mark.requirement("BASE-02")
+def test_what_goes_out_is_utf_8_in_every_kind_of_message():
+    text = "Zoë 世界 🫖"
+    error = RpcError(text)
+    error.data = text
+    sent = [
+        encode_request(text, text, {text: text}),
+        encode_notification(text, {text: [text]}),
+        encode_failure(text, error),
+    ]
+    assert [frame.count(text.encode("utf-8")) for frame in sent] == [4, 3, 3]
+
+
+@pytest.mark.requirement("STDIO-01")
 def test_no_message_holds_a_line_break():
     assert b"\n" not in encode_notification("a\nb", {"k\n": "v\n\r"})
 

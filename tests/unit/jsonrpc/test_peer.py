@@ -102,6 +102,7 @@ def conversation(test: Callable[[Peer, Handler, Wire], Any], *, takes_batches: b
 # -- answering ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("BASE-07", "BASE-08")
 def test_a_request_is_answered_under_its_id():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(request("echo", "x", a=1))
@@ -110,6 +111,7 @@ def test_a_request_is_answered_under_its_id():
     conversation(test)
 
 
+@pytest.mark.requirement("STATE-02")
 def test_answers_come_as_they_are_ready():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(request("gate", 1))
@@ -173,6 +175,7 @@ def test_j07_a_crash_is_answered_with_an_id_that_the_log_explains(caplog: pytest
         conversation(test)
 
 
+@pytest.mark.requirement("BASE-17")
 def test_a_notification_is_never_answered_even_when_it_crashes(caplog: pytest.LogCaptureFixture):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(b'{"jsonrpc":"2.0","method":"crash"}')
@@ -223,6 +226,7 @@ def test_b34_the_ids_1_and_one_are_two():
 # -- cancelling and ending ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CANC-05", "CANC-08")
 def test_b35_a_cancelled_request_gets_no_answer_and_frees_its_id():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         peer.feed(request("wait", 1))
@@ -292,6 +296,7 @@ def test_an_error_of_the_peer_is_raised():
     conversation(test)
 
 
+@pytest.mark.requirement("BASE-04", "BASE-05")
 @pytest.mark.parametrize("id", ["1", 2, None, 99])
 def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
@@ -306,6 +311,20 @@ def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
     conversation(test)
 
 
+@pytest.mark.requirement("LIFE-14")
+def test_no_id_is_used_for_two_requests():
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        for count in range(1, 4):
+            asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
+            sent = (await wire.count(count))[-1]
+            peer.feed(json.dumps(result(sent["id"], count)).encode())
+            assert await asked == count
+        assert len({message["id"] for message in wire.written}) == 3
+
+    conversation(test)
+
+
+@pytest.mark.requirement("CANC-12")
 def test_the_end_of_patience_is_told_to_the_other_end():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         abandoned: list[Any] = []
@@ -351,6 +370,7 @@ def batch(*frames: bytes) -> bytes:
     return b"[" + b",".join(frames) + b"]"
 
 
+@pytest.mark.requirement("LIFE-16")
 def test_a_batch_is_answered_with_one_array():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         note = b'{"jsonrpc":"2.0","method":"note"}'
@@ -398,6 +418,7 @@ def test_an_element_that_is_cancelled_leaves_the_answers_of_the_others():
     conversation(test, takes_batches=True)
 
 
+@pytest.mark.requirement("CANC-06", "CANC-08")
 def test_b35_nothing_is_heard_of_a_cancelled_request_although_it_goes_on():
     async def main() -> list[Any]:
         wire, finished = Wire(), asyncio.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,40 +13,33 @@ import pytest
 from toolwright.errors import InternalError, InvalidParams
 from toolwright.policy.pipeline import Limits, standard
 from toolwright.policy.rules import ALLOW, Ask, Deny, Subject
-from toolwright.protocol import types as wire
-from toolwright.protocol.types import PromptMessage, PromptResult, ReadResourceResult, TextContent, TextResource
 from toolwright.server.served import SILENT
-from toolwright.tools.local import LocalToolset
+from toolwright.tools.library import LocalLibrary
 from toolwright.tools.toolset import LOCAL, PromptGet, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
 
-class Shelf(LocalToolset):
-    """One resource and one prompt, with the text that ``make`` gives."""
+def shelf(make: Callable[[], str]) -> LocalLibrary:
+    """One resource, a template, and one prompt, with the text that ``make`` gives."""
+    library = LocalLibrary()
+    library.add_resource("a:b", make, name="b", blocking=False)
+    library.add_resource("t:{x}", partial(_of_template, make), name="t", blocking=False)
+    library.add_prompt(make, name="p", blocking=False)
+    return library
 
-    def __init__(self, make: Callable[[], str]) -> None:
-        super().__init__()
-        self._make = make
 
-    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
-        return (wire.Resource(uri="a:b", name="b"),)
-
-    async def read_resource(self, read: ResourceRead) -> ReadResourceResult:
-        return ReadResourceResult([TextResource(uri=read.uri, text=self._make())])
-
-    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return (wire.Prompt(name="p"),)
-
-    async def get_prompt(self, get: PromptGet) -> PromptResult:
-        return PromptResult([PromptMessage("user", TextContent(text=self._make()))])
+def _of_template(make: Callable[[], str], x: str) -> str:
+    return make()
 
 
 READS: list[Any] = [
+    pytest.param(lambda shelf: shelf.read_resource(ResourceRead("t:1", CONTEXT)), id="template"),
     pytest.param(lambda shelf: shelf.read_resource(ResourceRead("a:b", CONTEXT)), id="resource"),
     pytest.param(lambda shelf: shelf.get_prompt(PromptGet("p", {}, CONTEXT)), id="prompt"),
 ]
 LISTS: list[Any] = [
+    pytest.param(lambda shelf: shelf.list_templates(CONTEXT), id="templates"),
     pytest.param(lambda shelf: shelf.list_resources(CONTEXT), id="resources"),
     pytest.param(lambda shelf: shelf.list_prompts(CONTEXT), id="prompts"),
 ]
@@ -55,7 +49,7 @@ def guarded(make: Callable[[], str], verdict: Any = ALLOW) -> Any:
     def decide(subject: Subject, context: RequestContext, arguments: Any) -> Any:
         return verdict
 
-    return standard(Shelf(make), limits=Limits(seconds=0.05, max_bytes=100), decide=decide)
+    return standard(shelf(make), limits=Limits(seconds=0.05, max_bytes=100), decide=decide)
 
 
 def crash() -> str:
@@ -71,6 +65,7 @@ def test_what_is_allowed_is_read(read: Any):
     assert "hello" in str(asyncio.run(read(guarded(lambda: "hello"))))
 
 
+@pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize(("verdict", "code"), [(Deny("not today"), "TW1029"), (Ask("sure?"), "TW1029")])
 def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, code: str):
@@ -79,6 +74,7 @@ def test_what_is_denied_is_refused_before_it_is_read(read: Any, verdict: Any, co
     assert caught.value.code == code
 
 
+@pytest.mark.requirement("CACHE-18")
 @pytest.mark.parametrize("read", READS)
 def test_what_is_hidden_reads_like_what_is_missing(read: Any):
     with pytest.raises(InvalidParams) as caught:

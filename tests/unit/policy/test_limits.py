@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from toolwright import Context
 from toolwright.errors import ToolTimeout
 from toolwright.policy.limits import timeout
 from toolwright.server.served import SILENT
@@ -98,6 +100,7 @@ def test_b36_a_tool_that_goes_on_after_its_cancellation_is_late_when_it_ends():
     assert cancelled.is_set()
 
 
+@pytest.mark.requirement("CANC-13")
 def test_a_tool_has_a_limit_of_its_own():
     async def forever() -> str:
         await asyncio.Event().wait()
@@ -106,6 +109,18 @@ def test_a_tool_has_a_limit_of_its_own():
     with pytest.raises(ToolTimeout) as caught:
         asyncio.run(call(forever, LIMIT, seconds=SHORT))
     assert caught.value.facts["seconds"] == SHORT
+
+
+@pytest.mark.requirement("CANC-14")
+def test_progress_buys_no_time():
+    class Ticker:
+        async def forever(self, context: Context) -> str:
+            for progress in itertools.count(1):
+                context.progress(progress)
+                await asyncio.sleep(0)
+            return ""
+
+    assert late(Ticker().forever) == "TW2002"
 
 
 def test_a_quick_tool_leaves_no_timer_behind():

@@ -75,6 +75,7 @@ def hide(tool: Tool, context: RequestContext, arguments: Any) -> Any:
     return ALLOW if context.principal.id == "root" else Deny("secret reason", hidden=True)
 
 
+@pytest.mark.requirement("CACHE-18", "CACHE-19", "CALL-15")
 def test_what_is_hidden_is_not_listed_not_found_and_not_called():
     provider = guarded(with_tool(must_not_run_typed), hide)
     assert asyncio.run(provider.list_tools(CONTEXT)) == ()
@@ -93,12 +94,14 @@ def must_not_run_typed(path: str = "a") -> str:
     raise AssertionError("this tool must not run")
 
 
+@pytest.mark.requirement("CALL-15", "TOOL-02")
 def test_what_is_hidden_from_one_is_there_for_another():
     provider = guarded(with_tool(takes), hide)
     assert [tool.name for tool in asyncio.run(provider.list_tools(ROOT))] == ["tool"]
     assert call(provider, context=ROOT).content == [TextContent(text="a")]
 
 
+@pytest.mark.requirement("CALL-15")
 def test_what_is_denied_is_listed_and_the_reason_is_told():
     provider = guarded(with_tool(must_not_run_typed), lambda tool, context, arguments: Deny("not on Sundays"))
     assert len(asyncio.run(provider.list_tools(CONTEXT))) == 1

@@ -43,6 +43,7 @@ def test_a_plain_value_is_itself(value: str):
     assert decode_value("X", value) == value
 
 
+@pytest.mark.requirement("XHDR-21")
 @pytest.mark.parametrize(
     ("value", "encoded"),
     [
@@ -124,6 +125,7 @@ MIRRORED = schema(
 )
 
 
+@pytest.mark.requirement("XHDR-07")
 def test_annotated_properties_are_found_at_any_depth():
     assert find_mirrors(MIRRORED) == (
         ("Region", ("region",), "string"),
@@ -132,6 +134,7 @@ def test_annotated_properties_are_found_at_any_depth():
     )
 
 
+@pytest.mark.requirement("XHDR-01", "XHDR-02", "XHDR-03", "XHDR-04", "XHDR-05", "XHDR-08")
 @pytest.mark.parametrize(
     "properties",
     [
@@ -157,6 +160,38 @@ def test_a35_an_annotation_that_breaks_a_rule_is_refused(properties: Any):
     assert caught.value.code == "TW3020"
 
 
+ANNOTATED = {"type": "string", "x-mcp-header": "A"}
+WITH_IT = schema(b=ANNOTATED)
+
+
+@pytest.mark.requirement("XHDR-07", "XHDR-08")
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"items": WITH_IT},
+        {"prefixItems": [WITH_IT]},
+        {"contains": ANNOTATED},
+        {"allOf": [WITH_IT]},
+        {"anyOf": [WITH_IT]},
+        {"oneOf": [WITH_IT]},
+        {"not": WITH_IT},
+        {"if": WITH_IT},
+        {"then": WITH_IT},
+        {"else": WITH_IT},
+        {"additionalProperties": ANNOTATED},
+        {"patternProperties": {"^x": ANNOTATED}},
+        {"dependentSchemas": {"x": WITH_IT}},
+        {"$ref": "#/$defs/x", "$defs": {"x": WITH_IT}},
+    ],
+    ids=lambda part: next(iter(part)),
+)
+def test_a35_a_way_through_anything_but_properties_is_refused(part: Any):
+    for where in (part, schema(a=part)):
+        with pytest.raises(DefinitionError) as caught:
+            find_mirrors({"type": "object", **where})
+        assert caught.value.code == "TW3020"
+
+
 def test_a35_a_property_that_is_only_called_so_is_no_annotation():
     assert find_mirrors(schema(**{"x-mcp-header": {"type": "string"}})) == ()
     assert find_mirrors(schema(a={"type": "object", "default": {"x-mcp-header": "A"}})) == ()
@@ -174,6 +209,7 @@ def test_what_is_absent_or_null_has_no_header():
     assert param_headers(find_mirrors(MIRRORED), {"region": None, "query": 7}) == {}
 
 
+@pytest.mark.requirement("XHDR-27", "XHDR-28", "XHDR-29")
 @pytest.mark.parametrize(
     ("headers", "arguments", "code"),
     [
@@ -193,6 +229,7 @@ def test_a_parameter_header_that_does_not_agree_is_refused(headers: Any, argumen
     assert refusal(check_params, headers, find_mirrors(MIRRORED), arguments) == code
 
 
+@pytest.mark.requirement("XHDR-31")
 @pytest.mark.parametrize(("said", "value"), [("42.0", 42), ("42", 42.0), ("-7", -7), ("42.000", 42)])
 def test_integers_compare_by_number(said: str, value: Any):
     check_params({"mcp-param-limit": said}, find_mirrors(MIRRORED), {"query": {"limit": value}})

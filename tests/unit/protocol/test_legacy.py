@@ -38,13 +38,14 @@ FULL = Tool(
 
 
 def tool(revision: str, definition: Tool = FULL) -> dict[str, Any]:
-    return json.loads(Projection(versions.BY_NAME[revision]).tools([definition], None))["tools"][0]
+    return json.loads(Projection(versions.BY_NAME[revision]).page("tools", [definition], None))["tools"][0]
 
 
 def call(revision: str, result: CallToolResult) -> dict[str, Any]:
     return json.loads(Projection(versions.BY_NAME[revision]).call(result))
 
 
+@pytest.mark.requirement("LIFE-12")
 @pytest.mark.parametrize(
     ("revision", "members"),
     [
@@ -64,8 +65,42 @@ def test_a_title_goes_where_2025_03_26_has_one():
     assert "annotations" not in tool(R03, Tool("a", {"type": "object"}))
 
 
-def test_an_output_schema_without_an_object_at_its_root_is_not_said():
-    assert "outputSchema" not in tool(R25_11, Tool("a", {"type": "object"}, outputSchema={"type": "integer"}))
+@pytest.mark.requirement("CALL-05")
+@pytest.mark.requirement("CALL-05")
+@pytest.mark.parametrize(
+    ("schema", "wrapped"),
+    [
+        ({"type": "integer"}, {"properties": {"result": {"type": "integer"}}}),
+        ({"anyOf": [{"type": "object"}, {}]}, {"properties": {"result": {"anyOf": [{"type": "object"}, {}]}}}),
+        (
+            {"$schema": "s", "$defs": {"a": {"$ref": "#"}}, "items": {"$ref": "#/$defs/a"}, "not": {"$ref": "#/items"}},
+            {
+                "$schema": "s",
+                "$defs": {"a": {"$ref": "#/properties/result"}},
+                "properties": {
+                    "result": {"items": {"$ref": "#/$defs/a"}, "not": {"$ref": "#/properties/result/items"}},
+                },
+            },
+        ),
+        (
+            {"enum": [{"$ref": "#/a"}], "$ref": "#anchor"},
+            {"properties": {"result": {"enum": [{"$ref": "#/a"}], "$ref": "#anchor"}}},
+        ),
+    ],
+)
+def test_an_output_schema_without_an_object_at_its_root_is_wrapped_into_one(
+    schema: dict[str, Any], wrapped: dict[str, Any]
+):
+    said = tool(R25_11, Tool("a", {"type": "object"}, outputSchema=schema))["outputSchema"]
+    assert said == {"type": "object", "required": ["result"], **wrapped}
+
+
+@pytest.mark.parametrize("value", [1, None, [1], {"a": 1}])
+def test_what_has_such_a_schema_is_wrapped_as_it_says(value: Any):
+    said = json.loads(
+        Projection(versions.BY_NAME[R25_11]).call(CallToolResult([], value), {"type": ["object", "integer"]})
+    )
+    assert said["structuredContent"] == {"result": value}
 
 
 @pytest.mark.parametrize("revision", [R11, R03])
@@ -74,6 +109,7 @@ def test_structured_content_is_left_out_where_nobody_knows_it(revision: str):
     assert said == {"content": [{"type": "text", "text": "{}"}], "isError": False}
 
 
+@pytest.mark.requirement("CALL-05")
 @pytest.mark.parametrize("value", [1, "a", [1], None, True])
 def test_structured_content_that_is_no_object_is_said_as_text_only(value: Any):
     assert "structuredContent" not in call(R25_11, CallToolResult([], value))

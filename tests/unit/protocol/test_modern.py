@@ -39,6 +39,14 @@ def test_the_meta_of_our_own_requests_holds_the_facts():
     )
 
 
+@pytest.mark.requirement("META-04")
+def test_the_keys_that_are_ours_have_the_specifications_domain_before_them():
+    keys = {modern.VERSION, modern.CAPABILITIES, modern.CLIENT_INFO, modern.LOG_LEVEL}
+    keys |= {modern.SERVER_INFO, modern.SUBSCRIPTION_ID}
+    assert {key.partition("/")[0] for key in keys} == {"io.modelcontextprotocol"}
+
+
+@pytest.mark.requirement("META-09")
 @pytest.mark.parametrize(
     "meta", [None, "x", [], {}, {modern.VERSION: 7, modern.CAPABILITIES: []}, {modern.VERSION: None}]
 )
@@ -68,6 +76,7 @@ def test_b34_anything_else_is_no_progress_token(token: Any):
     ).code == ("TW1012")
 
 
+@pytest.mark.requirement("LOG-04")
 def test_a_log_level_is_one_of_eight():
     assert facts(**{modern.LOG_LEVEL: "notice"}).log_level == "notice"
     for level in ("verbose", "INFO", 7, [], {}):
@@ -114,6 +123,7 @@ def test_arguments_of_two_calls_are_two_objects():
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("BASE-09", "META-15")
 def test_a_result_says_that_it_is_complete_and_who_answers():
     said = json.loads(RESULTS.outcome(CallToolResult([TextContent(text="hi")], {"a": None})))
     assert said == {
@@ -136,6 +146,7 @@ def test_what_has_been_encoded_is_not_encoded_again():
     assert said["isError"] is True
 
 
+@pytest.mark.requirement("META-15")
 def test_a_tools_own_meta_is_kept_but_cannot_say_who_answers():
     said = json.loads(RESULTS.call(CallToolResult([], meta={"trace": 1, modern.SERVER_INFO: "me"})))
     assert said["_meta"] == {"trace": 1, **META}
@@ -150,9 +161,10 @@ def test_a_question_has_only_the_members_it_has():
     assert "inputRequests" not in json.loads(RESULTS.outcome(InputRequiredResult(requestState="s")))
 
 
+@pytest.mark.requirement("CACHE-01")
 def test_a_page_of_tools_has_its_cache_hints():
     tool = Tool("a", {"type": "object"})
-    assert json.loads(RESULTS.tools([tool], "next", 5, "private")) == {
+    assert json.loads(RESULTS.page("tools", [tool], "next", 5, "private")) == {
         "resultType": "complete",
         "tools": [{"name": "a", "inputSchema": {"type": "object"}}],
         "ttlMs": 5,
@@ -162,6 +174,7 @@ def test_a_page_of_tools_has_its_cache_hints():
     }
 
 
+@pytest.mark.requirement("META-18", "SUB-07")
 def test_a_subscription_is_named_in_what_belongs_to_it():
     assert modern.stamp({"a": 1}, "s") == {"a": 1, "_meta": {modern.SUBSCRIPTION_ID: "s"}}
     assert json.loads(RESULTS.closed(7))["_meta"] == {**META, modern.SUBSCRIPTION_ID: 7}

@@ -53,12 +53,14 @@ TREE = {
 # -- dialects ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("SCH-01", "SCH-04")
 def test_without_a_declaration_a_schema_is_2020_12():
     schema = compile_schema({"prefixItems": [{"type": "integer"}]})
     assert schema.dialect == "2020-12"
     assert not schema.accepts(["a"])
 
 
+@pytest.mark.requirement("SCH-04")
 @pytest.mark.parametrize("declared", [DRAFT_07, DRAFT_07.rstrip("#"), DRAFT_07.replace("http", "https")])
 def test_draft_07_is_used_where_it_is_declared(declared: str):
     schema = compile_schema({"$schema": declared, "items": [{"type": "integer"}], "additionalItems": False})
@@ -67,6 +69,7 @@ def test_draft_07_is_used_where_it_is_declared(declared: str):
     assert not schema.accepts([1, 2])
 
 
+@pytest.mark.requirement("SCH-05")
 @pytest.mark.parametrize(
     "declared", ["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2019-09/schema", "x", 7]
 )
@@ -82,6 +85,7 @@ def test_a_part_cannot_have_a_dialect_of_its_own():
     assert code_of({"properties": {"a": {"$schema": DRAFT_07}}}) == "TW3115"
 
 
+@pytest.mark.requirement("SCH-06", "TOOL-06")
 def test_a_mistake_in_the_schema_is_named_with_its_place():
     with pytest.raises(DefinitionError) as caught:
         compile_schema({"type": "object", "properties": {"a": {"type": "strin"}}})
@@ -94,6 +98,7 @@ def test_a_mistake_in_the_schema_is_named_with_its_place():
 # -- what is refused before it is compiled -----------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("TOOL-06")
 @pytest.mark.parametrize("definition", [None, [], "x", 1, True])
 def test_a_schema_is_an_object(definition: Any):
     assert code_of(definition) == "TW3101"
@@ -112,6 +117,7 @@ def test_a_lone_surrogate_is_refused():
     assert code_of({"const": "\ud800"}) == "TW3116"
 
 
+@pytest.mark.requirement("SCH-07", "SCH-10")
 @pytest.mark.parametrize(
     "reference", ["http://169.254.169.254/", "file:///etc/passwd", "other.json", "//host/x", "http://["]
 )
@@ -124,10 +130,12 @@ def test_a_reference_out_of_the_document_is_refused_by_name(reference: str, keyw
     assert "$.properties.a" in str(caught.value)
 
 
+@pytest.mark.requirement("SCH-07", "SCH-10")
 def test_an_identifier_does_not_make_a_document_reachable():
     assert code_of({"$id": "https://example.com/a", "$ref": "b"}) == "TW3105"
 
 
+@pytest.mark.requirement("SCH-10")
 def test_a_reference_nobody_uses_is_refused_too():
     assert code_of({"$defs": {"x": {"$ref": "http://example.com/"}}}) == "TW3105"
 
@@ -169,6 +177,7 @@ def test_a_tree_is_recursive_and_welcome():
     ]
 
 
+@pytest.mark.requirement("SCH-11")
 def test_references_that_double_are_refused():
     assert code_of(doubling(10)) == ""
     assert code_of(doubling(16)) == "TW3114"
@@ -184,6 +193,7 @@ def test_branches_of_one_object_do_not_count_together():
     assert code_of(wide | {"$ref": "#/$defs/l7"}) == ""
 
 
+@pytest.mark.requirement("SCH-11")
 def test_depth_is_bounded():
     assert code_of(nested(20)) == ""
     assert code_of(nested(2_000)) == "TW3108"
@@ -195,6 +205,7 @@ def test_a_structure_that_contains_itself_is_refused():
     assert code_of(loop) == "TW3108"
 
 
+@pytest.mark.requirement("SCH-11")
 @pytest.mark.parametrize(
     ("definition", "code"),
     [

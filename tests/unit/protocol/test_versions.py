@@ -16,11 +16,13 @@ def test_every_revision_is_modern_or_legacy_and_the_newest_comes_first():
     assert versions.ASSUMED in versions.LEGACY
 
 
+@pytest.mark.requirement("LIFE-09")
 @pytest.mark.parametrize("offered", versions.LEGACY)
 def test_a_handshake_settles_on_what_the_client_offers(offered: str):
     assert versions.agree(offered).name == offered
 
 
+@pytest.mark.requirement("LIFE-10")
 @pytest.mark.parametrize("offered", ["", "2026-07-28", "1999-01-01", "2025-11-25 ", "latest", "9999-99-99"])
 def test_a_handshake_that_offers_anything_else_settles_on_our_newest_legacy_revision(offered: str):
     assert versions.agree(offered).name == "2025-11-25"

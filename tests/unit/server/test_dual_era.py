@@ -20,6 +20,7 @@ def opening(method: str = "tools/list", *, meta: bool = False, opened: bool = Fa
     return Opening(method, meta, opened, **more)
 
 
+@pytest.mark.requirement("VER-13")
 @pytest.mark.parametrize(
     ("facts", "era"),
     [
@@ -114,6 +115,7 @@ def talk(test: Any) -> None:
 ADD = {"name": "add", "arguments": {"a": 1, "b": 2}}
 
 
+@pytest.mark.requirement("STATE-01", "VER-13")
 def test_both_eras_are_served_on_one_channel_in_turns():
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
         first = await channel.ask("tools/call", {**ADD, "_meta": META})
@@ -122,7 +124,11 @@ def test_both_eras_are_served_on_one_channel_in_turns():
         second = await channel.ask("tools/call", {**ADD, "_meta": META})
         assert first == second
         assert first["resultType"] == "complete"
-        assert legacy == {"content": [{"type": "text", "text": "3"}], "isError": False}
+        assert legacy == {
+            "content": [{"type": "text", "text": "3"}],
+            "structuredContent": {"result": 3},
+            "isError": False,
+        }
 
     talk(test)
 
@@ -163,6 +169,7 @@ def test_a_second_handshake_is_refused_and_the_session_stays():
     talk(test)
 
 
+@pytest.mark.requirement("CALL-12", "ERR-08")
 @pytest.mark.parametrize("method", ["no/such", "resources/list", "tools/call/", "", "subscriptions/listen"])
 def test_a_method_that_is_not_offered_is_not_found(method: str):
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
@@ -189,6 +196,7 @@ def test_b35_a_cancelled_call_ends_and_is_not_answered(meta: Any):
     talk(test)
 
 
+@pytest.mark.requirement("CANC-09")
 @pytest.mark.parametrize("id", ["1", True, 1.0, None, [1], {"a": 1}, 2])
 def test_b34_a_cancellation_of_another_id_cancels_nothing(id: Any):
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
@@ -231,6 +239,7 @@ def test_a_batch_is_taken_where_its_revision_has_them():
     talk(test)
 
 
+@pytest.mark.requirement("META-18", "SUB-02")
 def test_a_subscription_tells_of_changes_under_its_id_until_it_is_cancelled():
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
         channel.say("subscriptions/listen", {"notifications": {"toolsListChanged": True}, "_meta": META}, "s")
@@ -250,6 +259,7 @@ def test_a_subscription_tells_of_changes_under_its_id_until_it_is_cancelled():
     talk(test)
 
 
+@pytest.mark.requirement("SUB-01")
 def test_a_subscription_to_nothing_is_told_nothing():
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
         channel.say("subscriptions/listen", {"notifications": {}, "_meta": META}, "s")

@@ -30,6 +30,10 @@ class Quiet:
         raise AssertionError(f"nobody asked for {method}")
 
 
+def admitted(doors: HttpDoors, headers: dict[str, str]) -> Any:
+    return doors.admit(Carrier("http", headers, "127.0.0.1"))
+
+
 class Worker:
     """A worker with one tool that waits until it is cancelled."""
 
@@ -55,7 +59,7 @@ class Worker:
     async def post(self, message: dict[str, Any], session: str | None = None) -> Any:
         headers = {} if session is None else {SESSION_HEADER: session, "mcp-protocol-version": "2025-11-25"}
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self.doors.post(body, Carrier("http", headers, "127.0.0.1"), Quiet())
+        return await self.doors.post(body, admitted(self.doors, headers), Quiet())
 
 
 async def two_workers() -> tuple[Worker, Worker, str]:
@@ -110,7 +114,7 @@ def test_b30_nobody_cancels_with_the_session_of_another():
             stranger = HttpDoors(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
             headers = {SESSION_HEADER: session}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
-            assert (await stranger.post(body, Carrier("http", headers, "127.0.0.1"), Quiet())).status == 404
+            assert (await stranger.post(body, admitted(stranger, headers), Quiet())).status == 404
             assert not one.cancelled.is_set()
             await one.post(CANCEL, session)
             await call

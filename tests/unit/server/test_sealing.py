@@ -7,6 +7,7 @@ import pytest
 from toolwright.server.sealing import BadSeal, Sealer, new_key
 
 
+@pytest.mark.requirement("SEC-18")
 def test_two_tokens_of_the_same_are_two_so_that_ending_one_does_not_end_the_other():
     sealer = Sealer((new_key(),), clock=lambda: 1_000.0)
     assert sealer.seal("session", ("local:http",), b"x", 10) != sealer.seal("session", ("local:http",), b"x", 10)

@@ -11,8 +11,9 @@ import pytest
 
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import RequestChannel, Served, page_of
+from toolwright.server.served import LISTINGS, RequestChannel, Served, page_of
 from toolwright.state.facts import MemoryFacts
+from toolwright.tools.library import LocalLibrary
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL
 
@@ -27,9 +28,9 @@ class Told:
         self.said.append((method, params))
 
 
-def served(**settings: Any) -> Served:
+def served(provider: Any = None, **settings: Any) -> Served:
     info = Implementation(name="x", version="1")
-    return Served(info, LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
+    return Served(info, provider or LocalToolset(), Sealer((new_key(),)), MemoryFacts(), **settings)
 
 
 def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level: str | None = "debug", **more: Any):
@@ -47,16 +48,22 @@ def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level
 
 
 def test_only_what_is_offered_is_advertised():
-    assert served().capabilities() == {"tools": {"listChanged": True}}
-    assert served(offers=frozenset({"prompts"})).capabilities() == {"prompts": {}}
+    always = {"tools": {"listChanged": True}, "logging": {}}  # any tool may log
+    assert served().capabilities() == always
+    library = LocalLibrary()
+    library.add_prompt(lambda: "", name="p")
+    assert served(library).capabilities() == {**always, "prompts": {"listChanged": True}}
+    library.add_resource("a:b", lambda: "")
+    library.remove_resource("a:b")
+    assert served(library).capabilities()["resources"] == {"subscribe": True, "listChanged": True}
 
 
 def test_a_list_that_fits_is_one_page_and_the_same_tuple():
     here = served()
     here.provider.add_raw("a", {"type": "object"}, lambda arguments: None)
     tools = asyncio.run(here.provider.list_tools(None))
-    page = page_of(here, tools, None, LOCAL)
-    assert page.tools is tools
+    page = page_of(here, LISTINGS[0], tools, None, LOCAL)
+    assert page.items is tools
     assert page.next_cursor is None
 
 
@@ -68,6 +75,7 @@ def test_progress_is_told_with_what_there_is_to_say():
     ]
 
 
+@pytest.mark.requirement("PROG-03")
 def test_progress_that_does_not_increase_is_dropped():
     numbers = [0.5, 0.5, 0.2, float("nan"), float("inf"), float("-inf"), 0.6]
     said = channel(lambda c, told: [c.progress(number, None, None) for number in numbers])
@@ -79,6 +87,7 @@ def test_a_revision_without_messages_is_told_none():
     assert "message" not in params
 
 
+@pytest.mark.requirement("LOG-02", "PROG-05")
 def test_nobody_who_did_not_ask_is_told_anything():
     assert channel(lambda c, told: (c.progress(1, None, None), c.log("error", "x", None)), None, None) == []
 
@@ -89,6 +98,7 @@ def test_a_log_message_below_the_level_asked_for_is_not_sent(level: str, heard: 
     assert len(said) == heard
 
 
+@pytest.mark.requirement("PROG-05", "PROG-06", "PROG-08")
 def test_after_the_answer_nothing_is_said():
     def test(c: RequestChannel, told: Told) -> None:
         c.close()

@@ -1,28 +1,40 @@
-"""The hub: changes are told once a turn, from any thread, and never to who has left."""
+"""The hub tells changes once a turn, from any thread, and never to who has left; news is what is told on."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
-from toolwright.server.subscriptions import Hub
+import pytest
+
+from toolwright.errors import InvalidParams
+from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.rules import ALLOW, Decide, Deny, Subject, Verdict, allow_all
+from toolwright.server.served import SILENT
+from toolwright.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows, Hub, News, SharedFollowed
+from toolwright.state.facts import MemoryFacts
 from toolwright.testing.state import LIMIT
+from toolwright.tools.library import LocalLibrary
+from toolwright.tools.toolset import Change, Kind, Principal, RequestContext
+
+TOOLS = Change("tools")
 
 
 async def turns() -> None:
-    for _ in range(3):
+    for _ in range(20):
         await asyncio.sleep(0)
 
 
 def test_changes_of_one_turn_are_told_once():
     async def main() -> None:
         hub, told = Hub(), []
-        hub.listen(lambda: told.append(1))
+        hub.listen(lambda _: told.append(1))
         for _ in range(5):
-            hub.changed()
+            hub.changed(TOOLS)
         await turns()
         assert told == [1]
-        hub.changed()
+        hub.changed(TOOLS)
         await turns()
         assert told == [1, 1]
 
@@ -32,9 +44,9 @@ def test_changes_of_one_turn_are_told_once():
 def test_every_listener_is_told_and_who_has_left_is_not():
     async def main() -> None:
         hub, told = Hub(), []
-        hub.listen(lambda: told.append("stays"))
-        end = hub.listen(lambda: told.append("leaves"))
-        hub.changed()
+        hub.listen(lambda _: told.append("stays"))
+        end = hub.listen(lambda _: told.append("leaves"))
+        hub.changed(TOOLS)
         end()  # between the change and the telling
         end()
         await turns()
@@ -46,8 +58,8 @@ def test_every_listener_is_told_and_who_has_left_is_not():
 def test_a_change_on_another_thread_is_told_on_the_listeners_loop():
     async def main() -> None:
         hub, told = Hub(), asyncio.Event()
-        hub.listen(told.set)
-        thread = threading.Thread(target=hub.changed)
+        hub.listen(lambda _: told.set())
+        thread = threading.Thread(target=hub.changed, args=(TOOLS,))
         thread.start()
         async with asyncio.timeout(LIMIT):
             await told.wait()
@@ -60,11 +72,11 @@ def test_a_listener_whose_loop_has_ended_hurts_nobody():
     hub, told = Hub(), []
 
     async def listen() -> None:
-        hub.listen(lambda: told.append("ended"))
+        hub.listen(lambda _: told.append("ended"))
 
     async def change() -> None:
-        hub.listen(lambda: told.append("lives"))
-        hub.changed()
+        hub.listen(lambda _: told.append("lives"))
+        hub.changed(TOOLS)
         await turns()
 
     asyncio.run(listen())
@@ -72,27 +84,141 @@ def test_a_listener_whose_loop_has_ended_hurts_nobody():
     assert told == ["lives"]
 
 
-def test_one_hub_can_be_waited_for_on_a_second_loop():
-    hub = Hub()
+def test_closing_wakes_who_listens_on_any_loop():
+    hub, told = Hub(), []
 
-    async def wait() -> None:
-        task = asyncio.ensure_future(hub.until_closed())
-        await turns()
-        task.cancel()
-        await asyncio.wait([task])
-        assert task.cancelled()
-
-    asyncio.run(wait())
-    asyncio.run(wait())
-
-
-def test_closing_ends_what_listens():
     async def main() -> None:
-        hub = Hub()
-        waiting = asyncio.ensure_future(hub.until_closed())
-        await turns()
+        hub.listen(told.append)
         hub.close()
+        await turns()
+
+    asyncio.run(main())
+    assert told == [frozenset()]
+    assert hub.closed
+
+
+# -- news --------------------------------------------------------------------------------------------------------------
+
+
+class Desk:
+    """A library behind a decision, and what each principal is told of it."""
+
+    def __init__(self, decide: Decide = allow_all) -> None:
+        self.hub, self.library, self.told = Hub(), LocalLibrary(), list[tuple[str, str, Any]]()
+        self.provider = standard(self.library, limits=Limits(), decide=decide)
+        self.provider.watch(self.hub.changed)
+        self.library.add_resource("a:b", lambda: "")
+
+    def hears(self, principal: str, follows: Follows, kinds: tuple[Kind, ...] = KINDS) -> asyncio.Task[None]:
+        news = News(self.hub, self.provider, RequestContext(Principal(principal), SILENT), kinds, follows)
+        news.listen()
+        return asyncio.ensure_future(
+            news.tell(lambda method, params: self.told.append((principal, method.partition("/")[2], params)))
+        )
+
+    async def close(self, *tasks: asyncio.Task[None]) -> None:
+        self.hub.close()
         async with asyncio.timeout(LIMIT):
-            await waiting
+            await asyncio.gather(*tasks)
+
+
+def hide_secrets(subject: Subject, context: RequestContext, arguments: Any) -> Verdict:
+    hidden = "secret" in subject.name and context.principal.id != "root"
+    return Deny("", hidden=True) if hidden else ALLOW
+
+
+async def nothing_of(x: str) -> str:
+    return ""
+
+
+def test_a_list_is_news_only_to_whom_it_has_changed():
+    async def main() -> None:
+        desk = Desk(hide_secrets)
+        tasks = [desk.hears(who, Followed()) for who in ("root", "guest")]
+        await turns()
+        desk.library.add_resource("a:secret", lambda: "", name="secret")
+        desk.library.add_prompt(lambda: "", name="secret")
+        await turns()
+        for who in ("root", "guest"):
+            assert [said for name, *said in desk.told if name == who] == (
+                [["prompts/list_changed", {}], ["resources/list_changed", {}]] if who == "root" else []
+            )
+        desk.told.clear()
+        desk.library.add_resource("b:{x}", nothing_of)
+        await turns()
+        assert sorted(desk.told) == [(who, "resources/list_changed", {}) for who in ("guest", "root")]
+        await desk.close(*tasks)
+
+    asyncio.run(main())
+
+
+def test_a_list_that_is_as_it_was_is_no_news():
+    async def main() -> None:
+        desk = Desk()
+        task = desk.hears("a", Followed())
+        await turns()
+        desk.library.add_prompt(lambda: "", name="p")
+        desk.library.remove_prompt("p")
+        await turns()
+        assert desk.told == []
+        await desk.close(task)
+
+    asyncio.run(main())
+
+
+def test_what_changes_before_the_lists_are_known_is_news():
+    async def main() -> None:
+        desk = Desk()
+        task = desk.hears("a", Followed())
+        desk.library.add_prompt(lambda: "", name="p")
+        await turns()
+        assert desk.told == [("a", "prompts/list_changed", {})]
+        await desk.close(task)
+
+    asyncio.run(main())
+
+
+def test_a_resource_is_news_to_who_follows_it_and_may_read_it():
+    async def main() -> None:
+        desk = Desk(hide_secrets)
+        desk.library.add_resource("a:secret", lambda: "", name="secret")
+        tasks = [desk.hears(who, Followed(["a:secret", "a:b", "a:gone"]), ()) for who in ("guest", "root")]
+        tasks.append(desk.hears("nobody", Followed(), ()))
+        await turns()
+        for uri in ("a:secret", "a:b", "a:b", "a:gone", "a:other"):
+            desk.library.resource_updated(uri)
+        await turns()
+        said = [(who, params["uri"]) for who, _, params in desk.told]
+        assert sorted(said) == [("guest", "a:b"), ("root", "a:b"), ("root", "a:secret")]
+        await desk.close(*tasks)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Followed(), lambda: SharedFollowed(MemoryFacts(), "s", 60.0)], ids=["here", "shared"]
+)
+def test_what_is_followed_is_bounded(make: Any):
+    async def main() -> None:
+        follows = make()
+        for number in range(MAX_FOLLOWED):
+            await follows.add(f"a:{number}")
+        with pytest.raises(InvalidParams) as caught:
+            await follows.add("a:more")
+        assert caught.value.code == "TW1044"
+        assert [await follows.holds(uri) for uri in ("a:0", "a:more")] == [True, False]
+        await follows.remove("a:0")
+        await follows.remove("a:nix")
+        assert not await follows.holds("a:0")
+
+    asyncio.run(main())
+
+
+def test_rows_of_two_sessions_are_apart():
+    async def main() -> None:
+        facts = MemoryFacts()
+        one, other = SharedFollowed(facts, "one", 60.0), SharedFollowed(facts, "other", 60.0)
+        await one.add("a:b")
+        assert (await one.holds("a:b"), await other.holds("a:b")) == (True, False)
 
     asyncio.run(main())

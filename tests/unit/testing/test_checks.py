@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from toolwright import Server, ToolError
+from toolwright.protocol.types import InputRequiredResult
 from toolwright.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
 from toolwright.testing.checks.bench import Bench
 from toolwright.testing.report import SECTIONS, Report
@@ -91,6 +92,20 @@ def test_only_errors_prove_nothing():
     report = examined(server)
     reasons = {(finding.check, finding.code) for finding in report.findings if finding.status == "not run"}
     assert {("examples", "TW8917"), ("valid calls", "TW8905")} <= reasons
+
+
+def test_a_tool_that_asks_the_user_is_left_alone():
+    server = Server("asks")
+    server.add_raw_tool("buy", {"type": "object"}, _question, description="Buy tea.", effect="read")
+    report = examined(server)
+    assert report.ok, report.text()
+    assert ("valid calls", "TW8919") in {(finding.check, finding.code) for finding in report.findings}
+
+
+def _question(arguments: dict[str, Any]) -> InputRequiredResult:
+    schema = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
+    params = {"mode": "form", "message": "Sure?", "requestedSchema": schema}
+    return InputRequiredResult(inputRequests={"sure": {"method": "elicitation/create", "params": params}})
 
 
 # --- what is called --------------------------------------------------------------------------------------------------

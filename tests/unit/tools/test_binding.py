@@ -75,6 +75,7 @@ def refusal(function: Any, **settings: Any) -> DefinitionError:
 # -- the input schema --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("SCH-03", "SCH-13")
 def test_a_schema_is_closed_and_says_types_requirements_and_defaults():
     def tool(a: int, b: float, c: bool = True, d: list[str] | None = None) -> str: ...
 
@@ -101,6 +102,7 @@ def test_a_function_without_parameters_takes_an_empty_object():
     }
 
 
+@pytest.mark.requirement("SCH-03")
 def test_nested_objects_are_closed_unless_they_say_otherwise():
     class Open(pydantic.BaseModel):
         model_config = pydantic.ConfigDict(extra="allow")
@@ -395,6 +397,7 @@ def raw(schema: Any, handler: Any = lambda arguments: arguments, output: Any = N
     return bind_raw(handler, definition, Settings(blocking=False), POOL)
 
 
+@pytest.mark.requirement("TOOL-07")
 @pytest.mark.parametrize("schema", [{}, {"type": "array"}, {"type": ["object", "null"]}, {"properties": {}}])
 def test_a_raw_schema_that_is_not_an_objects_is_refused(schema: Any):
     with pytest.raises(DefinitionError) as caught:
@@ -402,11 +405,19 @@ def test_a_raw_schema_that_is_not_an_objects_is_refused(schema: Any):
     assert caught.value.code == "TW3009"
 
 
+@pytest.mark.requirement("SCH-05")
 def test_a_raw_schema_of_a_dialect_that_nobody_supports_is_refused_by_name():
     with pytest.raises(DefinitionError) as caught:
         raw({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"})
     assert caught.value.code == "TW3103"
     assert "draft-04" in str(caught.value)
+
+
+@pytest.mark.requirement("SCH-13")
+def test_a_raw_schema_of_another_dialect_is_published_with_its_name():
+    declared = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
+    assert raw(declared).tool.definition.inputSchema == declared
+    assert raw({"type": "object"}).tool.definition.inputSchema == {"type": "object"}
 
 
 def test_a_raw_handler_takes_arguments_and_if_it_wants_the_context():

@@ -38,6 +38,7 @@ def test_blocks_are_themselves(value: Any):
     assert present(value) == CallToolResult([PICTURE])
 
 
+@pytest.mark.requirement("CALL-02", "CALL-03")
 @pytest.mark.parametrize(
     "value", [0, 1.5, True, [], {}, [1, "a", None], {"a": {"b": [None]}}, ["nullable"], {"null": 1}]
 )

@@ -12,7 +12,7 @@ import pytest
 from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.server.served import SILENT
 from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+from toolwright.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -36,6 +36,7 @@ def test_the_decorator_leaves_the_function_as_it_is():
     assert names(tools) == ["one", "two"]
 
 
+@pytest.mark.requirement("TOOL-04")
 def test_tools_are_listed_by_name_and_as_the_same_tuple():
     tools = LocalToolset()
     for name in ("b", "a", "C"):
@@ -44,6 +45,7 @@ def test_tools_are_listed_by_name_and_as_the_same_tuple():
     assert asyncio.run(tools.list_tools(CONTEXT)) is asyncio.run(tools.list_tools(CONTEXT))
 
 
+@pytest.mark.requirement("TOOL-13")
 def test_a_name_that_is_taken_is_refused_and_the_first_stays():
     tools = LocalToolset()
     tools.add_raw("one", {"type": "object"}, lambda arguments: "first", blocking=False)
@@ -66,7 +68,7 @@ def test_a_tool_that_was_removed_is_unknown_and_its_name_free():
 
 def test_whoever_watches_is_told_of_each_change_until_they_leave():
     tools, told = LocalToolset(), []
-    leave = tools.watch(lambda: told.append(names(tools)))
+    leave = tools.watch(lambda _: told.append(names(tools)))
     tools.add(one)
     tools.remove("one")
     leave()
@@ -77,7 +79,7 @@ def test_whoever_watches_is_told_of_each_change_until_they_leave():
 
 def test_a_definition_that_is_refused_changes_nothing():
     tools, told = LocalToolset(), []
-    tools.watch(lambda: told.append(1))
+    tools.watch(lambda _: told.append(1))
     with pytest.raises(DefinitionError):
         tools.add(one, name="not a name")
     assert (names(tools), told) == ([], [])
@@ -104,3 +106,58 @@ def test_tools_that_come_from_threads_while_others_list_are_all_there():
         assert asyncio.run(main()) == number
     finally:
         sys.setswitchinterval(interval)
+
+
+ADMIN = Principal("ada", frozenset({"admin"}))
+
+
+def seen(tools: LocalToolset, principal: Principal) -> list[str]:
+    return [tool.name for tool in asyncio.run(tools.list_tools(RequestContext(principal, SILENT)))]
+
+
+def varying() -> LocalToolset:
+    tools = LocalToolset()
+    tools.add(one)
+    tools.add(one, name="two", visible=lambda principal: "admin" in principal.scopes)
+    return tools
+
+
+def test_what_a_caller_may_not_see_is_neither_listed_nor_found_nor_called():
+    tools = varying()
+    assert seen(tools, ADMIN) == ["one", "two"]
+    assert seen(tools, LOCAL) == ["one"]
+    for missing in ("two", "three"):
+        with pytest.raises(UnknownTool) as caught:
+            call(tools, missing)
+        assert str(caught.value) == str(UnknownTool(missing))
+        with pytest.raises(UnknownTool):
+            asyncio.run(tools.find_tool(missing, CONTEXT))
+    assert asyncio.run(tools.call_tool(ToolCall("two", {}, RequestContext(ADMIN, SILENT))))
+
+
+def test_each_caller_has_the_same_tuple_while_nothing_changes_for_them():
+    tools = varying()
+    contexts = [RequestContext(principal, SILENT) for principal in (ADMIN, LOCAL)]
+    first = [asyncio.run(tools.list_tools(context)) for context in contexts]
+    second = [asyncio.run(tools.list_tools(context)) for context in contexts]
+    assert [one is other for one, other in zip(first, second, strict=True)] == [True, True]
+
+
+def test_a_flag_takes_effect_for_list_and_call_at_once_and_whoever_watches_can_be_told():
+    tools, flags, told = LocalToolset(), set[str](), list[int]()
+    tools.add(one, visible=lambda principal: "on" in flags)
+    tools.watch(lambda change: told.append(1))
+    assert names(tools) == []
+    flags.add("on")
+    tools.changed()
+    assert names(tools) == ["one"]
+    assert told == [1]
+    assert call(tools, "one")
+
+
+def test_a_rule_that_fails_shows_nothing():
+    tools = LocalToolset()
+    tools.add(one, visible=lambda principal: 1 // 0 == 0)
+    for broken in (lambda: names(tools), lambda: call(tools, "one")):
+        with pytest.raises(ZeroDivisionError):
+            broken()

@@ -11,7 +11,16 @@ from toolwright import combined, filtered, prefixed, renamed
 from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
 from toolwright.server.served import SILENT
 from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, Principal, PromptGet, Provider, RequestContext, ResourceRead, ToolCall
+from toolwright.tools.toolset import (
+    LOCAL,
+    Change,
+    Principal,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    ToolCall,
+)
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -77,12 +86,14 @@ def test_a_rename_of_a_tool_that_is_not_there_does_not_break_the_one_of_the_new_
     assert call(view, "b") == "b"
 
 
+@pytest.mark.requirement("TOOL-13")
 def test_two_new_names_that_are_one_are_refused():
     with pytest.raises(DefinitionError) as caught:
         renamed(toolset("a", "b"), {"a": "x", "b": "x"})
     assert caught.value.code == "TW3021"
 
 
+@pytest.mark.requirement("TOOL-13")
 @pytest.mark.parametrize(
     "view", [combined(toolset("a"), toolset("a")), renamed(toolset("a", "b"), {"a": "b"})], ids=["combined", "renamed"]
 )
@@ -118,11 +129,11 @@ def test_a_view_returns_the_same_tuple_while_nothing_has_changed():
 def test_a_change_is_told_through_every_view():
     tools, told = toolset("a"), []
     view = combined(prefixed(filtered(renamed(tools, {}), lambda tool, context: True), "x"), toolset("b"))
-    leave = view.watch(lambda: told.append(1))
+    leave = view.watch(told.append)
     tools.remove("a")
     leave()
     tools.add_raw("c", {"type": "object"}, lambda arguments: None)
-    assert told == [1]
+    assert told == [Change("tools")]
 
 
 def test_without_a_library_there_are_no_resources_and_no_prompts():

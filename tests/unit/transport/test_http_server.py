@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from toolwright.policy.pipeline import Limits, standard
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
@@ -13,7 +15,7 @@ from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.local import LocalToolset
-from toolwright.transport.http_server import Access, HttpApp, Stream
+from toolwright.transport.http_server import Access, HttpApp, Reply, Stream
 
 SCOPE = {
     "type": "http",
@@ -29,7 +31,9 @@ SERVED = Served(Implementation(name="t", version="1"), PROVIDER, Sealer([new_key
 ENDPOINT = ProtocolServer(SERVED).http()
 
 
-async def answers(events: list[Mapping[str, Any]], **limits: Any) -> list[Mapping[str, Any]]:
+async def answers(
+    events: list[Mapping[str, Any]], *, endpoint: Any = ENDPOINT, limits: Mapping[str, Any] = {}, **scope: Any
+) -> list[Mapping[str, Any]]:
     """What the application sends when ``events`` come, and then nothing more."""
     sent: list[Mapping[str, Any]] = []
     more = iter(events)
@@ -42,7 +46,7 @@ async def answers(events: list[Mapping[str, Any]], **limits: Any) -> list[Mappin
     async def send(event: Any) -> None:
         sent.append(event)
 
-    await HttpApp(ENDPOINT, Access(), **limits)(SCOPE, receive, send)
+    await HttpApp(endpoint, Access(), **limits)({**SCOPE, **scope}, receive, send)
     return sent
 
 
@@ -51,30 +55,88 @@ def part(data: bytes, more: bool = True) -> Mapping[str, Any]:
 
 
 def test_b54_a_body_that_never_comes_is_given_up():
-    sent = asyncio.run(answers([], body_seconds=0.01))
+    sent = asyncio.run(answers([], limits={"body_seconds": 0.01}))
     assert sent[0]["status"] == 408
 
 
 def test_b54_a_body_that_stops_in_the_middle_is_given_up():
-    sent = asyncio.run(answers([part(b"{")], body_seconds=0.01))
+    sent = asyncio.run(answers([part(b"{")], limits={"body_seconds": 0.01}))
     assert sent[0]["status"] == 408
 
 
 def test_b54_twin_a_body_in_many_parts_is_read():
-    sent = asyncio.run(answers([part(b"{"), part(b"}", more=False)], body_seconds=10))
+    sent = asyncio.run(answers([part(b"{"), part(b"}", more=False)], limits={"body_seconds": 10}))
     assert sent[0]["status"] == 400
     assert b"TW1002" in sent[1]["body"]
 
 
 def test_a_body_that_grows_beyond_the_limit_is_refused_as_it_comes():
-    sent = asyncio.run(answers([part(b"x" * 8), part(b"x" * 8)], max_body=10))
+    sent = asyncio.run(answers([part(b"x" * 8), part(b"x" * 8)], limits={"max_body": 10}))
     assert sent[0]["status"] == 413
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_whoever_is_unknown_is_told_so_before_a_body_is_read(method: str):
+    """No event ever comes: whoever waited for one would not answer."""
+    closed = ProtocolServer(SERVED).http(lambda carrier: None)
+    sent = asyncio.run(answers([], endpoint=closed, method=method))
+    assert (sent[0]["status"], sent[1]["body"]) == (401, b"")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        (b"application/json", 400),
+        (b"Application/JSON ; Charset=UTF-8", 400),
+        (b'application/json; charset="utf-8"; x=y', 400),
+        (b"application/json;", 400),
+        (b"application/json; charset=latin-1", 415),
+        (b"application/json; charset=utf-16", 415),
+        (b"application/jsonp", 415),
+        (b"text/plain; application/json", 415),
+        (b"", 415),
+    ],
+)
+def test_a_body_is_json_in_utf_8(content_type: bytes, status: int):
+    headers = [(b"host", b"localhost"), (b"content-type", content_type)]
+    sent = asyncio.run(answers([part(b"junk", more=False)], headers=headers))
+    assert sent[0]["status"] == status
+
+
+@pytest.mark.parametrize(("path", "root"), [("/mcp", ""), ("/mcp/", ""), ("/under/mcp", "/under")])
+def test_the_endpoint_is_found_where_it_is_mounted(path: str, root: str):
+    sent = asyncio.run(answers([part(b"junk", more=False)], path=path, root_path=root))
+    assert sent[0]["status"] == 400
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "PATCH", "TRACE", "get"])
+def test_other_methods_are_405_and_those_that_are_there_are_named(method: str):
+    sent = asyncio.run(answers([], method=method))
+    headers = dict(sent[0]["headers"])
+    assert (sent[0]["status"], headers[b"allow"], headers[b"cache-control"]) == (405, b"POST, GET, DELETE", b"no-store")
 
 
 def test_a_client_that_goes_away_in_the_middle_of_its_body_gets_no_answer():
     assert asyncio.run(answers([part(b"{"), {"type": "http.disconnect"}])) == []
 
 
+@pytest.mark.parametrize(("status", "events"), [(200, 2), (400, 2), (503, 1)])
+def test_an_answer_with_another_status_goes_by_a_stream_that_has_begun(status: int, events: int):
+    async def main() -> bytes:
+        sent: list[Any] = []
+
+        async def send(event: Any) -> None:
+            sent.append(event)
+
+        stream = Stream(send)
+        stream.notify("notifications/progress", {})
+        await stream.finish(Reply(status, b"{}"))
+        return b"".join(event.get("body", b"") for event in sent)
+
+    assert asyncio.run(main()).count(b"event: message") == events
+
+
+@pytest.mark.requirement("HTTP-22")
 def test_a_stream_that_was_abandoned_never_begins():
     async def main() -> list[Any]:
         sent: list[Any] = []

@@ -98,6 +98,11 @@ class Subject:
         return self.tool.name
 
     @property
+    def is_out(self) -> bool:
+        """Whether it is not called, or not any more."""
+        return self.hangs or self.excuse is not None
+
+    @property
     def reads(self) -> bool:
         """Whether the tool says that it changes nothing."""
         hints = self.tool.annotations
@@ -167,7 +172,7 @@ class Bench:
     def callable(self) -> Iterator[Subject]:
         """The tools that may be called, have something to be called with, and do not hang."""
         for subject in self.subjects:
-            if subject.excuse is None and subject.valid and not subject.hangs:
+            if subject.valid and not subject.is_out:
                 yield subject
 
     async def call(self, subject: Subject, arguments: dict[str, Json], client: Client | None = None) -> Answer:

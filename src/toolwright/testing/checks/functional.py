@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
-from toolwright.errors import ConnectionLost, RequestTimeout, RpcError, TransportError
+from toolwright.errors import ConnectionLost, MissingCapability, RequestTimeout, RpcError, TransportError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.protocol.names import is_name
 from toolwright.protocol.types import UNSET
@@ -113,7 +113,7 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
             answer = await bench.call(subject, arguments)
             subject.answers.append(answer)
             problems += broken(subject, answer, bench.plan.seconds)
-            if subject.hangs:
+            if subject.is_out:
                 break
         for problem in few(problems):
             yield problem
@@ -129,12 +129,15 @@ _FAULT = re.compile(r"\[TW200[45]\]")
 
 
 def broken(subject: Subject, answer: Answer, seconds: float) -> Iterator[Finding]:
-    """What is wrong with an answer whatever was asked; notes a tool that hangs."""
+    """What is wrong with an answer whatever was asked; notes a tool that hangs, or asks the user, who is not here."""
     arguments = short(answer.arguments)
     match answer.error:
         case RequestTimeout():
             subject.hangs = True
             yield failed("TW8131", subject.name, arguments=arguments, seconds=seconds)
+        case MissingCapability() | TransportError(code="TW5010"):
+            subject.excuse = not_run("TW8919", subject.name)
+            yield subject.excuse
         case ConnectionLost():
             yield failed("TW8133", subject.name, arguments=arguments, problem=str(answer.error))
         case RpcError() | TransportError():

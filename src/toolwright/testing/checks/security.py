@@ -31,7 +31,7 @@ async def invalid_calls(bench: Bench) -> AsyncIterator[Finding]:
                 )
             elif not answer.refused:
                 problems += broken(subject, answer, bench.plan.seconds)
-            if subject.hangs:
+            if subject.is_out:
                 break
         for problem in few(problems):
             yield problem
@@ -109,7 +109,7 @@ async def hostile_texts(bench: Bench) -> AsyncIterator[Finding]:
             answer = await bench.call(subject, arguments)
             sent += 1
             problems += _harm(subject, what, answer, bench.plan.seconds)
-            if subject.hangs:
+            if subject.is_out:
                 break
         for problem in few(problems):
             yield problem

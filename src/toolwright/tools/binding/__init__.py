@@ -4,12 +4,27 @@ JSON Schema alone accepts or refuses arguments; pydantic writes the schema and t
 What cannot be described is a ``DefinitionError`` that names the fix.
 
 In reading order: ``settings`` (what an author declares), ``signature`` (what the function says), ``schemas`` (what is
-published of it), ``results`` (what is returned), ``bind`` (all of it together, and the call).
+published of it), ``results`` (what is returned), ``bind`` (all of it together, and the call), ``text`` (functions whose
+arguments come as text: prompts and templates), ``forms`` (types that a person fills in).
 """
 
 from __future__ import annotations
 
 from toolwright.tools.binding.bind import Bound, bind, bind_raw
-from toolwright.tools.binding.settings import Depends, Settings
+from toolwright.tools.binding.forms import Form
+from toolwright.tools.binding.results import json_text
+from toolwright.tools.binding.settings import Completes, Depends, Settings
+from toolwright.tools.binding.text import Argument, TextFunction
 
-__all__ = ["Bound", "Depends", "Settings", "bind", "bind_raw"]
+__all__ = [
+    "Argument",
+    "Bound",
+    "Completes",
+    "Depends",
+    "Form",
+    "Settings",
+    "TextFunction",
+    "bind",
+    "bind_raw",
+    "json_text",
+]

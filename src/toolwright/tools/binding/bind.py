@@ -22,62 +22,68 @@ from toolwright.tools.binding.schemas import arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
+from toolwright.tools.rounds import InputRequired
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import EFFECTS, RequestContext, Tool, ToolCall
+from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
 
-__all__ = ["Bound", "bind", "bind_raw"]
+__all__ = ["Bound", "bind", "bind_raw", "caller", "injector", "located"]
 
 Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 
 class Bound(Value, frozen=True):
-    """A tool and the way to run it. ``run`` expects arguments that fit the input schema."""
+    """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
+    is such a tool."""
 
     tool: Tool
     run: Run
+    visible: Callable[[Principal], bool] | None = None
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
     """The tool that ``function`` is. Raises ``DefinitionError``, naming the function and the fix."""
     name = settings.name or getattr(function, "__name__", "")
-    with _located(name, function):
+    with located(f"Tool {name!r}", function):
         signature = read_signature(function)
         adapter = arguments_adapter(signature)
         schema = input_schema(adapter, signature)
         output = Output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
         tool = _tool(definition, settings, stoppable=signature.is_async or not settings.blocking)
-        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool))
+        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool), settings.visible)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
     """A tool from a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
     is_async = inspect.iscoroutinefunction(handler)
     output_schema = definition.outputSchema
-    with _located(definition.name, handler):
+    with located(f"Tool {definition.name!r}", handler):
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
         with_context = _takes_context(handler)
-    call = _caller(handler, is_async, settings.blocking, pool)
+    call = caller(handler, is_async, settings.blocking, pool)
 
     async def run(call_: ToolCall) -> ToolOutcome:
-        value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        try:
+            value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
+        except InputRequired as question:
+            return question.outcome
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
-    return Bound(tool, run)
+    return Bound(tool, run, settings.visible)
 
 
 @contextlib.contextmanager
-def _located(name: str, function: Callable[..., Any]) -> Generator[None]:
-    """Definition errors say which tool it is, and where it is written."""
+def located(what: str, function: Callable[..., Any]) -> Generator[None]:
+    """Definition errors say what it is about, and where that is written."""
     code = getattr(inspect.unwrap(plain(function)), "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
     try:
         yield
     except DefinitionError as error:
-        raise error.locate(f"Tool {name!r}{place}") from None
+        raise error.locate(what + place) from None
 
 
 def _definition(
@@ -131,9 +137,10 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
             raise DefinitionError.of("TW3011", name=name)
 
 
-def _caller(
+def caller(
     function: Callable[..., Any], is_async: bool, blocking: bool, pool: ThreadPool
 ) -> Callable[..., Awaitable[Any]]:
+    """The function as one to be awaited: a plain one that may block runs on a thread."""
     if is_async:
         return function
 
@@ -154,20 +161,23 @@ def _runner(
     settings: Settings,
     pool: ThreadPool,
 ) -> Run:
-    call = _caller(function, signature.is_async, settings.blocking, pool)
+    call = caller(function, signature.is_async, settings.blocking, pool)
     convert = _converter(name, signature, adapter)
-    given = _injector(signature)
+    given = injector(signature)
     positional = [parameter.name for parameter in signature.parameters if parameter.positional]
     present = output.present
 
     async def run(call_: ToolCall) -> ToolOutcome:
         arguments = convert(call_.arguments)
-        if given is not None:
-            arguments = {**arguments, **await given(call_.context)}
-        if positional:
-            first = [arguments.pop(name) for name in positional if name in arguments]
-            return present(await call(*first, **arguments))
-        return present(await call(**arguments))
+        try:
+            if given is not None:
+                arguments = {**arguments, **await given(call_.context)}
+            if positional:
+                first = [arguments.pop(name) for name in positional if name in arguments]
+                return present(await call(*first, **arguments))
+            return present(await call(**arguments))
+        except InputRequired as question:
+            return question.outcome
 
     return run
 
@@ -218,7 +228,8 @@ def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
     )
 
 
-def _injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
+def injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
+    """What gives the function its context and its dependencies; ``None`` where it wants neither."""
     if signature.context is None and not signature.depends:
         return None
     makers = {

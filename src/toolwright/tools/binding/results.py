@@ -15,9 +15,9 @@ from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding.schemas import adapter_of, write_schema
 from toolwright.tools.binding.signature import MISSING
-from toolwright.tools.content import BLOCKS, is_blocks, present, structured
+from toolwright.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
 
-__all__ = ["Output", "is_json_type"]
+__all__ = ["Output", "is_json_type", "json_text"]
 
 
 class Output:
@@ -84,3 +84,11 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
         return structured(adapter.dump_python(value, mode="json", by_alias=True, warnings="error"))
     except PydanticSerializationError as error:
         raise InvalidResult(f"the result is not of the declared type: {error}") from error
+
+
+def json_text(value: Any) -> str:
+    """Any value that has a JSON form, as JSON. ``InvalidResult`` for one that has none."""
+    try:
+        return encoded_value(to_jsonable_python(value)).decode()
+    except PydanticSerializationError as error:
+        raise InvalidResult(f"the result is not JSON: {error}") from error

@@ -8,9 +8,9 @@ from typing import Any
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
-from toolwright.tools.toolset import Effect
+from toolwright.tools.toolset import Effect, Principal
 
-__all__ = ["Depends", "Settings"]
+__all__ = ["Completes", "Depends", "Settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,17 @@ class Depends:
 
 
 @dataclass(frozen=True, slots=True)
+class Completes:
+    """``Annotated[str, Completes(suggest)]``: the values of a prompt's argument, or of a template's variable.
+
+    ``suggest(prefix)`` or ``suggest(prefix, arguments)`` returns the values that begin so; ``arguments`` are those that
+    are settled already. It may be ``async``. A client is shown the first 100.
+    """
+
+    suggest: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What an author may declare beside the function; everything has a default.
 
@@ -34,6 +45,9 @@ class Settings:
     - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
     - ``seconds`` and ``max_bytes``: limits of this tool; the server's otherwise.
     - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
+    - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
+      neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
+      flags and the time, since a list must not depend on a connection.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -47,6 +61,7 @@ class Settings:
     seconds: float | None = None
     max_bytes: int | None = None
     blocking: bool = True
+    visible: Callable[[Principal], bool] | None = None
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 

@@ -1,0 +1,106 @@
+"""What a client answers when a server asks: the same handlers for both eras."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from toolwright.errors import InvalidParams, MethodNotFound
+from toolwright.jsonrpc.messages import Json, is_object
+from toolwright.loading import load
+from toolwright.protocol.questions import ELICIT, InputRequest
+from toolwright.protocol.types import Value
+
+__all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
+
+
+class Elicitation(Value, frozen=True):
+    """What a server wants to know from the person: a form of ``fields`` (a flat JSON Schema), or a visit to ``url``.
+
+    Everything in it is the server's own words. Before a page is opened, show the whole URL and ask.
+    """
+
+    message: str
+    fields: Mapping[str, Json] | None = None
+    url: str | None = None
+
+
+Reply: TypeAlias = Mapping[str, Json] | bool | None
+"""The filled-in form; ``True`` accepts it with its defaults, ``False`` declines, ``None`` puts it away unanswered."""
+
+Elicit: TypeAlias = Callable[[Elicitation], "Reply | Awaitable[Reply]"]
+Sample: TypeAlias = Callable[[Mapping[str, Json]], "Mapping[str, Json] | Awaitable[Mapping[str, Json]]"]
+
+
+class Answers:
+    """Who answers for the client. What nobody answers is not declared, and so is not asked.
+
+    ``elicit`` speaks with the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots``
+    are folders that servers may know of.
+    """
+
+    def __init__(self, elicit: Elicit | None, sample: Sample | None, roots: Sequence[str | Path] | None) -> None:
+        self._elicit = elicit
+        self._sample = sample
+        self._roots = None if roots is None else [{"uri": Path(root).resolve().as_uri()} for root in roots]
+
+    @property
+    def capabilities(self) -> dict[str, Json]:
+        declared: dict[str, Json] = {}
+        if self._elicit is not None:
+            declared["elicitation"] = {"form": {}, "url": {}}
+        if self._sample is not None:
+            declared["sampling"] = {}
+        if self._roots is not None:
+            declared["roots"] = {}
+        return declared
+
+    async def to(self, request: InputRequest) -> Json:
+        """The answer to one question. ``MethodNotFound`` for what was not declared, ``InvalidParams`` for no question.
+
+        What a handler raises is raised.
+        """
+        given = request.get("params")
+        params = given if is_object(given) else {}
+        match request.get("method"):
+            case "elicitation/create" if self._elicit is not None:
+                return await _elicited(self._elicit, params)
+            case "sampling/createMessage" if self._sample is not None:
+                said = self._sample(params)
+                return dict(await said if inspect.isawaitable(said) else said)
+            case "roots/list" if self._roots is not None:
+                return {"roots": self._roots}
+            case method:
+                raise MethodNotFound.of("TW1011", method=str(method)[:128])
+
+
+async def _elicited(elicit: Elicit, params: dict[str, Json]) -> Json:
+    message, schema, url = params.get("message"), params.get("requestedSchema"), params.get("url")
+    is_visit = params.get("mode") == "url"
+    if not isinstance(message, str) or not (isinstance(url, str) if is_visit else is_object(schema)):
+        raise InvalidParams.of("TW1012", method=ELICIT, problem="a message, and a requestedSchema or url, are needed")
+    question = Elicitation(message, url=url) if is_visit else Elicitation(message, schema)
+    said = elicit(question)
+    reply: Any = await said if inspect.isawaitable(said) else said
+    if reply is None or reply is False:
+        return {"action": "cancel" if reply is None else "decline"}
+    if is_visit:
+        return {"action": "accept"}
+    return {"action": "accept", "content": _filled(schema or {}, {} if reply is True else reply)}
+
+
+def _filled(schema: Mapping[str, Json], content: Mapping[str, Json]) -> dict[str, Json]:
+    """The form with its defaults. ``InvalidParams`` when it does not fit: no server has to refuse it."""
+    fields = schema.get("properties")
+    defaults = {
+        name: field["default"]
+        for name, field in (fields if is_object(fields) else {}).items()
+        if is_object(field) and "default" in field
+    }
+    filled = {**defaults, **content}
+    problems = load("protocol.schema:compile_schema")(schema).problems(filled, 1)
+    if problems:
+        raise InvalidParams.of("TW1012", method=ELICIT, problem=f"the reply does not fit the form: {problems[0]}")
+    return filled

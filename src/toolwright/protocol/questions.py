@@ -1,0 +1,286 @@
+"""What a server may ask a client for while a request waits: a form, a visit to a page, a completion, its roots.
+
+A question travels as ``{"method", "params"}``: inside of an ``InputRequiredResult`` in the modern era, as a request of
+the server's own in the legacy one (2026-07-28, basic/patterns/mrtr and client/elicitation, sampling, roots). Here is
+what makes one valid, which client capability it needs, and what an answer to it has to look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from toolwright.errors import DefinitionError
+from toolwright.jsonrpc.messages import Json, is_array, is_object
+
+__all__ = [
+    "ELICIT",
+    "LIST_ROOTS",
+    "METHODS",
+    "SAMPLE",
+    "InputRequest",
+    "check_form",
+    "check_messages",
+    "check_url",
+    "elicitation_form",
+    "elicitation_url",
+    "lacking",
+    "malformed",
+    "needs",
+    "sayable",
+]
+
+ELICIT = "elicitation/create"
+SAMPLE = "sampling/createMessage"
+LIST_ROOTS = "roots/list"
+METHODS = (ELICIT, SAMPLE, LIST_ROOTS)
+
+InputRequest: TypeAlias = Mapping[str, Json]
+"""``{"method": …, "params": {…}}``; never an ``id`` or ``jsonrpc``."""
+
+
+def elicitation_form(message: str, schema: Mapping[str, Json]) -> InputRequest:
+    return {"method": ELICIT, "params": {"mode": "form", "message": message, "requestedSchema": schema}}
+
+
+def elicitation_url(message: str, url: str) -> InputRequest:
+    return {"method": ELICIT, "params": {"mode": "url", "message": message, "url": url}}
+
+
+# --- capabilities ----------------------------------------------------------------------------------------------------
+
+
+def needs(request: InputRequest) -> dict[str, Json]:
+    """The client capabilities without which a question may not be put, in the shape of ``ClientCapabilities``."""
+    params = _params(request)
+    match request.get("method"):
+        case "elicitation/create":
+            return {"elicitation": {"url" if params.get("mode") == "url" else "form": {}}}
+        case "sampling/createMessage":
+            extra: dict[str, Json] = {}
+            if "tools" in params or "toolChoice" in params:
+                extra["tools"] = {}
+            if params.get("includeContext", "none") != "none":
+                extra["context"] = {}
+            return {"sampling": extra}
+        case _:
+            return {"roots": {}}
+
+
+def _params(request: InputRequest) -> dict[str, Json]:
+    params = request.get("params")
+    return params if is_object(params) else {}
+
+
+def lacking(requests: Iterable[InputRequest], declared: Mapping[str, Json]) -> dict[str, Json]:
+    """What a client that declared ``declared`` would have to declare beside, for all of these; empty: nothing."""
+    missing: dict[str, Json] = {}
+    for request in requests:
+        for name, modes in needs(request).items():
+            known = declared.get(name)
+            absent: dict[str, Json] = {mode: {} for mode in modes if not _has(name, known, mode)}
+            if absent or not is_object(known):
+                missing[name] = {**missing.get(name, {}), **absent}
+    return missing
+
+
+def _has(name: str, known: Json, mode: str) -> bool:
+    if not is_object(known):
+        return False
+    # An empty elicitation capability means forms (client/elicitation, "Capabilities").
+    return mode in known or (name == "elicitation" and mode == "form" and "url" not in known)
+
+
+# --- what may be asked -----------------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"minLength", "maxLength", "format", "enum", "enumNames", "oneOf"}),
+    "number": frozenset({"minimum", "maximum"}),
+    "integer": frozenset({"minimum", "maximum"}),
+    "boolean": frozenset(),
+    "array": frozenset({"minItems", "maxItems", "items"}),
+}
+_ALWAYS = frozenset({"type", "title", "description", "default"})
+_FORMATS = frozenset({"email", "uri", "date", "date-time"})
+_SECRETS = frozenset(
+    {
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "client_secret",
+        "api_key",
+        "apikey",
+        "access_token",
+        "refresh_token",
+        "private_key",
+        "credit_card",
+        "card_number",
+        "cvv",
+        "pin_code",
+        "ssn",
+    }
+)
+
+
+def check_form(schema: Mapping[str, Json]) -> None:
+    """``DefinitionError`` unless this is a form that every client can show: one flat object of plain fields.
+
+    A field is text, a number, a yes or no, one choice or several (client/elicitation "Requested Schema"). Secrets may
+    not be asked for in a form, and no field may lead to a page: both belong to a visit, whose page the client and its
+    model do not see.
+    """
+    properties = schema.get("properties")
+    if schema.get("type") != "object" or not is_object(properties):
+        raise DefinitionError.of("TW3201", problem='it needs "type": "object" and "properties"')
+    unknown = [name for name in schema.get("required", ()) if name not in properties]
+    if unknown:
+        raise DefinitionError.of("TW3201", problem=f"{unknown[0]!r} is required, and is not there")
+    for name, field in properties.items():
+        if name.lower().replace("-", "_") in _SECRETS:
+            raise DefinitionError.of("TW3202", name=name)
+        if problem := _field_problem(field):
+            raise DefinitionError.of("TW3201", problem=f"the field {name!r} {problem}")
+
+
+def _field_problem(field: Json) -> str | None:
+    if not is_object(field):
+        return "is not an object"
+    known = _KINDS.get(field.get("type", ""))
+    if known is None:
+        return f"is of type {field.get('type')!r}; a field is one of {', '.join(_KINDS)}"
+    if extra := sorted(field.keys() - known - _ALWAYS):
+        return f"has {extra[0]!r}, which a form of {field['type']} does not have"
+    if field.get("format", "email") not in _FORMATS:
+        return f"has the format {field['format']!r}; one of {', '.join(sorted(_FORMATS))}"
+    if any("://" in str(field.get(word, "")) for word in ("title", "description")):
+        return "leads to a page; ask for a visit instead"
+    if field["type"] == "array":
+        return _choices_problem(field.get("items"), several=True)
+    if "enum" in field or "oneOf" in field:
+        return _choices_problem(field, several=False)
+    return None
+
+
+def _choices_problem(choices: Json, *, several: bool) -> str | None:
+    if not is_object(choices):
+        return "has no choices to take several of"
+    titled = choices.get("anyOf" if several else "oneOf")
+    if titled is not None:
+        fits = is_array(titled) and all(is_object(one) and {"const", "title"} <= one.keys() for one in titled)
+        return None if fits and titled else "has choices without a const and a title"
+    plain = choices.get("enum")
+    if not is_array(plain) or not plain or not all(isinstance(one, str) for one in plain):
+        return "has choices that are not text"
+    names = choices.get("enumNames", plain)
+    return None if is_array(names) and len(names) == len(plain) else "has not as many names as choices"
+
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def check_url(url: str) -> None:
+    """``DefinitionError`` unless ``url`` may be shown to a person: https (http on loopback), nobody's name in it."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        parts, host = None, None
+    if parts is None or not host or not url.isascii() or any(sign <= " " for sign in url):
+        raise DefinitionError.of("TW3203", problem="it is not the URL of a page")
+    if parts.username is not None or parts.password is not None:
+        raise DefinitionError.of("TW3203", problem="it holds credentials")
+    if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
+        raise DefinitionError.of("TW3203", problem="it is not https")
+
+
+def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:
+    """``DefinitionError`` unless a model could be given these (client/sampling "Message content constraints").
+
+    Roles and contents are there; an answer of a tool stands in a message with nothing else, and every use of a tool is
+    answered in the next message.
+    """
+    open_uses: set[str] = set()
+    for message in messages:
+        blocks = _blocks(message)
+        results = {block.get("toolUseId", "") for block in blocks if block.get("type") == "tool_result"}
+        if message.get("role") not in ("user", "assistant") or not blocks:
+            raise DefinitionError.of("TW3204", problem='each needs a role, "user" or "assistant", and content')
+        if results and (message["role"] != "user" or len(results) != len(blocks)):
+            raise DefinitionError.of("TW3204", problem="results of tools stand alone in a message of the user")
+        if results != open_uses:
+            raise DefinitionError.of("TW3204", problem="each use of a tool is answered in the message that follows")
+        open_uses = {block.get("id", "") for block in blocks if block.get("type") == "tool_use"}
+    if open_uses or not messages:
+        raise DefinitionError.of("TW3204", problem="the last message is one that a model can answer")
+
+
+def _blocks(message: Mapping[str, Json]) -> list[dict[str, Json]]:
+    content = message.get("content")
+    blocks: list[Json] = content if is_array(content) else [content]
+    return [block for block in blocks if is_object(block) and isinstance(block.get("type"), str)]
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def malformed(request: InputRequest, answer: Json) -> str | None:
+    """Why ``answer`` cannot be the result of this question at all, or ``None``. Its content is judged elsewhere."""
+    if not is_object(answer):
+        return "it is not an object"
+    match request.get("method"):
+        case "elicitation/create":
+            if answer.get("action") not in ("accept", "decline", "cancel"):
+                return '"action" is one of accept, decline and cancel'
+            if "content" in answer and not is_object(answer["content"]):
+                return '"content" is not an object'
+        case "sampling/createMessage":
+            if answer.get("role") not in ("user", "assistant") or not _blocks(answer):
+                return "it needs a role and content"
+            if not isinstance(answer.get("model"), str):
+                return '"model" is not a string'
+        case _:
+            roots = answer.get("roots")
+            if not is_array(roots) or not all(is_object(one) and isinstance(one.get("uri"), str) for one in roots):
+                return '"roots" is not a list of objects with a "uri"'
+    return None
+
+
+# --- older words -----------------------------------------------------------------------------------------------------
+
+
+def sayable(request: InputRequest, *, choices: bool, blocks: bool, identified: str | None) -> InputRequest | None:
+    """The question as an older revision says it, or ``None`` where it has no words for it.
+
+    ``choices``: lists and titled choices exist. ``blocks``: a message may hold several blocks. ``identified``: the id
+    that a visit has there.
+    """
+    params = dict(_params(request))
+    if request.get("method") == SAMPLE and not blocks:
+        params["messages"] = [
+            {**message, "content": block} for message in params["messages"] for block in _blocks(message)
+        ]
+    if request.get("method") == ELICIT:
+        if params.get("mode") == "url":
+            params["elicitationId"] = identified
+        elif not choices:
+            del params["mode"]
+            fields = {name: _plainly(field) for name, field in params["requestedSchema"]["properties"].items()}
+            if None in fields.values():
+                return None
+            params["requestedSchema"] = {**params["requestedSchema"], "properties": fields}
+    return {"method": request["method"], "params": params}
+
+
+def _plainly(field: dict[str, Json]) -> dict[str, Json] | None:
+    if field["type"] == "array":
+        return None
+    if "oneOf" not in field:
+        return field
+    rest = {key: value for key, value in field.items() if key != "oneOf"}
+    return {
+        **rest,
+        "enum": [one["const"] for one in field["oneOf"]],
+        "enumNames": [one["title"] for one in field["oneOf"]],
+    }

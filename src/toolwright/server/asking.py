@@ -1,0 +1,188 @@
+"""Questions on their way through the doors: sealed into ``requestState``, or pushed to a client that waits.
+
+What a call remembers between its rounds travels, encrypted, through the client, bound to the principal, the call and
+the tool as it was; it ends by itself (2026-07-28, basic/patterns/mrtr "Security"). A legacy client is asked while its
+request runs, and the memory stays here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import TypeAlias, TypeVar
+
+from toolwright.errors import InvalidParams, InvalidResult, MissingCapability, RpcError, ToolError, TransportError
+from toolwright.jsonrpc.messages import Json, canonical, decode, encode
+from toolwright.jsonrpc.peer import Dialogue, internal_error
+from toolwright.protocol.legacy import Projection
+from toolwright.protocol.questions import METHODS, InputRequest, lacking, malformed
+from toolwright.protocol.types import InputRequiredResult, Value, replaced
+from toolwright.server.sealing import BadSeal
+from toolwright.server.served import Served
+from toolwright.tools.rounds import Memory, Rounds, remembered
+from toolwright.tools.toolset import Principal, Tool
+
+__all__ = ["QUESTION_SECONDS", "Asking", "Round", "Subject", "answered_by", "for_callers"]
+
+QUESTION_SECONDS = 900.0
+_MAX_STATE = 65_536
+
+OutcomeT = TypeVar("OutcomeT")
+
+
+class Subject(Value, frozen=True):
+    """What is asked about: one request, its method, name and arguments, and who sent it."""
+
+    method: str
+    name: str
+    arguments: Mapping[str, Json]
+    principal: Principal
+
+    def binding(self) -> tuple[str, ...]:
+        arguments = hashlib.sha256(canonical(self.arguments)).hexdigest()
+        return (self.principal.id, self.method, self.name, arguments)
+
+
+class Round(Value, frozen=True):
+    """One round of a modern request. Answers that come without a state belong to no question: ``ask`` does not take
+    them, and only a handler that asks by hand finds them, among ``responses``.
+
+    ``pin`` is what the tool has to be like still; empty where it does not matter.
+    """
+
+    rounds: Rounds
+    pin: str = ""
+
+    def check(self, tool: Tool) -> None:
+        """``InvalidParams`` when the tool is another one than the one that asked."""
+        if self.pin and _pin(tool) != self.pin:
+            raise InvalidParams.of("TW1030")
+
+
+def _pin(tool: Tool) -> str:
+    return hashlib.sha256(canonical(tool.definition)).hexdigest()[:32]
+
+
+class Asking:
+    """The modern way: what is asked is the answer, and the client comes back with what it got."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    async def resume(self, subject: Subject, state: str, responses: Mapping[str, Json] | None) -> Round:
+        """The round that a request begins with what it carries.
+
+        ``InvalidParams`` for a state that is not this request's, is not ours, or has been used up.
+        """
+        try:
+            payload = self._served.sealer.reveal("requestState", subject.binding(), state)
+        except BadSeal:
+            raise InvalidParams.of("TW1030") from None
+        memory, pin, single = decode(payload)
+        if single:
+            key = "request-state:" + hashlib.sha256(state.encode()).hexdigest()
+            if not await self._served.facts.put_if_absent(key, b"1", QUESTION_SECONDS):
+                raise InvalidParams.of("TW1031")
+        return Round(Rounds(Memory(**memory), responses), pin)
+
+    def put(
+        self,
+        outcome: InputRequiredResult,
+        rounds: Rounds,
+        subject: Subject,
+        capabilities: Mapping[str, Json],
+        tool: Tool | None = None,
+    ) -> InputRequiredResult:
+        """The question as it leaves, with what the next round needs sealed into its state.
+
+        ``MissingCapability`` when the request did not declare what an answer needs (basic "_meta").
+        """
+        _check(outcome)
+        if missing := lacking((outcome.inputRequests or {}).values(), capabilities):
+            error = MissingCapability.of("TW1033", subject=subject.name, missing=_said(missing))
+            error.data = {"requiredCapabilities": missing}
+            raise error
+        # Whoever can be harmed by a second time is protected from one; all others may be asked again after a failure.
+        single = tool is not None and tool.effect == "destructive" and not _is_idempotent(tool)
+        payload = encode([remembered(outcome, rounds), _pin(tool) if tool is not None else "", single])
+        if len(payload) > _MAX_STATE:
+            raise internal_error(InvalidResult.of("TW3206", size=len(payload), limit=_MAX_STATE))
+        state = self._served.sealer.hide("requestState", subject.binding(), payload, QUESTION_SECONDS)
+        return replaced(outcome, requestState=state)
+
+
+@contextlib.contextmanager
+def for_callers(subject: str, language: str) -> Generator[None]:
+    """No model reads the failure of a resource or prompt: what would be a result of a tool is an error here."""
+    try:
+        yield
+    except ToolError as error:
+        raise InvalidParams.of("TW1029", subject=subject, reason=error.say(language)) from None
+
+
+def _is_idempotent(tool: Tool) -> bool:
+    hints = tool.definition.annotations
+    return hints is not None and hints.idempotentHint is True
+
+
+def _said(missing: Mapping[str, Json]) -> str:
+    """``elicitation.url, sampling``"""
+    return ", ".join(f"{name}.{mode}" if mode else name for name, modes in missing.items() for mode in (modes or ("",)))
+
+
+def _check(outcome: InputRequiredResult) -> None:
+    """A handler that makes its own questions may get them wrong; that is its fault, and no client has to see it."""
+    requests = outcome.inputRequests
+    if requests is None and outcome.requestState is None and outcome.memory is None:
+        raise internal_error(InvalidResult("input is required, and nothing is asked"))
+    for key, request in (requests or {}).items():
+        if request.get("method") not in METHODS:
+            raise internal_error(InvalidResult(f"the question {key!r} is none: {request.get('method')!r}"))
+
+
+# --- legacy ----------------------------------------------------------------------------------------------------------
+
+Run: TypeAlias = Callable[[Rounds], Awaitable[OutcomeT]]
+
+
+async def answered_by(
+    run: Run[OutcomeT | InputRequiredResult],
+    dialogue: Dialogue,
+    projection: Projection,
+    capabilities: Mapping[str, Json],
+    name: str,
+) -> OutcomeT:
+    """The outcome of ``run`` once nothing is asked any more; each question is pushed to the client that waits.
+
+    ``ToolError`` when it cannot be asked, or does not answer.
+    """
+    rounds = Rounds()
+    while isinstance(outcome := await run(rounds), InputRequiredResult):
+        _check(outcome)
+        requests = outcome.inputRequests or {}
+        if missing := lacking(requests.values(), capabilities):
+            raise ToolError.of("TW2011", subject=name, missing=_said(missing))
+        memory = remembered(outcome, rounds)
+        responses = {key: await _push(request, dialogue, projection, name) for key, request in requests.items()}
+        rounds = Rounds(memory, responses)
+    return outcome
+
+
+async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str) -> Json:
+    said = projection.question(request, secrets.token_hex(16))
+    if said is None:
+        raise ToolError.of("TW2011", subject=name, missing=f"revision {projection.revision.name}")
+    try:
+        answer = await dialogue.ask(said["method"], said.get("params", {}), QUESTION_SECONDS)
+    except (RpcError, TransportError) as error:
+        raise ToolError.of("TW2012", subject=name, problem=_one_line(str(error))) from None
+    if problem := malformed(request, answer):
+        raise ToolError.of("TW2012", subject=name, problem=problem)
+    return answer
+
+
+def _one_line(text: str) -> str:
+    """What a client says, in the words that a model will read: short, and nothing but text."""
+    return "".join(sign if sign.isprintable() else " " for sign in text[:200]).rstrip(". ") or "no reason given"

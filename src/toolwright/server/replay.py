@@ -1,0 +1,364 @@
+"""Streams that outlive their connection (2025-11-25, basic/transports, "Resumability and Redelivery").
+
+What a stream of a legacy session says is kept in the facts for some minutes, so that any worker can go on where a
+connection broke. One worker writes a stream, the one whose call speaks; whoever resumes it reads what is kept, and then
+what comes. Nothing is sent before it is kept, so that an id that a client has seen can be found.
+
+An event's id is the stream's name and a number. Streams are filed under a hash of the session and the name: with
+another session, the id leads nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import re
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+from toolwright.errors import InvalidRequest, StateError
+from toolwright.jsonrpc.messages import Json, decode, encode, encode_notification
+from toolwright.state.facts import Facts
+from toolwright.transport.http_server import Stream
+
+__all__ = ["KEPT_SECONDS", "RETRY_MS", "Bounds", "Recording", "Replay"]
+
+KEPT_SECONDS = 300.0
+RETRY_MS = 1_000
+
+_REFRESH_SECONDS = KEPT_SECONDS / 3
+_LOOK_SECONDS = 5.0  # a word between workers may be lost; whoever follows looks by itself now and then
+_MAX_PENDING = 1_000
+_OVERHEAD = 256
+_ID = re.compile(r"([A-Za-z0-9_-]{22})\.([0-9]{1,9})")
+_MORE, _LEAVE = b"more", b"leave"
+
+_log = logging.getLogger("toolwright")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one worker keeps: the newest ``events`` and ``bytes`` of a stream, and ``total`` bytes of all streams."""
+
+    events: int = 1_000
+    bytes: int = 8 * 1024 * 1024
+    total: int = 64 * 1024 * 1024
+
+
+class Replay:
+    """The streams that this worker writes, and the way to those of all workers. ``clock`` gives seconds."""
+
+    def __init__(
+        self, facts: Facts, bounds: Bounds | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._facts = facts
+        self._shelf = _Shelf(facts, bounds or Bounds(), clock)
+
+    def record(self, token: str, stream: Stream, *, polled: bool, standing: bool = False) -> Recording:
+        """A way to speak on ``stream`` on behalf of the session with this token, and to be heard later too.
+
+        ``polled``: the revision lets clients come back on purpose. ``standing``: the stream belongs to no request.
+        """
+        return Recording(self._facts, self._shelf, token, stream, polled=polled, standing=standing)
+
+    async def resume(self, token: str, id: str, stream: Stream) -> bool:
+        """Send all that came after the event ``id`` on its stream, and what comes, until that stream ends.
+
+        Whoever had it before has it no longer. True when it was a standing one, so that another may take its place.
+        ``InvalidRequest``, before anything is sent, when there is no such event of this session, or a part of what came
+        after it is not kept any more.
+        """
+        parts = _ID.fullmatch(id)
+        if parts is None:
+            raise InvalidRequest.of("TW1050", id=id[:80])
+        reader = _Reader(self._facts, _key(token, parts[1]), id, int(parts[2]))
+        unsubscribe = await self._facts.subscribe(reader.key, reader.hear)
+        try:
+            events = await reader.read()
+            await self._facts.publish(reader.key, reader.name)
+            stream.open()
+            while True:
+                for number, frame in events:
+                    await stream.room()
+                    stream.send(frame, f"{parts[1]}.{number}")
+                if reader.leaves:
+                    stream.leave(RETRY_MS)
+                if reader.over or stream.gone:
+                    return reader.standing
+                if not await reader.more() and reader.standing:
+                    return True  # its worker is no more
+                try:
+                    events = await reader.read()
+                except InvalidRequest:
+                    return False  # whoever comes back is told why
+        finally:
+            unsubscribe()
+
+
+class Recording:
+    """An exchange whose stream can be resumed. Before the first word there is no stream, and nothing is kept.
+
+    When the facts fail, it goes on as a stream that cannot be resumed, and has no ids any more.
+    """
+
+    def __init__(
+        self, facts: Facts, shelf: _Shelf, token: str, stream: Stream, *, polled: bool, standing: bool
+    ) -> None:
+        self._facts = facts
+        self._shelf = shelf
+        self._token = token
+        self._stream = stream
+        self._standing = standing
+        self._task: asyncio.Task[None] | None = None
+        self.polled = polled
+        self.when_taken: Callable[[], None] = lambda: None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a stream; if not, an answer has to go another way."""
+        return self._task is not None
+
+    def begin(self) -> None:
+        """Open the stream before there is anything to say."""
+        if self._task is not None:
+            return
+        self._name = secrets.token_urlsafe(16)
+        self._tape = self._shelf.tape(_key(self._token, self._name), standing=self._standing)
+        self._pending: deque[bytes] = deque(maxlen=_MAX_PENDING)
+        self._more = asyncio.Event()
+        self._leaving = self._ended = False
+        self._task = asyncio.get_running_loop().create_task(self._write())
+
+    def notify(self, method: str, params: Json) -> None:
+        self.send(encode_notification(method, params))
+
+    def send(self, frame: bytes) -> None:
+        """Keep one message, and send it if anybody reads. Does not block: a tool that says more than can be written
+        meanwhile loses the oldest of that.
+        """
+        self.begin()
+        self._pending.append(frame)
+        self._more.set()
+
+    def detach(self) -> None:
+        """Let go of the connection, whichever has the stream now, and have the client come back."""
+        if self.polled:
+            self.begin()
+            self._leaving = True
+            self._more.set()
+
+    async def close(self) -> None:
+        """Nothing more comes. Returns when all is kept, and handed to whoever reads."""
+        if self._task is not None:
+            self._ended = True
+            self._more.set()
+            await asyncio.wait((self._task,))
+
+    def _hear(self, word: bytes) -> None:
+        if word not in (_MORE, _LEAVE):  # it is the name of another connection, which has the stream now
+            self._stream.leave()
+            self.when_taken()
+
+    async def _write(self) -> None:
+        unsubscribe: Callable[[], None] | None = None
+        with self._unless_the_facts_fail():
+            unsubscribe = await self._facts.subscribe(self._tape.key, self._hear)
+        await self._keep((), ended=False)
+        if self.polled and not self._tape.lost:
+            self._stream.prime(f"{self._name}.0")
+        else:
+            self._stream.open()
+        try:
+            while not await self._step():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_REFRESH_SECONDS):
+                        await self._more.wait()
+        finally:
+            if unsubscribe is not None:
+                unsubscribe()
+            self._shelf.ended(self._tape)
+
+    async def _step(self) -> bool:
+        """Whether all has been said."""
+        self._more.clear()
+        frames = tuple(self._pending)
+        self._pending.clear()
+        leaving, self._leaving = self._leaving, False
+        ended, first = self._ended, self._tape.last + 1
+        await self._keep(frames, ended=ended)
+        for number, frame in enumerate(frames, first):
+            await self._stream.room()
+            self._stream.send(frame, None if self._tape.lost else f"{self._name}.{number}")
+        if leaving and not ended and not self._tape.lost:
+            await self._leave()
+        return ended
+
+    async def _keep(self, frames: Sequence[bytes], *, ended: bool) -> None:
+        with self._unless_the_facts_fail():
+            await self._tape.add(frames, ended=ended)
+
+    async def _leave(self) -> None:
+        if not self._stream.gone:
+            self._stream.leave(RETRY_MS)
+        else:
+            with self._unless_the_facts_fail():
+                await self._facts.publish(self._tape.key, _LEAVE)
+
+    @contextlib.contextmanager
+    def _unless_the_facts_fail(self) -> Generator[None]:
+        try:
+            yield
+        except StateError as error:
+            _log.warning("a stream cannot be resumed any more: %s", error)
+            self._tape.lost = True
+
+
+class _Reader:
+    """One connection's place in a stream that it follows."""
+
+    def __init__(self, facts: Facts, key: str, id: str, after: int) -> None:
+        self._facts = facts
+        self._id = id
+        self._after = after
+        self._more = asyncio.Event()
+        self._ended = self._taken = False
+        self.key = key
+        self.name = secrets.token_hex(8).encode()
+        self.leaves = False
+        self.standing = False
+
+    @property
+    def over(self) -> bool:
+        return self._ended or self._taken
+
+    def hear(self, word: bytes) -> None:
+        if word == _LEAVE:
+            self.leaves = True
+        elif word not in (_MORE, self.name):
+            self._taken = True
+        self._more.set()
+
+    async def more(self) -> bool:
+        """Wait for news, or for as long as none may be missed. Whether there was some."""
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await self._more.wait()
+        except TimeoutError:
+            return False
+        self._more.clear()
+        return True
+
+    async def read(self) -> list[tuple[int, bytes]]:
+        """The events that have come since, with their numbers. ``InvalidRequest`` unless all of them are there."""
+        head = await self._facts.get(self.key)
+        last, self._ended, self.standing = (0, True, False) if head is None else decode(head)
+        if head is None or self._after > last:
+            raise InvalidRequest.of("TW1050", id=self._id)
+        events: list[tuple[int, bytes]] = []
+        for number in range(self._after + 1, last + 1):
+            frame = await self._facts.get(_event_key(self.key, number))
+            if frame is None:
+                raise InvalidRequest.of("TW1051", id=self._id)
+            events.append((number, frame))
+        self._after = last
+        return events
+
+
+class _Tape:
+    """What is kept of one stream: a head (the last number, whether it has ended, whether it is a standing one), and the
+    events. ``lost`` once it is not whole any more, and nothing is added.
+    """
+
+    def __init__(self, facts: Facts, shelf: _Shelf, key: str, *, standing: bool) -> None:
+        self._facts = facts
+        self._shelf = shelf
+        self._standing = standing
+        self._sizes: deque[int] = deque()
+        self.key = key
+        self.last = 0
+        self.size = 0
+        self.lost = False
+        self._resize(_OVERHEAD)
+
+    async def add(self, frames: Sequence[bytes], *, ended: bool) -> None:
+        """Keep more, and the head for longer; then tell those who follow."""
+        if self.lost:
+            return
+        for frame in frames:
+            self._resize(len(frame) + _OVERHEAD)
+            self._sizes.append(len(frame) + _OVERHEAD)
+            self.last += 1
+            await self._facts.put(_event_key(self.key, self.last), frame, KEPT_SECONDS)
+        while len(self._sizes) > self._shelf.bounds.events or self.size > self._shelf.bounds.bytes:
+            await self._drop()
+        await self._facts.put(self.key, encode([self.last, ended, self._standing]), KEPT_SECONDS)
+        if frames or ended:
+            await self._facts.publish(self.key, _MORE)
+        await self._shelf.settle()
+
+    async def _drop(self) -> None:
+        number = self.last - len(self._sizes) + 1
+        self._resize(-self._sizes.popleft())
+        await self._facts.remove(_event_key(self.key, number))
+
+    async def give_up(self) -> None:
+        self.lost = True
+        await self._facts.remove(self.key)
+        while self._sizes:
+            await self._drop()
+        self._resize(-self.size)
+
+    def _resize(self, size: int) -> None:
+        self.size += size
+        self._shelf.size += size
+
+
+class _Shelf:
+    """The tapes of this worker. When together they are too large, those that ended first are given up first, and then
+    those that began first.
+    """
+
+    def __init__(self, facts: Facts, bounds: Bounds, clock: Callable[[], float]) -> None:
+        self._facts = facts
+        self._clock = clock
+        self._running: dict[_Tape, None] = {}
+        self._ended: deque[tuple[float, _Tape]] = deque()
+        self.bounds = bounds
+        self.size = 0
+
+    def tape(self, key: str, *, standing: bool) -> _Tape:
+        tape = _Tape(self._facts, self, key, standing=standing)
+        self._running[tape] = None
+        return tape
+
+    def ended(self, tape: _Tape) -> None:
+        if tape in self._running:
+            del self._running[tape]
+            self._ended.append((self._clock() + KEPT_SECONDS, tape))
+
+    async def settle(self) -> None:
+        while self._ended and self._ended[0][0] <= self._clock():
+            self.size -= self._ended.popleft()[1].size  # the facts have let go of it by themselves
+        while self.size > self.bounds.total and (tape := self._oldest()) is not None:
+            await tape.give_up()
+
+    def _oldest(self) -> _Tape | None:
+        if self._ended:
+            return self._ended.popleft()[1]
+        tape = next(iter(self._running), None)
+        if tape is not None:
+            del self._running[tape]
+        return tape
+
+
+def _key(token: str, name: str) -> str:
+    return "stream:" + hashlib.sha256(encode([token, name])).hexdigest()
+
+
+def _event_key(key: str, number: int) -> str:
+    return f"{key}:{number}"

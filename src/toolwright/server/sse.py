@@ -1,0 +1,77 @@
+"""HTTP+SSE, the transport of 2024-11-05, deprecated since: a stream, and a second endpoint that its client posts to.
+
+A stream is a session, and a channel that both ends share like a pipe: everything the server says goes by the stream,
+and when that ends all of it does. Nothing here can be resumed or moved to another worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from toolwright.errors import InternalError, InvalidParams
+from toolwright.jsonrpc.messages import encode_failure
+from toolwright.server.http import Caller
+from toolwright.server.server import ProtocolServer, ServerSession
+from toolwright.transport.http_server import SSE_POSTS, Reply, Stream
+
+__all__ = ["SseDoors"]
+
+_END_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    session: ServerSession
+    principal: str
+
+
+class SseDoors:
+    """The sessions of one process, ``limit`` at the most. Whoever does not read what was answered loses the session."""
+
+    def __init__(self, server: ProtocolServer, *, limit: int = 1_000) -> None:
+        self._server = server
+        self._language = server.served.language
+        self._limit = limit
+        self._sessions: dict[str, _Open] = {}
+
+    async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
+        """One session, from the ``endpoint`` event that says where to post until either end closes the stream."""
+        if len(self._sessions) >= self._limit:
+            return Reply(503, encode_failure(None, InternalError.of("TW1052", limit=self._limit), self._language))
+        over = asyncio.Event()
+
+        def write(frame: bytes) -> None:
+            stream.send(frame)
+            if stream.behind:
+                over.set()
+
+        id = secrets.token_urlsafe(24)
+        session = self._server.connect(write, caller.carrier, caller.principal)
+        self._sessions[id] = _Open(session, caller.principal.id)
+        # Relative, so that it holds below whatever path this is mounted or proxied.
+        stream.say("endpoint", f"{SSE_POSTS[1:]}?session={id}")
+        hub = self._server.served.hub
+        stop_listening = hub.listen(lambda _: over.set() if hub.closed else None)
+        try:
+            if not hub.closed:
+                await over.wait()
+        finally:
+            stop_listening()
+            del self._sessions[id]
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):  # a tool may pay no heed to being cancelled
+                    await session.close()
+        return None
+
+    async def post(self, body: bytes, caller: Caller, query: bytes) -> Reply:
+        """Take one message; what it is answered with goes by the stream."""
+        id = parse_qs(query.decode("latin-1")).get("session", [""])[-1]
+        found = self._sessions.get(id)
+        if found is None or found.principal != caller.principal.id:
+            return Reply(404, encode_failure(None, InvalidParams.of("TW1019"), self._language))
+        found.session.feed(body)
+        return Reply(202)

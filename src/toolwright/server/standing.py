@@ -1,0 +1,163 @@
+"""The GET stream of a legacy session: for what belongs to no request (basic/transports, "Listening for Messages").
+
+A session may open several, at any worker; each message goes to one of them. The newest speaks, the others are silent,
+and one of those goes on when the newest ends. When its connection breaks, the one that spoke listens on for a while,
+so that a client that comes back misses nothing; it ends with its session.
+
+Who speaks is a fact that all workers share. What one worker says to the others on a session's channel only has them
+look again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+
+from toolwright.errors import StateError
+from toolwright.jsonrpc.messages import Json, encode_notification
+from toolwright.server.dual_era import Doors
+from toolwright.server.legacy import Session
+from toolwright.server.replay import KEPT_SECONDS, Recording
+from toolwright.state.facts import Facts
+from toolwright.tools.toolset import Principal
+
+__all__ = ["Standing", "tell_ended"]
+
+_RENEW_SECONDS = 60.0
+_CLAIM_SECONDS = 3 * _RENEW_SECONDS  # whoever has the word and is no more is forgotten after that
+_ENDED, _FREE, _NEWER = b"ended", b"free", b"newer"
+
+_log = logging.getLogger("toolwright")
+
+
+async def tell_ended(facts: Facts, token: str) -> None:
+    """Have the streams of a session that has just been ended look whether it is there, at every worker."""
+    await facts.publish(_channel(token), _ENDED)
+
+
+def _channel(token: str) -> str:
+    return "standing:" + hashlib.sha256(token.encode()).hexdigest()
+
+
+class Standing:
+    """One such stream. It hears of changes from the moment it is made; :meth:`run` says them, :meth:`close` ends it."""
+
+    def __init__(self, doors: Doors, session: Session, principal: Principal) -> None:
+        self._legacy = doors.legacy
+        self._facts = doors.served.facts
+        self._token = session.token or ""
+        self._principal = principal
+        self._channel = _channel(self._token)
+        self._name = secrets.token_hex(8).encode()
+        self._loop = asyncio.get_running_loop()
+        self._woken = asyncio.Event()
+        self._untold: dict[bytes, None] = {}  # the same heard twice before it is told is told once
+        self._over = self._look = False
+        self._alone_until: float | None = None
+        self._news = doors.legacy.news(session, principal)
+        self._news.listen()
+        self._hearing = self._loop.create_task(self._news.tell(self._heard))
+        self._hearing.add_done_callback(self._deaf)
+
+    def close(self) -> None:
+        """Hear no more; a stream that runs ends soon."""
+        self._hearing.cancel()
+        self._news.end()
+        self._over = True
+        self._woken.set()
+
+    def left(self) -> None:
+        """The connection is gone; who comes back within the time that streams are kept misses nothing."""
+        self._alone_until = self._loop.time() + KEPT_SECONDS
+        self._woken.set()
+
+    def _deaf(self, hearing: asyncio.Task[None]) -> None:
+        """The server is about to end, or something failed; or this has been closed."""
+        if not hearing.cancelled() and (error := hearing.exception()) is not None:
+            _log.warning("a stream of changes ends: %s", error)
+        self.close()
+
+    def _heard(self, method: str, params: Json) -> None:
+        self._untold[encode_notification(method, params)] = None
+        self._woken.set()
+
+    def _hear(self, word: bytes) -> None:
+        """``newer`` comes with the name of the stream that speaks now."""
+        if word.startswith(_NEWER) and self._alone_until is not None and not word.endswith(self._name):
+            self._over = True
+        self._look = True
+        self._woken.set()
+
+    async def run(self, recording: Recording) -> None:
+        """Say what changes until the session or the server ends, the stream is taken over, or nobody comes back."""
+        recording.when_taken = self.close
+        try:
+            await self._speak(recording)
+        except StateError as error:
+            _log.warning("a stream of changes ends: %s", error)
+        finally:
+            self.close()
+            await recording.close()
+
+    async def _speak(self, recording: Recording) -> None:
+        unsubscribe = await self._facts.subscribe(self._channel, self._hear)
+        try:
+            await self._facts.put(self._channel, self._name, _CLAIM_SECONDS)
+            await self._facts.publish(self._channel, _NEWER + self._name)
+            recording.begin()
+            while not self._over:
+                await self._step(recording)
+                await self._sleep()
+            await self._fall_silent()
+        finally:
+            unsubscribe()
+
+    async def _step(self, recording: Recording) -> None:
+        self._woken.clear()
+        if self._look:
+            self._look = False
+            await self._look_around()
+        if self._alone_until is not None and not await self._may_wait():
+            self._over = True
+        while self._untold and not self._over:
+            frame = next(iter(self._untold))
+            del self._untold[frame]
+            if await self._speaks():
+                recording.send(frame)
+
+    async def _sleep(self) -> None:
+        if self._over or self._woken.is_set():
+            return
+        try:
+            async with asyncio.timeout(_RENEW_SECONDS):
+                await self._woken.wait()
+        except TimeoutError:
+            self._look = True
+
+    async def _look_around(self) -> None:
+        """Whether there still is a session, and nobody speaks for it; who speaks says that it still does."""
+        if await self._legacy.open(self._token, self._principal) is None:
+            self._over = True
+        elif self._alone_until is None and await self._speaks():
+            await self._facts.put(self._channel, self._name, _CLAIM_SECONDS)
+
+    async def _speaks(self) -> bool:
+        speaker = await self._facts.get(self._channel)
+        if speaker is None and self._alone_until is None:
+            return await self._facts.put_if_absent(self._channel, self._name, _CLAIM_SECONDS)
+        return speaker in (None, self._name)
+
+    async def _may_wait(self) -> bool:
+        """Whether one without a connection listens on: the one that spoke, and not for ever."""
+        speaker = await self._facts.get(self._channel)
+        if speaker == self._name:
+            await self._fall_silent()
+        return speaker in (None, self._name) and self._loop.time() < (self._alone_until or 0.0)
+
+    async def _fall_silent(self) -> None:
+        """Leave the word to an older one."""
+        if await self._facts.get(self._channel) == self._name:
+            await self._facts.remove(self._channel)
+            await self._facts.publish(self._channel, _FREE)

@@ -1,0 +1,369 @@
+"""Resources, resource templates and prompts of this process: functions that are read, and functions that say something.
+
+They stand beside the tools, go through the same layers, and come and go at any time; whoever watches is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, Unpack, overload
+
+from typing_extensions import TypedDict
+
+from toolwright.errors import DefinitionError, InvalidParams, UnknownEntry
+from toolwright.protocol import types as wire
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, Value
+from toolwright.protocol.uris import Template, is_template, is_uri, read_template
+from toolwright.tools.binding import TextFunction
+from toolwright.tools.reading import said, was_read
+from toolwright.tools.threads import ThreadPool
+from toolwright.tools.toolset import (
+    Change,
+    CompletionGet,
+    Entry,
+    Kind,
+    LibraryOperation,
+    NoTools,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Unwatch,
+    Wrapper,
+    unknown,
+)
+
+__all__ = ["LocalLibrary", "PromptSettings", "ResourceSettings", "shelved"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+class ResourceSettings(TypedDict, total=False):
+    """The arguments of the ``resource`` decorator.
+
+    ``size`` is in bytes. ``blocking=False``: a plain function that is known to be quick is called without a thread.
+    """
+
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    size: int
+    annotations: wire.Annotations
+    icons: Sequence[wire.Icon]
+    meta: Mapping[str, Any]
+    blocking: bool
+
+
+class PromptSettings(TypedDict, total=False):
+    """The arguments of the ``prompt`` decorator."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[wire.Icon]
+    meta: Mapping[str, Any]
+    blocking: bool
+
+
+class _Resource(Value, frozen=True):
+    definition: wire.Resource
+    function: TextFunction
+
+
+class _Template(Value, frozen=True):
+    definition: wire.ResourceTemplate
+    function: TextFunction
+    template: Template
+
+
+class _Prompt(Value, frozen=True):
+    definition: wire.Prompt
+    function: TextFunction
+
+
+class _Reading(Value, frozen=True):
+    """What one URI stands for: its entries, and the function with its arguments."""
+
+    entries: tuple[Entry, ...]
+    function: TextFunction
+    arguments: Mapping[str, Any]
+    mime_type: str | None
+
+
+_MAX_NAME = 128
+
+
+class LocalLibrary(NoTools):
+    """What can be read and prompted here. It is a provider without tools."""
+
+    def __init__(self, *, threads: int = 32) -> None:
+        self._pool = ThreadPool(threads)
+        self._lock = threading.Lock()  # entries come and go on any thread
+        self._resources: dict[str, _Resource] = {}
+        self._templates: dict[str, _Template] = {}
+        self._prompts: dict[str, _Prompt] = {}
+        self._lists: dict[str, tuple[Any, ...]] = {}
+        self._offers: frozenset[str] = frozenset()
+        self._watchers: list[Callable[[Change], None]] = []
+
+    # --- registering -------------------------------------------------------------------------------------------------
+
+    def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
+        """Make a resource of a function without parameters, or a template of one whose parameters the URI names."""
+
+        def register(function: F) -> F:
+            self.add_resource(uri, function, **settings)
+            return function
+
+        return register
+
+    def add_resource(self, uri: str, function: Callable[..., Any], /, **settings: Unpack[ResourceSettings]) -> None:
+        """Let ``uri``, or each URI that the template ``uri`` matches, read as what ``function`` returns.
+
+        Text is text, ``bytes`` are binary, :class:`TextResource`, :class:`BlobResource` and lists of them are
+        themselves, ``None`` says that there is nothing, and any other value is JSON. Raises ``DefinitionError``, also
+        for a URI that is taken.
+        """
+        _check_settings(settings, ResourceSettings)
+        bound = TextFunction(function, f"resource {uri!r}", self._pool, blocking=settings.get("blocking", True))
+        about = _about(settings, _name_of(function) or uri, bound)
+        about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
+        if is_template(uri):
+            template = read_template(uri)
+            _check_parameters(uri, bound, template.variables)
+            made = _Template(wire.ResourceTemplate(uriTemplate=uri, **about), bound, template)
+            self._put(self._templates, uri, made, "resources", _offered("resources", bound))
+        else:
+            _check_fixed(uri, bound)
+            resource = _Resource(wire.Resource(uri=uri, size=settings.get("size"), **about), bound)
+            self._put(self._resources, uri, resource, "resources", _offered("resources"))
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+
+    @overload
+    def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
+
+    def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
+        """Make a prompt of a function: ``@library.prompt`` or ``@library.prompt(title="…", …)``."""
+
+        def register(function: F) -> F:
+            self.add_prompt(function, **settings)
+            return function
+
+        return register if function is None else register(function)
+
+    def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
+        """Make a prompt of any callable; its parameters are made of text, and required without a default.
+
+        It returns text or a content block, which a user says, a :class:`PromptMessage`, a list of these, or a
+        :class:`PromptResult`. Raises ``DefinitionError``, also for a name that is taken.
+        """
+        _check_settings(settings, PromptSettings)
+        name = settings.get("name") or _name_of(function)
+        if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
+            raise DefinitionError.of("TW3032", name=name)
+        bound = TextFunction(function, f"prompt {name!r}", self._pool, blocking=settings.get("blocking", True))
+        arguments = [
+            wire.PromptArgument(one.name, one.title, one.description, one.required) for one in bound.arguments.values()
+        ]
+        prompt = wire.Prompt(arguments=arguments or None, **_about(settings, name, bound))
+        self._put(self._prompts, name, _Prompt(prompt, bound), "prompts", _offered("prompts", bound))
+
+    def _put(self, shelf: dict[str, Any], key: str, entry: object, kind: Kind, offers: frozenset[str]) -> None:
+        with self._lock:
+            if key in shelf:
+                raise DefinitionError.of("TW3033", name=key)
+            shelf[key] = entry
+            self._lists.clear()
+            self._offers |= offers
+        self._tell(Change(kind))
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource or a template away; what is being read ends as it would. Raises ``UnknownEntry``."""
+        with self._lock:
+            if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
+                raise UnknownEntry.of("TW1025", uri=uri)
+            self._lists.clear()
+        self._tell(Change("resources"))
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt away. Raises ``UnknownEntry``."""
+        with self._lock:
+            if self._prompts.pop(name, None) is None:
+                raise UnknownEntry.of("TW1026", name=name)
+            self._lists.clear()
+        self._tell(Change("prompts"))
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell whoever has subscribed to ``uri`` that it reads differently now. From any thread."""
+        self._tell(Change("resource", uri))
+
+    def _tell(self, change: Change) -> None:
+        for changed in tuple(self._watchers):
+            changed(change)
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
+
+    # --- serving -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> frozenset[str]:
+        return self._offers
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return self._listed("resources", self._resources)
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return self._listed("templates", self._templates)
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return self._listed("prompts", self._prompts)
+
+    def _listed(self, name: str, shelf: Mapping[str, Any]) -> tuple[Any, ...]:
+        with self._lock:
+            if name not in self._lists:
+                self._lists[name] = tuple(entry.definition for _, entry in sorted(shelf.items()))
+            return self._lists[name]
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        match operation:
+            case ResourceRead():
+                return self._find(operation).entries
+            case PromptGet() | CompletionGet(of="prompt"):
+                return (self._on(self._prompts, operation).definition,)
+            case CompletionGet():
+                return (self._on(self._templates, operation).definition,)
+
+    def _find(self, read: ResourceRead) -> _Reading:
+        fixed = self._resources.get(read.uri)
+        if fixed is not None:
+            return _Reading((fixed.definition,), fixed.function, {}, fixed.definition.mimeType)
+        for made in tuple(self._templates.values()):
+            texts = made.template.match(read.uri)
+            # What is no value of its parameters is not one of its resources.
+            with contextlib.suppress(InvalidParams):
+                if texts is not None:
+                    arguments = made.function.convert(texts)
+                    entries = (made.definition, _instance(made.definition, read.uri))
+                    return _Reading(entries, made.function, arguments, made.definition.mimeType)
+        raise unknown(read)
+
+    def _on(self, shelf: Mapping[str, T], operation: PromptGet | CompletionGet) -> T:
+        entry = shelf.get(operation.name)
+        if entry is None:
+            raise unknown(operation)
+        return entry
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        reading = self._find(read)
+        value = await reading.function.call(reading.arguments, read.context)
+        outcome = was_read(value, read.uri, reading.mime_type)
+        if outcome is None:
+            raise unknown(read)
+        return outcome
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        prompt = self._on(self._prompts, get)
+        value = await prompt.function.call(prompt.function.convert(get.arguments), get.context)
+        return said(value, prompt.definition.description)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        entry = self._on(self._prompts, get) if get.of == "prompt" else self._on(self._templates, get)
+        return await entry.function.complete(get.argument, get.value, get.arguments)
+
+
+def _instance(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
+    """The resource of a template that is read; its name is the template's."""
+    return wire.Resource(
+        uri, template.name, template.title, template.description, template.mimeType, annotations=template.annotations
+    )
+
+
+def _check_settings(said: Mapping[str, Any], known: type) -> None:
+    for name in said:
+        if name not in known.__annotations__:
+            raise DefinitionError.of("TW3014", name=name, known=", ".join(known.__annotations__))
+
+
+def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
+    """What resources, templates and prompts have in common."""
+    return {
+        "name": settings.get("name") or name,
+        "title": settings.get("title"),
+        "description": settings.get("description") or bound.description,
+        "icons": list(settings.get("icons", ())) or None,
+        "meta": dict(settings.get("meta", {})) or None,
+    }
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    return "" if name == "<lambda>" else name
+
+
+def _check_fixed(uri: str, bound: TextFunction) -> None:
+    if not is_uri(uri):
+        raise DefinitionError.of("TW3022", uri=uri)
+    _check_parameters(uri, bound, ())
+
+
+def _check_parameters(uri: str, bound: TextFunction, variables: Sequence[str]) -> None:
+    """Each variable has a parameter, and each parameter that is required a variable."""
+    needed = {argument.name for argument in bound.arguments.values() if argument.required}
+    if wrong := sorted((needed - set(variables)) | (set(variables) - bound.arguments.keys())):
+        raise DefinitionError.of("TW3034", uri=uri, names=", ".join(wrong))
+
+
+def _offered(what: str, bound: TextFunction | None = None) -> frozenset[str]:
+    can_complete = bound is not None and any(argument.suggest for argument in bound.arguments.values())
+    return frozenset({what, "completions"} if can_complete else {what})
+
+
+def shelved(tools: Provider, library: LocalLibrary) -> Provider:
+    """The tools of the one, and the library of the other."""
+    return _Shelved(tools, library)
+
+
+@dataclass(frozen=True)
+class _Shelved(Wrapper):
+    library: LocalLibrary
+
+    def watch(self, changed: Callable[[Change], None]) -> Unwatch:
+        ends = (self.inner.watch(changed), self.library.watch(changed))
+
+        def unwatch() -> None:
+            for end in ends:
+                end()
+
+        return unwatch
+
+    def offers(self) -> frozenset[str]:
+        return self.library.offers()
+
+    async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
+        return await self.library.list_resources(context)
+
+    async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        return await self.library.list_templates(context)
+
+    async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        return await self.library.list_prompts(context)
+
+    async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
+        return await self.library.find_entries(operation)
+
+    async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        return await self.library.read_resource(read)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        return await self.library.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        return await self.library.complete(get)

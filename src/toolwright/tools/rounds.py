@@ -1,0 +1,302 @@
+"""Questions from inside of a tool, answered by replay: one body for both eras.
+
+A body cannot be suspended between two requests, so a question *ends* its round: the call comes back with what is asked,
+and when the answers are there the body runs again from its start, and finds them (2026-07-28, basic/patterns/mrtr).
+What has been answered, and what :meth:`Rounds.once` has made, is the :class:`Memory` that a door carries from one round
+to the next: sealed through the client in the modern era, in the running request in the legacy one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+
+from toolwright.errors import DefinitionError, InvalidParams, ToolError
+from toolwright.jsonrpc.messages import Json, canonical, decode, encode, is_array
+from toolwright.protocol.questions import (
+    LIST_ROOTS,
+    SAMPLE,
+    InputRequest,
+    check_messages,
+    check_url,
+    elicitation_url,
+    malformed,
+)
+from toolwright.protocol.types import InputRequiredResult, Value, replaced
+
+__all__ = [
+    "MAX_ROUNDS",
+    "Answer",
+    "InputRequired",
+    "Link",
+    "Memory",
+    "Question",
+    "Root",
+    "Roots",
+    "Rounds",
+    "Sampled",
+    "Sampling",
+    "remembered",
+]
+
+MAX_ROUNDS = 32
+
+T = TypeVar("T")
+
+
+class Memory(Value, frozen=True):
+    """What a call remembers over its rounds; plain JSON.
+
+    ``answered``: key → the question's digest and its answer. ``asked``: key → digest, of what waits for an answer.
+    ``once``: what was made only once, and
+    whether it was awaited. ``own``: the ``requestState`` of a handler that does without us.
+    """
+
+    round: int = 0
+    answered: Mapping[str, tuple[str, Json]] = {}
+    asked: Mapping[str, str] = {}
+    once: Mapping[str, tuple[bool, Json]] = {}
+    own: str | None = None
+
+
+# --- questions and their answers -------------------------------------------------------------------------------------
+
+
+class Answer(Value, Generic[T], frozen=True):
+    """What a person said: ``action`` is accept, decline or cancel. True when it was accepted, and then only is there a
+    ``value``: the filled-in form; ``None`` for a visit, of which it says no more than that the page was opened."""
+
+    action: str
+    value: T
+
+    def __bool__(self) -> bool:
+        return self.action == "accept"
+
+
+class Sampled(Value, frozen=True):
+    """What a model of the client's said."""
+
+    role: str
+    content: list[Any]
+    model: str
+    stop_reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(block.get("text", "") for block in self.content if block.get("type") == "text")
+
+
+class Root(Value, frozen=True):
+    """A folder that the client offers; ``uri`` begins with ``file://``."""
+
+    uri: str
+    name: str | None = None
+
+
+class Question(Generic[T]):
+    """Something to ask. ``request`` is its form on the wire, ``read`` what an answer to it means.
+
+    ``read`` raises ``ValueError``, in words for the person, where the answer does not fit the question.
+    """
+
+    request: InputRequest
+
+    def read(self, answer: Mapping[str, Json]) -> T:
+        raise NotImplementedError
+
+    def again(self, problem: str) -> InputRequest:
+        """The question once more, saying what was wrong with the answer."""
+        params = self.request["params"]
+        return {**self.request, "params": {**params, "message": f"{params['message']}\n\n{problem}"}}
+
+
+@dataclass(frozen=True)
+class Link(Question[Answer[None]]):
+    """A page that the person is asked to open: for signing in, paying, and all else that is secret. The answer says
+    only whether they agreed to open it; what came of it, the page itself has to tell the server."""
+
+    message: str
+    url: str
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_url(self.url)
+        object.__setattr__(self, "request", elicitation_url(self.message, self.url))
+
+    def read(self, answer: Mapping[str, Json]) -> Answer[None]:
+        return Answer(answer["action"], None)
+
+
+@dataclass(frozen=True)
+class Sampling(Question[Sampled]):
+    """A completion of the client's model. Deprecated since 2026-07-28, and there for the clients that have it.
+
+    ``messages``: text, or messages as ``sampling/createMessage`` has them. ``more``: its other parameters.
+    """
+
+    messages: str | Sequence[Mapping[str, Json]]
+    max_tokens: int
+    more: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        messages: Sequence[Mapping[str, Json]] = (
+            [{"role": "user", "content": {"type": "text", "text": self.messages}}]
+            if isinstance(self.messages, str)
+            else self.messages
+        )
+        check_messages(messages)
+        params = {"messages": [*messages], "maxTokens": self.max_tokens, **self.more}
+        object.__setattr__(self, "request", {"method": SAMPLE, "params": params})
+
+    def read(self, answer: Mapping[str, Json]) -> Sampled:
+        content = answer["content"]
+        blocks = content if is_array(content) else [content]
+        return Sampled(answer["role"], blocks, answer["model"], answer.get("stopReason"))
+
+
+@dataclass(frozen=True)
+class Roots(Question[list[Root]]):
+    """The folders that the client offers. Deprecated since 2026-07-28, and there for the clients that have it."""
+
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request", {"method": LIST_ROOTS})
+
+    def read(self, answer: Mapping[str, Json]) -> list[Root]:
+        # Others than files mean nothing here, and whoever opens a root has to check it all the same.
+        return [Root(one["uri"], one.get("name")) for one in answer["roots"] if one["uri"].startswith("file://")]
+
+
+# --- rounds ----------------------------------------------------------------------------------------------------------
+
+
+class InputRequired(BaseException):
+    """Ends a round. Not an ``Exception``: a body that catches those does not swallow its own question."""
+
+    def __init__(self, outcome: InputRequiredResult) -> None:
+        super().__init__("the round ends with a question; its answer starts the next")
+        self.outcome = outcome
+
+
+class Rounds:
+    """One round of a call: what is known already, and what the client has just answered.
+
+    ``responses`` are the client's, in any shape: they are judged when the body asks for them.
+    """
+
+    __slots__ = ("_memory", "_once", "_unnamed", "responses")
+
+    def __init__(self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None) -> None:
+        self._memory = memory
+        self._once: dict[str, tuple[bool, Json]] | None = None
+        self._unnamed = 0
+        self.responses: Mapping[str, Json] = responses or {}
+
+    @property
+    def number(self) -> int:
+        """How many rounds there were before: 0 for the call itself, which is when it is counted and recorded."""
+        return 0 if self._memory is None else self._memory.round
+
+    @property
+    def own(self) -> str | None:
+        """The ``requestState`` that the handler itself gave last."""
+        return None if self._memory is None else self._memory.own
+
+    def ask(self, question: Question[T], key: str | None = None) -> T:
+        """The answer to one question; ends the round where there is none yet."""
+        if key is None:
+            self._unnamed += 1
+            key = f"question-{self._unnamed}"
+        return self.ask_all({key: question})[key]
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """The answers to all of them; those that are missing are asked for together."""
+        memory = self._memory or _NOTHING
+        answered, missing, values = dict(memory.answered), dict[str, InputRequest](), dict[str, Any]()
+        for key, question in questions.items():
+            digest = _digest(question.request)
+            known, answer = self._answer(memory, key, question.request, digest)
+            if not known:
+                missing[key] = question.request
+                continue
+            try:
+                values[key] = question.read(answer)
+                answered[key] = (digest, answer)
+            except ValueError as error:
+                missing[key] = question.again(str(error))
+        self._memory = replaced(memory, answered=answered)
+        if not missing:
+            return values
+        asked = {key: _digest(questions[key].request) for key in missing}
+        raise InputRequired(InputRequiredResult(dict(missing), memory=self.after(asked)))
+
+    def _answer(self, memory: Memory, key: str, request: InputRequest, digest: str) -> tuple[bool, Any]:
+        """Whether this very question has been answered, and how."""
+        earlier = memory.answered.get(key)
+        if earlier is not None and earlier[0] == digest:
+            return True, earlier[1]
+        if key not in self.responses or memory.asked.get(key) != digest:
+            return False, None
+        answer = self.responses[key]
+        if problem := malformed(request, answer):
+            raise InvalidParams.of("TW1032", key=key[:80], problem=problem)
+        return True, answer
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        """What ``make`` gave in the first round that came here; see :meth:`Context.once`."""
+        made = self._made()
+        if key in made:
+            awaited, value = made[key]
+            return _ready(value) if awaited else value
+        value = make()
+        if isinstance(value, Awaitable):
+            return self._keep_later(key, cast("Awaitable[Any]", value))
+        return self._keep(key, value, awaited=False)
+
+    async def _keep_later(self, key: str, value: Awaitable[Any]) -> Any:
+        return self._keep(key, await value, awaited=True)
+
+    def _keep(self, key: str, value: Any, *, awaited: bool) -> Any:
+        try:
+            # What a later round gets has been JSON in between; the first one gets the same.
+            kept = decode(encode(value))
+        except (TypeError, ValueError, RecursionError):
+            raise DefinitionError.of("TW3205", key=key) from None
+        self._made()[key] = (awaited, kept)
+        return kept
+
+    def _made(self) -> dict[str, tuple[bool, Json]]:
+        if self._once is None:
+            self._once = {} if self._memory is None else dict(self._memory.once)
+        return self._once
+
+    def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
+        """The memory of the next round. ``ToolError`` when there have been too many."""
+        memory = self._memory or _NOTHING
+        if memory.round + 1 >= MAX_ROUNDS:
+            raise ToolError.of("TW2010", limit=MAX_ROUNDS)
+        return Memory(memory.round + 1, memory.answered, dict(asked), self._made(), own)
+
+
+_NOTHING = Memory()
+
+
+async def _ready(value: Any) -> Any:
+    return value
+
+
+def _digest(request: InputRequest) -> str:
+    """Names a question, so that an answer counts for the question that was put and for no other."""
+    return hashlib.sha256(canonical(request)).hexdigest()[:32]
+
+
+def remembered(outcome: InputRequiredResult, rounds: Rounds) -> Memory:
+    """The memory with which the round after ``outcome`` begins, also for one that a handler made by itself."""
+    if outcome.memory is not None:
+        return cast("Memory", outcome.memory)
+    requests: Iterable[tuple[str, InputRequest]] = (outcome.inputRequests or {}).items()
+    return rounds.after({key: _digest(request) for key, request in requests}, outcome.requestState)

@@ -1,0 +1,155 @@
+"""Proof by the official conformance suite: every server scenario, in both eras, against `everything.py`.
+
+    python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
+
+It starts the server on a free port, lets the suite loose on it, and judges each check that the suite has made
+(`verdicts.py`). A table for each revision says how each scenario went; what went wrong is told below. The program ends
+with 1 unless every scenario has passed.
+
+The suite and its Node come with those of the interoperability tests, once, under `.interop/`.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
+
+from environments import HOME, NODE_HOME, NoNode, node
+from processes import Failure, adopt_orphans, children, completed, end_orphans, free_port, listening, written
+from verdicts import EXCUSED, Row, rows_in
+
+HERE = Path(__file__).resolve().parent
+
+SCENARIOS = {"2025-11-25": 33, "2026-07-28": 40}  # how many the suite has for a server
+SUITE = NODE_HOME / "node_modules" / ".bin" / "conformance"
+SUITE_SECONDS = 300
+COLUMNS = ("scenario", "passed", "failed", "warnings", "skipped", "")
+STATUSES = ("SUCCESS", "FAILURE", "WARNING", "SKIPPED")
+
+
+def run(url: str, revision: str, scenario: str | None, results: Path) -> list[Row]:
+    """The rows of one revision. Raises NoNode, and Failure where the suite itself did not work."""
+    which = ["--scenario", scenario] if scenario else ["--suite", "all"]
+    how = ["--spec-version", revision, "--expected-failures", str(HERE / "expected-failures.yml")]
+    command = [node(), str(SUITE), "server", "--url", url, *which, *how, "-o", str(results)]
+    done = completed(command, SUITE_SECONDS, env=os.environ | {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"})
+    rows = rows_in(results, revision)
+    if done.returncode and all(row.passed for row in rows):
+        raise Failure(f"the suite ended with {done.returncode}", done.stdout + done.stderr)
+    return rows
+
+
+@contextlib.contextmanager
+def everything(toolwright: str, log: IO[bytes]) -> Iterator[str]:
+    """The server under test; its URL. Raises Failure if it does not start, or does not stop."""
+    port = free_port()
+    with listening([toolwright, "serve", str(HERE / "everything.py"), "--http", f"127.0.0.1:{port}"], port, log):
+        yield f"http://127.0.0.1:{port}/mcp"
+
+
+def complaints(log: IO[bytes]) -> list[str]:
+    """What the server wrote beside where it serves: the suite may well be content with a tool that crashed."""
+    return [line for line in written(log).splitlines() if not line.startswith("toolwright serves ")]
+
+
+@contextlib.contextmanager
+def results_folder(keep: bool) -> Iterator[Path]:
+    """Where the suite leaves what it has found; removed in the end unless it is to be kept."""
+    folder = HOME / "conformance"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder)
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = [COLUMNS, *(cells(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    counts = (str(row.counts[status] or "-") for status in STATUSES)
+    return row.scenario, *counts, "passed" if row.passed else "FAILED"
+
+
+def explained(row: Row) -> str:
+    return "\n    ".join([f"\n--- {row.scenario} at {row.revision}", *row.troubles])
+
+
+def excuses(rows: Sequence[Row]) -> list[str]:
+    ran = {row.scenario for row in rows}
+    return [f"excused: {check}: {reason}" for (scenario, check), reason in EXCUSED.items() if scenario in ran]
+
+
+def report(found: dict[str, list[Row]], said: list[str]) -> str:
+    everyone = [row for rows in found.values() for row in rows]
+    return "\n".join(
+        [
+            *(f"{revision}\n{table(rows)}\n" for revision, rows in found.items() if rows),
+            *excuses(everyone),
+            *(explained(row) for row in everyone if not row.passed),
+            *(["\n--- the server wrote", *said] if said else []),
+        ]
+    )
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="The official conformance suite against a server of ours.")
+    parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this one; repeatable")
+    parser.add_argument("--scenario", help="only this one")
+    parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
+    parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
+    beside = Path(sys.executable).parent / "toolwright"
+    parser.add_argument("--toolwright", default=str(beside), help="the program to test (default: beside this Python)")
+    return parser.parse_args(arguments)
+
+
+def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[str]]:
+    """The rows of each revision asked for, and what the server complained of. Raises NoNode or Failure."""
+    node()  # before the server starts: the first time it takes a while
+    with results_folder(options.keep) as folder, tempfile.TemporaryFile() as log:
+        with everything(options.toolwright, log) as url:
+            found = {
+                revision: run(url, revision, options.scenario, folder / revision)
+                for revision in options.revision or SCENARIOS
+            }
+        return found, complaints(log)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parsed(arguments)
+    adopt_orphans()
+    before = children()
+    try:
+        found, said = found_by(options)
+    except NoNode as reason:
+        print(f"SKIPPED (no Node): {reason}")
+        return int(options.no_skip or os.environ.get("CI") == "true")
+    except Failure as failure:
+        print(f"{failure}\n{failure.detail.rstrip()}")
+        return 1
+    finally:
+        end_orphans(before)
+    print(report(found, said))
+    if options.keep:
+        print(f"kept: {HOME / 'conformance'}")
+    ran = {revision: len(rows) for revision, rows in found.items()}
+    wanted = ran if options.scenario else {revision: SCENARIOS[revision] for revision in found}
+    passed = {revision: sum(row.passed for row in rows) for revision, rows in found.items()}
+    print(", ".join(f"{revision}: {passed[revision]} of {wanted[revision]}" for revision in found))
+    return int(not passed == ran == wanted or not any(ran.values()) or bool(said))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""What the suite found, read more strictly than the suite reads it.
+
+The suite lets warnings pass, and a scenario in which nothing was checked. Here a scenario has passed when at least one
+check of its own has succeeded and none did otherwise; `EXCUSED` says which may, and why.
+"""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+# These only keep what was sent. All other INFO is a check that found nothing to check.
+RECORDS = {"incoming-request", "incoming-response", "incoming-sse-event", "outgoing-request", "stream-closed"}
+# Made beside the checks of each scenario: true of a server that refuses everything.
+BESIDE = "wire-schema-valid"
+EXCUSED = {
+    ("server-sse-multiple-streams", "server-sse-streams-functional"): (
+        "it asks for three lists at once; we answer a list as JSON, as a server may"
+    ),
+}
+FAILING = {"tools-call-error"}  # where a tool is meant to fail
+_FOLDER = re.compile(r"server-(?P<scenario>.+)-(?P<time>\d{4}-\d\d-\d\dT[\d-]+Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One scenario at one revision. `counts` is by status, `troubles` are the reasons why it has not passed."""
+
+    revision: str
+    scenario: str
+    counts: Counter[str]
+    troubles: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not self.troubles
+
+
+def rows_in(folder: Path, revision: str) -> list[Row]:
+    """A row for each scenario that the suite has left in `folder`, in the order in which they ran."""
+    matches = (_FOLDER.fullmatch(path.parent.name) for path in folder.glob("*/checks.json"))
+    found = sorted(filter(None, matches), key=lambda match: match["time"])
+    return [judged(revision, match["scenario"], json.loads(_checks(folder, match))) for match in found]
+
+
+def judged(revision: str, scenario: str, checks: list[dict]) -> Row:
+    counts = Counter(check["status"] for check in checks)
+    troubles = [trouble for check in checks if (trouble := _trouble(scenario, check))]
+    if not any(check["status"] == "SUCCESS" and check["id"] != BESIDE for check in checks):
+        troubles.append("vacuous: no check of its own has passed")
+    return Row(revision, scenario, counts, tuple(troubles))
+
+
+def _trouble(scenario: str, check: dict) -> str | None:
+    name, status = check["id"], check["status"]
+    excused = (scenario, name) in EXCUSED
+    if status == "SUCCESS" and _is_error(check) and scenario not in FAILING:
+        return f"{name} is content with a tool that failed: {json.dumps(check['details'])}"
+    if status == "SUCCESS":
+        return f"{name} passes, and needs no excuse any more" if excused else None
+    if excused or (status == "INFO" and name in RECORDS):
+        return None
+    reason = check.get("errorMessage") or json.dumps(check.get("details"))
+    return f"{status} {name}: {check['description']}: {reason}"
+
+
+def _is_error(check: dict) -> bool:
+    result = (check.get("details") or {}).get("result")
+    return isinstance(result, dict) and result.get("isError") is True
+
+
+def _checks(folder: Path, match: re.Match[str]) -> bytes:
+    return (folder / match[0] / "checks.json").read_bytes()

@@ -1,0 +1,82 @@
+"""What it means that a client has gone: not before the server has noticed, however long that takes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from toolwright import Context, Server
+from wire.mounting import Mounts
+from wire.raw_http import ENVELOPE, JSON, Endpoint, Headers, in_session, modern
+
+LEAVES = ("X-Leaves", "yes")
+
+
+class Hall:
+    """A tool that waits for the bell, and one that rings it once whoever leaves has been seen to; an application."""
+
+    def __init__(self) -> None:
+        server = Server("hall", version="1")
+        server.add_tool(self.wait)
+        server.add_tool(self.ring)
+        self._app = server.http_app()
+        self._gone, self._rung, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._end = ""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            if (b"x-leaves", b"yes") in scope["headers"]:
+                self._gone.set()
+
+    async def wait(self, context: Context) -> str:
+        """Wait for the bell."""
+        context.progress(1)
+        try:
+            await self._rung.wait()
+            self._end = "heard the bell"
+        except asyncio.CancelledError:
+            self._end = "was cancelled"
+            raise
+        finally:
+            self._over.set()
+        return self._end
+
+    async def ring(self) -> str:
+        """Ring the bell, and tell how the wait ended."""
+        await self._gone.wait()
+        self._rung.set()
+        await self._over.wait()
+        return self._end
+
+
+async def leave(endpoint: Endpoint, message: Any, headers: Headers) -> None:
+    """Ask, and go as soon as the answer has begun."""
+    async with endpoint.open("POST", json.dumps(message).encode(), (*JSON, *headers, LEAVES)) as stream:
+        await stream.message()
+
+
+@pytest.mark.requirement("CANC-02", "HTTP-20", "HTTP-21")
+def test_a_modern_client_that_has_gone_has_cancelled(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> Any:
+        await leave(endpoint, *modern("tools/call", {"name": "wait", "_meta": {**ENVELOPE, "progressToken": "p"}}))
+        return (await endpoint.modern("tools/call", {"name": "ring"})).json["result"]["content"][0]["text"]
+
+    with mounts.mounted(Hall()) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == "was cancelled"
+
+
+@pytest.mark.requirement("LHTTP-11")
+def test_a_legacy_client_that_has_gone_has_not_cancelled(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> Any:
+        session = in_session(await endpoint.initialize())
+        params = {"name": "wait", "_meta": {"progressToken": "p"}}
+        await leave(endpoint, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, session)
+        return (await endpoint.modern("tools/call", {"name": "ring"})).json["result"]["content"][0]["text"]
+
+    with mounts.mounted(Hall()) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == "heard the bell"

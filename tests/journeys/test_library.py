@@ -1,0 +1,116 @@
+"""Resources and prompts between our client and our server; links in results can be followed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolwright import Client, ResourceLink, RpcError, Server, TextContent
+from toolwright.errors import InvalidParams, MethodNotFound
+from toolwright.testing.state import LIMIT
+from wire import servers
+
+
+def session(server: Server, test: Callable[[Client], Any]) -> Any:
+    async def main() -> Any:
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            return await test(client)
+
+    return asyncio.run(main())
+
+
+def test_a_client_lists_reads_and_prompts():
+    async def test(client: Client) -> None:
+        assert "test://text" in [resource.uri for resource in await client.list_resources()]
+        [file, item] = await client.list_templates()
+        assert (file.uriTemplate, item.name) == ("test://files/{+path}", "item")
+        assert [part.text for part in await client.read_resource("test://files/a/b")] == ["a/b for local"]
+        [blob] = await client.read_resource("test://binary")
+        assert (blob.blob, blob.mimeType) == ("AP8=", "image/png")
+        prompts = {prompt.name: prompt for prompt in await client.list_prompts()}
+        said = await client.get_prompt("recommend", {"tea": "sencha"})
+        assert said.messages[0].content == TextContent(text="Recommend 1 x sencha, iced: False, to somebody calm.")
+        assert (await client.complete(prompts["recommend"], "mood", "w")).values == ["wide awake"]
+        assert (await client.complete(item, "number", "4", {"a": "b"})).values == ["40", "41"]
+
+    session(servers.make("library"), test)
+
+
+@pytest.mark.requirement("ADJ-02")
+def test_lists_are_the_same_on_every_connection_whatever_was_done_on_it():
+    server = servers.make("library")
+
+    async def listed(client: Client) -> Any:
+        return await client.list_resources(), await client.list_templates(), await client.list_prompts()
+
+    async def busy(client: Client) -> Any:
+        before = await listed(client)
+        await client.read_resource("test://items/7")
+        await client.get_prompt("talk")
+        await client.complete(before[2][1], "mood", "")
+        assert await listed(client) == before
+        return before
+
+    assert session(server, listed) == session(server, busy) == session(server, listed)
+
+
+def test_every_page_is_listed():
+    async def test(client: Client) -> Any:
+        lists = [await client.list_resources(), await client.list_templates(), await client.list_prompts()]
+        return [[item.name for item in items] for items in lists]
+
+    assert session(servers.make("shelves"), test) == [["a", "b", "c"]] * 3
+
+
+def test_a_link_in_a_result_can_be_followed():
+    server = Server("links")
+
+    @server.tool
+    def report() -> ResourceLink:
+        return ResourceLink(uri="reports://7", name="report")
+
+    @server.resource("reports://{number}")
+    def read(number: int) -> str:
+        return f"Report {number}."
+
+    async def test(client: Client) -> Any:
+        [link] = (await client.call_tool("report")).content
+        return (await client.read_resource(link.uri))[0].text
+
+    assert session(server, test) == "Report 7."
+
+
+@pytest.mark.parametrize("uri", ["test://nix", "test://secret"])
+def test_what_is_not_there_is_an_error(uri: str):
+    with pytest.raises(InvalidParams):
+        session(servers.make("library"), lambda client: client.read_resource(uri))
+
+
+def test_a_server_without_resources_says_so():
+    with pytest.raises(MethodNotFound):
+        session(Server("none"), lambda client: client.list_resources())
+
+
+def test_what_was_there_once_is_still_offered():
+    server = Server("t")
+    server.add_resource("a:b", lambda: "")
+    server.remove_resource("a:b")
+    assert session(server, lambda client: client.list_resources()) == []
+
+
+def test_words_of_an_author_are_told_and_those_of_a_crash_are_not():
+    async def test(client: Client) -> list[str]:
+        said: list[str] = []
+        for uri in ("test://refuses", "test://crash"):
+            with pytest.raises(RpcError) as caught:
+                await client.read_resource(uri)
+            said.append(str(caught.value))
+        return said
+
+    told, masked = session(servers.make("library"), test)
+    assert told == "Out of tea. Ask again tomorrow."
+    assert "hunter2" not in masked
+    assert "[TW1020]" in masked

@@ -1,0 +1,127 @@
+"""What holds for every library: templates read what they wrote, and what is hidden is not there in any way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright import Completes
+from toolwright.errors import RpcError
+from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.rules import ALLOW, Deny, Subject, Verdict
+from toolwright.protocol.uris import is_uri, read_template
+from toolwright.server.served import SILENT
+from toolwright.tools.library import LocalLibrary
+from toolwright.tools.toolset import LOCAL, CompletionGet, PromptGet, Provider, RequestContext, ResourceRead
+
+CONTEXT = RequestContext(LOCAL, SILENT)
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+def is_segment(text: str) -> bool:
+    return not set(text) & {"/", "\\", "\0"} and text not in (".", "..")
+
+
+@settings(deadline=None)
+@given(texts, texts)
+def test_a_template_reads_what_was_written_into_it_and_nothing_that_leads_elsewhere(one: str, other: str):
+    uri = f"a://b/{quote(one, safe='')}/c/{quote(other, safe='')}"
+    assert is_uri(uri)
+    expected = {"x": one, "y": other} if is_segment(one) and is_segment(other) else None
+    assert read_template("a://b/{x}/c/{y}").match(uri) == expected
+
+
+@settings(deadline=None)
+@given(st.lists(texts, min_size=1, max_size=4))
+def test_a_path_is_read_unless_it_leads_out_of_its_folder(segments: list[str]):
+    path = "/".join(segments)
+    parts = path.replace("\\", "/").split("/")
+    leads_out = ".." in parts or not parts[0] or "\0" in path
+    found = read_template("a:///{+path}").match(f"a:///{quote(path)}")
+    assert found == (None if leads_out else {"path": path})
+
+
+@settings(deadline=None)
+@given(st.text(max_size=40), st.sampled_from(["a:{x}", "a://b/{x}.{y}", "a:///{+p}", "a:{x}/{+p}"]))
+def test_whatever_is_asked_for_a_template_gives_safe_values_or_nothing(rest: str, template: str):
+    for uri in (rest, f"a:{rest}", f"a:///{quote(rest)}"):
+        for name, value in (read_template(template).match(uri) or {}).items():
+            assert value
+            assert is_segment(value) or name == "p"
+            assert ".." not in value.replace("\\", "/").split("/")
+
+
+NAMES = ("one", "two", "three")
+
+
+def library() -> LocalLibrary:
+    made = LocalLibrary()
+    for name in NAMES:
+        made.add_resource(f"a:{name}", lambda: "read", name=name, blocking=False)
+        made.add_resource(f"t:{name}/{{x}}", of_template, name=name)
+        made.add_prompt(saying, name=name)
+    return made
+
+
+async def of_template(x: Annotated[str, Completes(lambda prefix: [prefix])]) -> str:
+    return "read"
+
+
+async def saying(x: Annotated[str, Completes(lambda prefix: [prefix])] = "") -> str:
+    return "read"
+
+
+async def outcome(act: Callable[[], Awaitable[Any]]) -> Any:
+    """What comes of it; of an error all that the caller is told."""
+    try:
+        return await act()
+    except RpcError as error:
+        return (error.number, error.say(), error.data)
+
+
+def attempts(provider: Provider, name: str) -> list[Callable[[], Awaitable[Any]]]:
+    """Everything that can be done with what has this name."""
+    read, deep = ResourceRead(f"a:{name}", CONTEXT), ResourceRead(f"t:{name}/x", CONTEXT)
+    get = PromptGet(name, {}, CONTEXT)
+    of_prompt = CompletionGet("prompt", name, "x", "", {}, CONTEXT)
+    of_template = CompletionGet("template", f"t:{name}/{{x}}", "x", "", {}, CONTEXT)
+    return [
+        lambda: provider.read_resource(read),
+        lambda: provider.read_resource(deep),
+        lambda: provider.get_prompt(get),
+        lambda: provider.complete(of_prompt),
+        lambda: provider.complete(of_template),
+        *(lambda item=item: provider.find_entries(item) for item in (read, deep, get, of_prompt, of_template)),
+    ]
+
+
+@pytest.mark.requirement("ADJ-09", "CACHE-18")
+@settings(deadline=None)
+@given(st.sets(st.sampled_from(NAMES)))
+def test_what_is_hidden_is_what_was_never_there(hidden: set[str]):
+    def decide(subject: Subject, context: RequestContext, arguments: Any) -> Verdict:
+        return Deny("secret", hidden=True) if subject.name in hidden else ALLOW
+
+    async def main() -> None:
+        shown = standard(library(), limits=Limits(), decide=decide)
+        bare = library()
+        for name in hidden:
+            bare.remove_resource(f"a:{name}")
+            bare.remove_resource(f"t:{name}/{{x}}")
+            bare.remove_prompt(name)
+        model = standard(bare, limits=Limits())
+        for listed in ("list_resources", "list_templates", "list_prompts"):
+            assert await getattr(shown, listed)(CONTEXT) == await getattr(model, listed)(CONTEXT)
+            assert await getattr(shown, listed)(CONTEXT) is await getattr(shown, listed)(CONTEXT)
+        for name in (*NAMES, "none"):
+            for ours, models in zip(attempts(shown, name), attempts(model, name), strict=True):
+                assert await outcome(ours) == await outcome(models)
+
+    asyncio.run(main())

@@ -1,0 +1,107 @@
+"""URIs and templates of URIs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from toolwright.errors import DefinitionError
+from toolwright.protocol.uris import MAX_URI, is_uri, read_template
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a:b", "file:///a/b.txt", "https://e.com:8080/p?q=1#f", "urn:isbn:0-1", "ui://x/%C3%A4", "a+b-c.d://[::1]/"],
+)
+def test_an_absolute_uri_is_one(text: str):
+    assert is_uri(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "a", "a:", ":a", "1a:b", "/etc/passwd", "//e.com/a", "a b:c", "a:b c", "a:%", "a:%4", "a:%zz", "a:é"),
+        *("a:{x}", "a:b\n", "a:<b>", 'a:"b"', "a:\\b", "a:" + "b" * MAX_URI),
+    ],
+)
+def test_what_is_no_absolute_uri_is_none(text: str):
+    assert not is_uri(text)
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "values"),
+    [
+        ("a:{x}", "a:b", {"x": "b"}),
+        ("a:{x}", "a:b%20c", {"x": "b c"}),
+        ("a:{x}", "a:%E8%8C%B6", {"x": "茶"}),
+        ("a:{x}", "a:...", {"x": "..."}),
+        ("a:{x}", "a:%252F", {"x": "%2F"}),  # decoded once, and once only
+        ("a:{x}/{y}", "a:1/2", {"x": "1", "y": "2"}),
+        ("a:{x}.{y}", "a:1.2.3", {"x": "1", "y": "2.3"}),
+        ("a:b/{x}/c", "a:b/1/c", {"x": "1"}),
+        ("a:///{+p}", "a:///b/c.d", {"p": "b/c.d"}),
+        ("a://{+p}", "a:///b", None),
+        ("a:{+p}", "a:/b", {"p": "/b"}),
+        ("a:{+p}/end", "a:1/end/2/end", {"p": "1/end/2"}),
+        ("a:{x}/{+p}", "a:1/2/3", {"x": "1", "p": "2/3"}),
+        ("a:{x}", "a:", None),
+        ("a:{x}", "b:1", None),
+        ("a:{x}", "a:1/2", None),
+        ("a:{x}", "a:1?2", None),
+        ("a:{x}/b", "a:1/c", None),
+    ],
+)
+def test_a_uri_gives_the_variables_of_its_template(template: str, uri: str, values: dict[str, str] | None):
+    assert read_template(template).match(uri) == values
+
+
+@pytest.mark.parametrize("value", [".", "..", "%2e%2E", "a%2Fb", "a%5Cb", "%5C", "a%00", "%ff", "%C3", "/"])
+def test_what_could_be_another_file_is_no_value(value: str):
+    assert read_template("a:b/{x}").match(f"a:b/{value}") is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["..", "../a", "a/../b", "a/..", "%2e%2e/a", "a%2f..%2fb", "a%5C..%5Cb", "/etc", "%2Fetc", "%5Ca", "a%00/b"],
+)
+def test_what_could_lead_out_of_its_folder_is_no_path(value: str):
+    assert read_template("a:///{+path}").match(f"a:///{value}") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{x}", "TW3022"),
+        ("{x}:a", "TW3022"),
+        ("a{x}:b", "TW3022"),
+        ("a:{x", "TW3022"),
+        ("a:x}", "TW3022"),
+        ("a: {x}", "TW3022"),
+        ("a:{}", "TW3023"),
+        ("a:{?x}", "TW3023"),
+        ("a:{x,y}", "TW3023"),
+        ("a:{x*}", "TW3023"),
+        ("a:{x:3}", "TW3023"),
+        ("a:{/x}", "TW3023"),
+        ("a:{x}{y}", "TW3023"),
+        ("a:{x}/{x}", "TW3023"),
+        ("a:{+x}/{y}", "TW3023"),
+    ],
+)
+def test_what_cannot_be_read_backwards_is_no_template(text: str, code: str):
+    with pytest.raises(DefinitionError) as caught:
+        read_template(text)
+    assert caught.value.code == code
+
+
+def test_a_hostile_uri_is_read_in_linear_time():
+    template = read_template("a:{a}-{b}.{c}-{d}/{e}-{f}")
+
+    def seconds(length: int) -> float:
+        start = time.perf_counter()
+        for uri in ("a:" + "-" * length, "a:" + "x-.-" * (length // 4), "a:" + "a-" * (length // 2) + "/"):
+            assert template.match(uri) is None
+        return time.perf_counter() - start
+
+    assert seconds(100_000) < 1.0

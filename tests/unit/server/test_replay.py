@@ -1,0 +1,201 @@
+"""What is kept of streams, and what is not: bounds, and facts that fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from toolwright.errors import InvalidRequest, StateError
+from toolwright.server.replay import Bounds, Recording, Replay
+from toolwright.state.facts import MemoryFacts
+from toolwright.testing.state import LIMIT
+from toolwright.transport.http_server import Stream
+
+
+class Wire:
+    """A stream, and the events that were sent by it."""
+
+    def __init__(self) -> None:
+        self.sent = b""
+        self.read = asyncio.Event()
+        self.read.set()
+        self.stream = Stream(self._send)
+        self._more = asyncio.Event()
+
+    async def _send(self, event: Any) -> None:
+        await self.read.wait()
+        self.sent += event.get("body", b"")
+        self._more.set()
+
+    async def until(self, word: bytes) -> None:
+        while word not in self.sent:
+            self._more.clear()
+            await self._more.wait()
+
+    async def events(self) -> list[bytes]:
+        await self.stream.finish(None)
+        return [event for event in self.sent.split(b"\n\n") if event and not event.startswith(b":")]
+
+
+class Brittle(MemoryFacts):
+    """Facts that fail from the ``after``th value on."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._left = after
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise StateError.of("TW7005", path="x")
+        await super().put(key, value, seconds)
+
+
+class Counting(MemoryFacts):
+    """Facts that tell how many values have been put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._put = 0
+        self._more = asyncio.Event()
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None:
+        await super().put(key, value, seconds)
+        self._put += 1
+        self._more.set()
+
+    async def until(self, number: int) -> None:
+        while self._put < number:
+            self._more.clear()
+            await self._more.wait()
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT):
+            await scenario()
+
+    asyncio.run(main())
+
+
+async def said(replay: Replay, *frames: bytes, token: str = "t") -> tuple[Recording, list[bytes]]:
+    """A stream that has said this, and its events."""
+    wire = Wire()
+    recording = replay.record(token, wire.stream, polled=True)
+    for frame in frames:
+        recording.send(frame)
+    await recording.close()
+    return recording, await wire.events()
+
+
+def name_of(events: list[bytes]) -> str:
+    return events[0].split(b"\n")[0].removeprefix(b"id: ").removesuffix(b".0").decode()
+
+
+async def read(replay: Replay, id: str) -> list[bytes]:
+    wire = Wire()
+    await replay.resume("t", id, wire.stream)
+    return await wire.events()
+
+
+@pytest.mark.parametrize("bounds", [Bounds(events=2), Bounds(bytes=256 + 2 * (256 + 3))])
+def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: Bounds) -> None:
+    async def scenario() -> None:
+        replay = Replay(MemoryFacts(), bounds)
+        _, events = await said(replay, b"one", b"two", b"end")
+        name = name_of(events)
+        assert len(events) == 4
+        with pytest.raises(InvalidRequest, match="is kept any more"):
+            await read(replay, f"{name}.0")
+        assert await read(replay, f"{name}.1") == events[2:]
+
+    run(scenario)
+
+
+def test_when_all_streams_are_too_large_the_one_that_ended_first_is_given_up() -> None:
+    async def scenario() -> None:
+        facts = MemoryFacts()
+        replay = Replay(facts, Bounds(total=4_000))
+        _, first = await said(replay, b"x" * 1_000)
+        _, second = await said(replay, b"y" * 1_000)
+        assert await read(replay, f"{name_of(first)}.0") == first[1:]
+        _, third = await said(replay, b"z" * 1_000)
+        with pytest.raises(InvalidRequest, match="no longer kept"):
+            await read(replay, f"{name_of(first)}.0")
+        assert await read(replay, f"{name_of(second)}.0") == second[1:]
+        assert await read(replay, f"{name_of(third)}.0") == third[1:]
+        assert len(facts) == 4  # a head and an event each
+
+    run(scenario)
+
+
+def test_a_stream_that_is_given_up_while_it_runs_goes_on_without_ids() -> None:
+    async def scenario() -> None:
+        replay = Replay(MemoryFacts(), Bounds(total=1_500))
+        wire = Wire()
+        running = replay.record("t", wire.stream, polled=True)
+        running.send(b"one")
+        await wire.until(b"one")
+        await said(replay, b"x" * 1_200)
+        running.send(b"end")
+        await running.close()
+        events = await wire.events()
+        assert [b"id:" in event for event in events] == [True, True, False]
+        assert events[-1] == b"event: message\ndata: end"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("after", "ids"), [(0, [False, False]), (1, [True, False, False]), (2, [True, False, False])])
+def test_when_the_facts_fail_a_stream_goes_on_and_cannot_be_resumed(after: int, ids: list[bool]) -> None:
+    async def scenario() -> None:
+        _, events = await said(Replay(Brittle(after)), b"one", b"end")
+        assert [b"id:" in event for event in events] == ids
+        assert [event.rpartition(b"data: ")[2] for event in events[-2:]] == [b"one", b"end"]
+
+    run(scenario)
+
+
+def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
+    async def scenario() -> None:
+        wire = Wire()
+        recording = Replay(Brittle(0)).record("t", wire.stream, polled=True)
+        recording.detach()
+        recording.send(b"end")
+        await recording.close()
+        assert await wire.events() == [b"event: message\ndata: end"]
+
+    run(scenario)
+
+
+def test_what_was_kept_is_forgotten_with_time_and_leaves_room() -> None:
+    async def scenario() -> None:
+        now = 0.0
+        replay = Replay(MemoryFacts(lambda: now), Bounds(total=3_000), clock=lambda: now)
+        for _ in range(10):
+            _, events = await said(replay, b"x" * 2_000)
+            assert await read(replay, f"{name_of(events)}.0") == events[1:]
+            now += 301.0
+
+    run(scenario)
+
+
+def test_a_reader_who_is_slow_is_waited_for_and_loses_nothing() -> None:
+    async def scenario() -> None:
+        wire, facts = Wire(), Counting()
+        wire.read.clear()
+        recording = Replay(facts).record("t", wire.stream, polled=True)
+        for part in (range(900), range(900, 1_800)):  # more than a stream holds for its reader
+            for number in part:
+                recording.send(b"%d" % number)
+            await facts.until(part.stop)
+        wire.read.set()
+        recording.send(b"end")
+        await recording.close()
+        events = await wire.events()
+        assert [event.rpartition(b"data: ")[2] for event in events[1:]] == [*map(b"%d".__mod__, range(1_800)), b"end"]
+
+    run(scenario)

@@ -1,0 +1,223 @@
+"""Forms: from a type or a schema, what every client can show, and back."""
+
+import enum
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, Literal, NotRequired
+
+import pydantic
+import pytest
+from pydantic import Field
+from typing_extensions import TypedDict
+
+import official
+from toolwright import DefinitionError, Form, Link, Sampling
+from toolwright.protocol.questions import check_form, lacking
+
+
+class Size(enum.Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+class All(TypedDict):
+    text: Annotated[str, Field(min_length=1, max_length=9, title="Text", description="Some text")]
+    whole: Annotated[int, Field(ge=1, le=9)]
+    number: float
+    yes: bool
+    one: Literal["a", "b"]
+    size: Size
+    several: Annotated[list[Literal["x", "y"]], Field(min_length=1, max_length=2)]
+    day: date
+    maybe: NotRequired[str | None]
+
+
+def schema_of(fields: Any) -> dict[str, Any]:
+    return Form("?", fields).request["params"]["requestedSchema"]
+
+
+def test_every_kind_of_field_has_its_form():
+    assert schema_of(All) == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "minLength": 1, "maxLength": 9, "title": "Text", "description": "Some text"},
+            "whole": {"type": "integer", "minimum": 1, "maximum": 9},
+            "number": {"type": "number"},
+            "yes": {"type": "boolean"},
+            "one": {"type": "string", "enum": ["a", "b"]},
+            "size": {"type": "string", "enum": ["small", "large"]},
+            "several": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 2,
+                "items": {"type": "string", "enum": ["x", "y"]},
+            },
+            "day": {"type": "string", "format": "date"},
+            "maybe": {"type": "string"},
+        },
+        "required": ["text", "whole", "number", "yes", "one", "size", "several", "day"],
+    }
+
+
+def test_an_answer_is_of_the_type_that_was_asked_for():
+    @dataclass
+    class Point:
+        x: int
+        when: date = date(2026, 1, 2)
+
+    form = Form("?", Point)
+    assert form.read({"action": "accept", "content": {"x": 1}}).value == Point(1)
+    assert form.read({"action": "accept", "content": {"x": 1, "when": "2026-03-04"}}).value.when == date(2026, 3, 4)
+    assert schema_of(Point)["properties"]["when"]["default"] == "2026-01-02"
+
+
+def test_a_model_keeps_its_own_rules_although_a_form_cannot_say_them():
+    class Even(pydantic.BaseModel):
+        number: Annotated[int, Field(multiple_of=2)]
+
+    assert schema_of(Even)["properties"] == {"number": {"type": "integer"}}
+    with pytest.raises(ValueError, match="multiple of 2"):
+        Form("?", Even).read({"action": "accept", "content": {"number": 3}})
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_what_was_not_accepted_has_no_value_and_is_false(action: str):
+    answer = Form("?", All).read({"action": action})
+    assert not answer
+    assert (answer.action, answer.value) == (action, None)
+
+
+def test_without_fields_it_is_a_yes_or_no():
+    assert schema_of(None) == {"type": "object", "properties": {}}
+    assert Form("?").read({"action": "accept"})
+
+
+TITLED = [{"const": "a", "title": "A"}]
+KINDS = [
+    {"type": "string", "format": "email", "default": "a@b.c"},
+    {"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
+    {"type": "integer", "default": 3},
+    {"type": "boolean", "default": True},
+    {"type": "string", "enum": ["a", "b"], "default": "a"},
+    {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]},
+    {"type": "string", "oneOf": TITLED},
+    {"type": "array", "items": {"type": "string", "enum": ["a"]}, "default": ["a"]},
+    {"type": "array", "items": {"anyOf": TITLED}, "minItems": 1, "maxItems": 1},
+]
+
+
+@pytest.mark.parametrize("field", KINDS, ids=str)
+def test_every_kind_that_the_specification_has_can_be_written_as_a_schema(field: dict[str, Any]):
+    schema = {"type": "object", "properties": {"f": field}}
+    assert schema_of(schema) == schema
+    official.check("2026-07-28", "ElicitRequest", Form("?", schema).request)
+
+
+BAD = [
+    {"type": "object", "properties": {"f": {"type": "object"}}},
+    {"type": "object", "properties": {"f": {"type": "string", "pattern": "a"}}},
+    {"type": "object", "properties": {"f": {"type": "string", "format": "ipv4"}}},
+    {"type": "object", "properties": {"f": {"type": "array", "items": {"type": "string"}}}},
+    {"type": "object", "properties": {"f": {"type": "string", "enum": [1]}}},
+    {"type": "object", "properties": {"f": {"type": "string", "enum": ["a"], "enumNames": []}}},
+    {"type": "object", "properties": {"f": {"type": "string", "oneOf": [{"const": "a"}]}}},
+    {"type": "object", "properties": {"f": {"type": "string", "description": "see https://example.com"}}},
+    {"type": "object", "properties": {"f": True}},
+    {"type": "object", "properties": {}, "required": ["f"]},
+    {"type": "object"},
+    {"type": "array"},
+]
+
+
+@pytest.mark.parametrize("schema", BAD, ids=str)
+def test_what_no_form_can_hold_is_refused_where_it_is_written(schema: dict[str, Any]):
+    with pytest.raises(DefinitionError, match="form cannot be asked so"):
+        check_form(schema)
+
+
+@pytest.mark.parametrize("name", ["password", "API-Key", "access_token", "ssn"])
+def test_a_secret_is_not_asked_for_in_a_form(name: str):
+    with pytest.raises(DefinitionError, match="secret"):
+        Form("?", {"type": "object", "properties": {name: {"type": "string"}}})
+
+
+@pytest.mark.parametrize("name", ["tokens", "secretary", "key"])
+def test_a_field_that_only_sounds_like_a_secret_is_asked_for(name: str):
+    assert Form("?", {"type": "object", "properties": {name: {"type": "string"}}})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com",
+        "https://me:pw@example.com/",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "/a",
+        "",
+        "https://",
+    ],
+)
+def test_nobody_is_sent_to_a_page_that_is_no_page_or_not_safe(url: str):
+    with pytest.raises(DefinitionError, match="cannot be sent"):
+        Link("?", url)
+
+
+@pytest.mark.parametrize("url", ["https://example.com/a?b=c", "http://localhost:8080/a", "http://127.0.0.1/"])
+def test_a_page_is_https_or_on_this_machine(url: str):
+    assert Link("?", url).request["params"]["url"] == url
+
+
+TEXT = {"type": "text", "text": "x"}
+USE = {"type": "tool_use", "id": "1", "name": "t", "input": {}}
+RESULT = {"type": "tool_result", "toolUseId": "1", "content": []}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [],
+        [{"role": "system", "content": TEXT}],
+        [{"role": "user"}],
+        [{"role": "user", "content": []}],
+        [{"role": "assistant", "content": USE}],
+        [{"role": "assistant", "content": USE}, {"role": "user", "content": TEXT}],
+        [{"role": "assistant", "content": USE}, {"role": "user", "content": [RESULT, TEXT]}],
+        [{"role": "user", "content": RESULT}],
+    ],
+    ids=str,
+)
+def test_messages_that_no_model_could_be_given_are_refused(messages: list[dict[str, Any]]):
+    with pytest.raises(DefinitionError, match="cannot be sampled"):
+        Sampling(messages, 5)
+
+
+def test_every_use_of_a_tool_has_its_result():
+    messages = [{"role": "assistant", "content": [TEXT, USE]}, {"role": "user", "content": [RESULT]}]
+    assert Sampling(messages, 5).request["params"]["messages"] == messages
+
+
+FORM, VISIT = Form("?").request, Link("?", "https://example.com").request
+TOOLS = Sampling("?", 5, {"tools": []}).request
+CONTEXT = Sampling("?", 5, {"includeContext": "allServers"}).request
+
+
+@pytest.mark.parametrize(
+    ("requests", "declared", "missing"),
+    [
+        ([FORM], {"elicitation": {}}, {}),
+        ([FORM], {"elicitation": {"form": {}}}, {}),
+        ([FORM], {"elicitation": {"url": {}}}, {"elicitation": {"form": {}}}),
+        ([FORM], {}, {"elicitation": {"form": {}}}),
+        ([VISIT], {"elicitation": {}}, {"elicitation": {"url": {}}}),
+        ([VISIT, FORM], {}, {"elicitation": {"url": {}, "form": {}}}),
+        ([Sampling("?", 5).request], {}, {"sampling": {}}),
+        ([Sampling("?", 5).request], {"sampling": {}}, {}),
+        ([TOOLS], {"sampling": {}}, {"sampling": {"tools": {}}}),
+        ([TOOLS], {"sampling": {"tools": {}}}, {}),
+        ([CONTEXT], {"sampling": {"tools": {}}}, {"sampling": {"context": {}}}),
+        ([FORM], {"elicitation": True}, {"elicitation": {"form": {}}}),
+    ],
+)
+def test_what_a_client_would_have_to_declare(requests: list[Any], declared: dict[str, Any], missing: dict[str, Any]):
+    assert lacking(requests, declared) == missing

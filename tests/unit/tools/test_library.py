@@ -1,0 +1,445 @@
+"""Resources, templates and prompts of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import threading
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import pydantic
+import pytest
+
+from toolwright import Annotations, BlobResource, Completes, Context, Depends, TextContent, TextResource
+from toolwright.errors import DefinitionError, InvalidParams, InvalidResult, UnknownEntry
+from toolwright.protocol import types as wire
+from toolwright.protocol.types import Completion, ImageContent, PromptMessage, PromptResult, ReadResourceResult
+from toolwright.server.served import SILENT
+from toolwright.tools.library import LocalLibrary, shelved
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL, Change, CompletionGet, PromptGet, RequestContext, ResourceRead
+from toolwright.tools.views import combined
+
+CONTEXT = RequestContext(LOCAL, SILENT)
+
+
+def read(library: Any, uri: str) -> Any:
+    return asyncio.run(library.read_resource(ResourceRead(uri, CONTEXT))).contents
+
+
+def get(library: Any, name: str = "prompt", **arguments: str) -> PromptResult:
+    return asyncio.run(library.get_prompt(PromptGet(name, arguments, CONTEXT)))
+
+
+def complete(library: Any, argument: str, value: str, name: str = "prompt", **arguments: str) -> Completion:
+    of: Any = "template" if "{" in name else "prompt"
+    return asyncio.run(library.complete(CompletionGet(of, name, argument, value, arguments, CONTEXT)))
+
+
+def with_resource(value: Any, **settings: Any) -> LocalLibrary:
+    library = LocalLibrary()
+    library.add_resource("a:b", lambda: value, **settings)
+    return library
+
+
+def with_prompt(function: Any, **settings: Any) -> LocalLibrary:
+    library = LocalLibrary()
+    library.add_prompt(function, name="prompt", **settings)
+    return library
+
+
+class Tea(pydantic.BaseModel):
+    name: str
+
+
+TEXT = TextResource(uri="a:1", text="x")
+BLOB = BlobResource(uri="a:2", blob="AAA=", mimeType="image/png")
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "contents"),
+    [
+        ("x", [TextResource(uri="a:b", text="x", mimeType="text/plain")]),
+        ("", [TextResource(uri="a:b", text="", mimeType="text/plain")]),
+        (b"\xff", [BlobResource(uri="a:b", blob="/w==", mimeType="application/octet-stream")]),
+        ({"a": [1, None]}, [TextResource(uri="a:b", text='{"a":[1,null]}', mimeType="application/json")]),
+        ([], [TextResource(uri="a:b", text="[]", mimeType="application/json")]),
+        (Tea(name="x"), [TextResource(uri="a:b", text='{"name":"x"}', mimeType="application/json")]),
+        (TEXT, [TEXT]),
+        ([TEXT, BLOB], [TEXT, BLOB]),
+        (ReadResourceResult([BLOB]), [BLOB]),
+    ],
+)
+def test_a_resource_reads_as_what_its_function_returns(value: Any, contents: Any):
+    assert read(with_resource(value), "a:b") == contents
+
+
+def test_the_declared_type_goes_before_the_one_of_the_value():
+    for value in ("x", b"x", {"x": 1}):
+        assert read(with_resource(value, mime_type="text/x"), "a:b")[0].mimeType == "text/x"
+
+
+@pytest.mark.parametrize("value", [None, ReadResourceResult([])])
+def test_what_returns_nothing_is_not_there(value: Any):
+    with pytest.raises(UnknownEntry) as caught:
+        read(with_resource(value), "a:b")
+    assert (caught.value.number, caught.value.data) == (-32602, {"uri": "a:b"})
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), object(), BlobResource(uri="a:b", blob="?"), ReadResourceResult(["x"]), {1: object()}]
+)
+def test_what_has_no_form_never_leaves(value: Any):
+    with pytest.raises(InvalidResult):
+        read(with_resource(value), "a:b")
+
+
+def made(context: Context) -> str:
+    return context.principal.id
+
+
+def test_a_template_gets_its_variables_as_its_types_and_what_is_injected():
+    library = LocalLibrary()
+
+    @library.resource("a:{number}/{+path}")
+    def item(number: int, path: str, context: Context, who: Annotated[str, Depends(made)], extra: bool = True) -> Any:
+        return [number, path, context.principal.id, who, extra]
+
+    assert read(library, "a:7/b/c")[0].text == '[7,"b/c","local","local",true]'
+    assert item(1, "p", CONTEXT, "w") == [1, "p", "local", "w", True]
+    for uri in ("a:x/b", "a:7/", "a:7"):
+        with pytest.raises(UnknownEntry):
+            read(library, uri)
+
+
+def test_a_resource_goes_before_a_template_and_the_first_template_before_the_next():
+    library = LocalLibrary()
+    library.add_resource("a:{x}", _first)
+    library.add_resource("a:{+x}", _second)
+    library.add_resource("a:fixed", lambda: "fixed")
+    assert [read(library, uri)[0].text for uri in ("a:fixed", "a:one", "a:one/two")] == ["fixed", "first", "second"]
+
+
+def _first(x: str) -> str:
+    return "first"
+
+
+def _second(x: str) -> str:
+    return "second"
+
+
+def test_a_plain_function_reads_on_a_thread():
+    assert read(with_resource_thread(blocking=True), "a:b")[0].text == "false"
+    assert read(with_resource_thread(blocking=False), "a:b")[0].text == "true"
+
+
+def with_resource_thread(**settings: Any) -> LocalLibrary:
+    library = LocalLibrary()
+    library.add_resource("a:b", lambda: threading.current_thread() is threading.main_thread(), **settings)
+    return library
+
+
+# -- prompts -----------------------------------------------------------------------------------------------------------
+
+X = TextContent(text="x")
+IMAGE = ImageContent(data="AAAA", mimeType="image/png")
+
+
+@pytest.mark.parametrize(
+    ("value", "messages"),
+    [
+        ("x", [PromptMessage("user", X)]),
+        (IMAGE, [PromptMessage("user", IMAGE)]),
+        (PromptMessage("assistant", "x"), [PromptMessage("assistant", X)]),
+        (["x", IMAGE], [PromptMessage("user", X), PromptMessage("user", IMAGE)]),
+        ([], []),
+    ],
+)
+def test_a_prompt_says_what_its_function_returns(value: Any, messages: Any):
+    assert get(with_prompt(lambda: value, description="D")) == PromptResult(messages, "D")
+
+
+def test_a_whole_result_keeps_what_it_says():
+    result = PromptResult([PromptMessage("user", X)], "own", {"m": 1})
+    assert get(with_prompt(lambda: result, description="D")) == result
+
+
+@pytest.mark.requirement("ADJ-11", "ADJ-12")
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        7,
+        {"a": 1},
+        [None],
+        PromptMessage("system", "x"),  # type: ignore[arg-type]
+        ImageContent(data="?", mimeType="image/png"),
+        ImageContent(data="AAAA", mimeType="png"),
+    ],
+)
+def test_what_is_no_message_never_leaves(value: Any):
+    with pytest.raises(InvalidResult):
+        get(with_prompt(lambda: value))
+
+
+class Mood(enum.Enum):
+    CALM = "calm"
+    WILD = "wild"
+
+
+def prompt(tea: Annotated[str, "Which."], mood: Mood = Mood.CALM, cups: int = 1, iced: bool | None = None) -> str:
+    """Recommend.
+
+    Args:
+        cups: How many.
+    """
+    return f"{tea} {mood.value} {cups} {iced}"
+
+
+def test_the_arguments_of_a_prompt_are_its_parameters():
+    [listed] = asyncio.run(with_prompt(prompt).list_prompts(CONTEXT))
+    assert listed.description == "Recommend."
+    assert listed.arguments == [
+        wire.PromptArgument("tea", description="Which.", required=True),
+        wire.PromptArgument("mood", required=False),
+        wire.PromptArgument("cups", description="How many.", required=False),
+        wire.PromptArgument("iced", required=False),
+    ]
+
+
+def test_text_is_converted_to_the_types_of_the_parameters():
+    library = with_prompt(prompt)
+    said = get(library, tea="x", mood="wild", cups="3", iced="true").messages[0].content
+    assert said == TextContent(text="x wild 3 True")
+    assert get(library, tea="x").messages[0].content == TextContent(text="x calm 1 None")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [({}, "tea"), ({"tea": "x", "cups": "hunter2"}, "cups"), ({"tea": "x", "milk": "hunter2"}, "milk")],
+)
+def test_a_wrong_argument_is_named_and_its_value_not_repeated(arguments: dict[str, str], named: str):
+    with pytest.raises(InvalidParams) as caught:
+        get(with_prompt(prompt), **arguments)
+    assert (caught.value.code, caught.value.number) == ("TW1041", -32602)
+    assert named in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+# -- completion --------------------------------------------------------------------------------------------------------
+
+
+def test_values_of_a_type_come_by_themselves():
+    library = with_prompt(prompt)
+    assert complete(library, "mood", "") == Completion(["calm", "wild"], 2, False)
+    assert complete(library, "mood", "W") == Completion(["wild"], 1, False)
+    assert complete(library, "iced", "").values == ["true", "false"]
+    assert complete(library, "tea", "x") == complete(library, "cups", "1") == Completion([], 0, False)
+
+
+def completed_by(suggest: Any) -> LocalLibrary:
+    def function(a):  # type: ignore[no-untyped-def]
+        return ""
+
+    function.__annotations__["a"] = Annotated[str, Completes(suggest)]
+    return with_prompt(function)
+
+
+async def kinds(prefix: str) -> tuple[str, ...]:
+    return (prefix + "!",)
+
+
+def test_a_function_gives_values_and_sees_what_is_settled():
+    def many(prefix: str, arguments: Mapping[str, str]) -> list[str]:
+        return [f"{prefix}-{arguments['kind']}-{number}" for number in range(101)]
+
+    got = complete(completed_by(many), "a", "x", kind="green")
+    assert (got.values[0], len(got.values), got.total, got.hasMore) == ("x-green-0", 100, 101, True)
+    assert complete(completed_by(kinds), "a", "b").values == ["b!"]
+
+
+def test_the_variables_of_a_template_are_completed():
+    library = LocalLibrary()
+
+    @library.resource("a:{mood}")
+    def moods(mood: Literal["calm", "wild"]) -> str:
+        return mood
+
+    assert complete(library, "mood", "c", name="a:{mood}").values == ["calm"]
+    with pytest.raises(InvalidParams) as caught:
+        complete(library, "nix", "", name="a:{mood}")
+    assert caught.value.code == "TW1042"
+    for name in ("a:{x}", "nix"):
+        with pytest.raises(UnknownEntry):
+            complete(library, "mood", "", name=name)
+
+
+@pytest.mark.parametrize("values", [None, "abc", [1], {"a": 1}])
+def test_what_completes_with_anything_else_is_at_fault(values: Any):
+    with pytest.raises(InvalidResult):
+        complete(completed_by(lambda prefix: values), "a", "")
+
+
+# -- registering -------------------------------------------------------------------------------------------------------
+
+
+def untyped(a):  # type: ignore[no-untyped-def]
+    return a
+
+
+def of_list(a: list[str]) -> str:
+    return ""
+
+
+def of_numbers(a: Literal[1, 2]) -> str:
+    return ""
+
+
+def of_text(a: str) -> str:
+    return a
+
+
+@pytest.mark.requirement("ADJ-08")
+@pytest.mark.parametrize(
+    ("register", "code"),
+    [
+        (lambda library: library.add_resource("no uri", lambda: ""), "TW3022"),
+        (lambda library: library.add_resource("a:b", of_text), "TW3034"),
+        (lambda library: library.add_resource("a:{b}", of_text), "TW3034"),
+        (lambda library: library.add_resource("a:{a}/{b}", of_text), "TW3034"),
+        (lambda library: library.add_resource("a:{a}", untyped), "TW3005"),
+        (lambda library: library.add_resource("a:{a}", of_list), "TW3030"),
+        (lambda library: library.add_resource("taken:", lambda: ""), "TW3022"),
+        (lambda library: library.add_resource("taken:a", lambda: ""), "TW3033"),
+        (lambda library: library.add_resource("taken:{a}", of_text), "TW3033"),
+        (lambda library: library.add_resource("a:b", lambda: "", visible=True), "TW3014"),
+        (lambda library: library.add_prompt(lambda: "", name="taken"), "TW3033"),
+        (lambda library: library.add_prompt(lambda: ""), "TW3032"),
+        (lambda library: library.add_prompt(lambda: "", name=" a"), "TW3032"),
+        (lambda library: library.add_prompt(of_list), "TW3030"),
+        (lambda library: library.add_prompt(of_numbers), "TW3030"),
+        (lambda library: completed_by(lambda *, prefix, a, b: []), "TW3031"),
+        (lambda library: library.add_prompt(of_text, mime_type="a/b"), "TW3014"),
+    ],
+)
+def test_what_is_wrong_is_refused_at_registration_and_changes_nothing(register: Any, code: str):
+    library = LocalLibrary()
+    library.add_resource("taken:a", lambda: "")
+    library.add_resource("taken:{a}", of_text)
+    library.add_prompt(lambda: "", name="taken")
+    told: list[Change] = []
+    library.watch(told.append)
+    with pytest.raises(DefinitionError) as caught:
+        register(library)
+    assert caught.value.code == code
+    assert told == []
+
+
+def test_the_error_of_a_function_says_where_it_is():
+    with pytest.raises(DefinitionError, match=r"Prompt 'of_list' \(.*test_library\.py:\d+\): "):
+        LocalLibrary().add_prompt(of_list)
+
+
+def test_what_is_declared_is_published():
+    settings: Any = {"name": "n", "title": "t", "description": "d", "icons": [wire.Icon("i:i")], "meta": {"m": 1}}
+    marked = Annotations(priority=0.5)
+    library = LocalLibrary()
+    library.add_resource("a:b", lambda: "", mime_type="x/y", size=3, annotations=marked, **settings)
+    library.add_resource("a:{a}", of_text, mime_type="x/y", annotations=marked, **settings)
+    library.add_prompt(lambda: "", **settings)
+    rest: Any = {"title": "t", "description": "d", "icons": [wire.Icon("i:i")], "meta": {"m": 1}}
+    more: Any = {**rest, "mimeType": "x/y", "annotations": marked}
+    assert asyncio.run(library.list_resources(CONTEXT)) == (wire.Resource("a:b", "n", size=3, **more),)
+    assert asyncio.run(library.list_templates(CONTEXT)) == (wire.ResourceTemplate("a:{a}", "n", **more),)
+    assert asyncio.run(library.list_prompts(CONTEXT)) == (wire.Prompt("n", **rest),)
+
+
+def test_names_come_from_the_function_and_a_resource_without_one_is_called_by_its_uri():
+    library = LocalLibrary()
+    library.add_resource("a:b", lambda: "")
+    library.add_resource("a:{a}", of_text)
+    library.add_prompt(of_text, name="总结")
+    assert [one.name for one in asyncio.run(library.list_resources(CONTEXT))] == ["a:b"]
+    assert [one.name for one in asyncio.run(library.list_templates(CONTEXT))] == ["of_text"]
+    assert [one.name for one in asyncio.run(library.list_prompts(CONTEXT))] == ["总结"]
+
+
+def test_lists_are_sorted_and_the_same_tuple_until_something_changes():
+    library = LocalLibrary()
+    for name in "bac":
+        library.add_resource(f"a:{name}", lambda: "")
+    before = asyncio.run(library.list_resources(CONTEXT))
+    assert [one.uri for one in before] == ["a:a", "a:b", "a:c"]
+    assert asyncio.run(library.list_resources(CONTEXT)) is before
+    library.remove_resource("a:b")
+    assert [one.uri for one in asyncio.run(library.list_resources(CONTEXT))] == ["a:a", "a:c"]
+    with pytest.raises(UnknownEntry):
+        library.remove_resource("a:b")
+
+
+def test_what_comes_and_goes_is_told_until_one_leaves():
+    library, told = LocalLibrary(), list[Change]()
+    leave = library.watch(told.append)
+    library.add_resource("a:b", lambda: "")
+    library.add_resource("a:{a}", of_text)
+    library.resource_updated("a:b")
+    library.remove_resource("a:{a}")
+    library.add_prompt(of_text)
+    library.remove_prompt("of_text")
+    leave()
+    leave()
+    library.remove_resource("a:b")
+    with pytest.raises(UnknownEntry):
+        library.remove_prompt("of_text")
+    resources, prompts = Change("resources"), Change("prompts")
+    assert told == [resources, resources, Change("resource", "a:b"), resources, prompts, prompts]
+
+
+def test_what_has_been_offered_once_stays_offered():
+    library = LocalLibrary()
+    assert library.offers() == frozenset()
+    library.add_resource("a:{a}", of_text)
+    assert library.offers() == {"resources"}
+    library.add_prompt(prompt)
+    assert library.offers() == {"resources", "prompts", "completions"}
+    library.remove_resource("a:{a}")
+    library.remove_prompt("prompt")
+    assert library.offers() == {"resources", "prompts", "completions"}
+
+
+# -- beside others -----------------------------------------------------------------------------------------------------
+
+
+def test_tools_and_a_library_are_one_provider():
+    tools, library, told = LocalToolset(), with_resource("x"), list[Change]()
+    provider = shelved(tools, library)
+    leave = provider.watch(told.append)
+    tools.add(of_text)
+    library.add_prompt(of_text)
+    leave()
+    library.remove_prompt("of_text")
+    assert told == [Change("tools"), Change("prompts")]
+    assert [tool.name for tool in asyncio.run(provider.list_tools(CONTEXT))] == ["of_text"]
+    assert read(provider, "a:b")[0].text == "x"
+    assert provider.offers() == {"resources", "prompts"}
+
+
+def test_of_several_libraries_the_first_that_has_it_answers():
+    one, other = with_resource("one"), with_resource("other")
+    other.add_resource("a:{x}", _second)
+    other.add_resource("a:a", lambda: "a")
+    other.add_prompt(prompt, name="prompt")
+    both = combined(one, other)
+    assert [read(both, uri)[0].text for uri in ("a:b", "a:a", "a:c")] == ["one", "a", "second"]
+    listed = asyncio.run(both.list_resources(CONTEXT))
+    assert [resource.uri for resource in listed] == ["a:a", "a:b"]
+    assert asyncio.run(both.list_resources(CONTEXT)) is listed
+    assert get(both, tea="x").messages[0].content == TextContent(text="x calm 1 None")
+    assert complete(both, "mood", "c").values == ["calm"]
+    assert both.offers() == {"resources", "prompts", "completions"}
+    for ask in (lambda: read(both, "b:b"), lambda: get(both, "nix"), lambda: complete(both, "a", "", name="nix")):
+        with pytest.raises(UnknownEntry):
+            ask()
