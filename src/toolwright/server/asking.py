@@ -21,6 +21,7 @@ from toolwright.protocol.questions import METHODS, InputRequest, lacking, malfor
 from toolwright.protocol.types import InputRequiredResult, Value, replaced
 from toolwright.server.sealing import BadSeal
 from toolwright.server.served import Served
+from toolwright.tools.content import check_metas
 from toolwright.tools.rounds import Memory, Rounds, remembered
 from toolwright.tools.toolset import Principal, Tool
 
@@ -134,6 +135,7 @@ def _said(missing: Mapping[str, Json]) -> str:
 
 def _check(outcome: InputRequiredResult) -> None:
     """A handler that makes its own questions may get them wrong; that is its fault, and no client has to see it."""
+    check_metas(outcome)
     requests = outcome.inputRequests
     if requests is None and outcome.requestState is None and outcome.memory is None:
         raise internal_error(InvalidResult("input is required, and nothing is asked"))
