@@ -155,11 +155,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{subject} asked the client and got no answer: {problem}. Nothing more was done; tell the user.",
         "{subject} 向客户端提问但没有得到回答：{problem}。后续操作均未执行；请告知用户。",
     ),
+    "TW2013": (
+        "The question {key!r} was answered {count} times, and no answer fits: {problem}. Nothing more was done; tell "
+        "the user.",
+        "问题 {key!r} 已回答 {count} 次，均不符合要求：{problem}。后续操作均未执行；请告知用户。",
+    ),
     "TW2014": (
         "{name} is {value}, and a number that also travels in a header lies between -{limit} and {limit}. Use one in "
         "that range.",
         "{name} 为 {value}，而同时放入请求头的数值必须在 -{limit} 与 {limit} 之间。请改用该范围内的值。",
     ),
+    "TW2015": ("More than {limit} messages a second: some are left out.", "每秒消息超过 {limit} 条：部分已省略。"),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),

@@ -137,13 +137,15 @@ class RequestContext(Value, frozen=True):
         return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the call is. Numbers must increase; others are dropped. Free when nobody asked for progress."""
+        """Tell how far the call is. Numbers must increase; others are dropped, and so is what comes quicker than 20
+        times a second, unless it reaches ``total``. Free when nobody asked for progress."""
         self.channel.progress(progress, total, message)
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging).
 
         ``level`` is one of debug, info, notice, warning, error, critical, alert, emergency; ``ValueError`` otherwise.
+        Of more than 100 messages a second, one says that the others are left out.
         """
         if level not in LOG_LEVELS:
             raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")
