@@ -20,7 +20,7 @@ from toolwright.protocol.legacy import Projection
 from toolwright.protocol.questions import METHODS, InputRequest, lacking, malformed
 from toolwright.protocol.types import InputRequiredResult, Value, replaced
 from toolwright.server.sealing import BadSeal
-from toolwright.server.served import Served
+from toolwright.server.served import Served, one_line
 from toolwright.tools.content import check_metas
 from toolwright.tools.rounds import Memory, Rounds, remembered
 from toolwright.tools.toolset import Principal, Tool
@@ -179,12 +179,7 @@ async def _push(request: InputRequest, dialogue: Dialogue, projection: Projectio
     try:
         answer = await dialogue.ask(said["method"], said.get("params", {}), QUESTION_SECONDS)
     except (RpcError, TransportError) as error:
-        raise ToolError.of("TW2012", subject=name, problem=_one_line(str(error))) from None
+        raise ToolError.of("TW2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
     if problem := malformed(request, answer):
         raise ToolError.of("TW2012", subject=name, problem=problem)
     return answer
-
-
-def _one_line(text: str) -> str:
-    """What a client says, in the words that a model will read: short, and nothing but text."""
-    return "".join(sign if sign.isprintable() else " " for sign in text[:200]).rstrip(". ") or "no reason given"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,9 +33,13 @@ __all__ = [
     "Served",
     "check_uri",
     "completion_get",
+    "log_cancellation",
+    "one_line",
     "page_of",
     "unsupported",
 ]
+
+_log = logging.getLogger("toolwright")
 
 
 @dataclass(frozen=True)
@@ -154,6 +159,19 @@ def completion_get(params: CompleteParams, context: RequestContext) -> Completio
     ref, argument = params.ref, params.argument
     of, name = ("prompt", ref.name) if isinstance(ref, PromptRef) else ("template", ref.uri)
     return CompletionGet(of, name, argument.name, argument.value, params.context.arguments, context)
+
+
+def one_line(text: str) -> str:
+    """What a client says, fit to be read by a model or in a log: short, and nothing but text."""
+    return "".join(sign if sign.isprintable() else " " for sign in text[:200]).rstrip(". ")
+
+
+def log_cancellation(params: Mapping[str, Json]) -> None:
+    """Why a client takes a request back is its own business, and may help who reads the log (basic/patterns/
+    cancellation)."""
+    id, reason = params.get("requestId"), params.get("reason")
+    said = one_line(reason) if isinstance(reason, str) else ""
+    _log.debug("request %r was cancelled: %s", one_line(str(id)), said or "no reason given")
 
 
 def unsupported(version: str) -> UnsupportedVersion:
