@@ -155,6 +155,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{subject} asked the client and got no answer: {problem}. Nothing more was done; tell the user.",
         "{subject} 向客户端提问但没有得到回答：{problem}。后续操作均未执行；请告知用户。",
     ),
+    "TW2013": (
+        "The question {key!r} was answered {count} times, and no answer fits: {problem}. Nothing more was done; tell "
+        "the user.",
+        "问题 {key!r} 已回答 {count} 次，均不符合要求：{problem}。后续操作均未执行；请告知用户。",
+    ),
+    "TW2014": (
+        "{name} is {value}, and a number that also travels in a header lies between -{limit} and {limit}. Use one in "
+        "that range.",
+        "{name} 为 {value}，而同时放入请求头的数值必须在 -{limit} 与 {limit} 之间。请改用该范围内的值。",
+    ),
+    "TW2015": ("More than {limit} messages a second: some are left out.", "每秒消息超过 {limit} 条：部分已省略。"),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
@@ -310,6 +321,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW3021": (
         "two tools would have the name {names}; give one a prefix or another name.",
         "两个工具会同名：{names}；请加前缀或改名。",
+    ),
+    "TW3024": (
+        "{name!r} would not be a tool name (1 to 128 of A-Z a-z 0-9 _ - .); use a shorter or plainer prefix or name.",
+        "{name!r} 不是合法的工具名（1 到 128 个 A-Z a-z 0-9 _ - . 字符）；请换用更短或更简单的前缀或名称。",
+    ),
+    "TW3035": (
+        "the key {key!r} cannot be used in meta: {problem}. Write a name, or a domain of yours backwards before it: "
+        "com.example/name.",
+        "meta 中不能使用键 {key!r}：{problem}。请使用名称，或在其前加上反写的自有域名：com.example/name。",
     ),
     "TW1027": ("The header {header} is sent more than once.", "请求头 {header} 出现了多次。"),
     "TW1029": ("{subject} may not be used: {reason}.", "不允许使用 {subject}：{reason}。"),
