@@ -143,9 +143,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "此操作需要询问用户，但当前无法询问。请告知用户。",
     ),
     "TW2010": (
-        "This has asked {limit} times without coming to an end, and was stopped. This is a fault of the tool; tell the "
-        "user.",
-        "该操作已询问 {limit} 次仍未结束，已停止。这是工具的故障；请告知用户。",
+        "This has asked {limit} times without coming to an end, and was stopped. Tell the user.",
+        "该操作已询问 {limit} 次仍未结束，已停止。请告知用户。",
     ),
     "TW2011": (
         "{subject} has to ask the user, and this client cannot be asked so ({missing}). Tell the user.",
@@ -166,6 +165,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} 为 {value}，而同时放入请求头的数值必须在 -{limit} 与 {limit} 之间。请改用该范围内的值。",
     ),
     "TW2015": ("More than {limit} messages a second: some are left out.", "每秒消息超过 {limit} 条：部分已省略。"),
+    "TW2016": (
+        "The answers to what {subject} asked are too large to go on with: {size} bytes, more than {limit}. "
+        "Tell the user.",
+        "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
