@@ -13,21 +13,28 @@ import secrets
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TypeAlias, TypeVar
 
-from toolwright.errors import InvalidParams, InvalidResult, MissingCapability, RpcError, ToolError, TransportError
+from toolwright.errors import (
+    DefinitionError,
+    InvalidParams,
+    InvalidResult,
+    MissingCapability,
+    RpcError,
+    ToolError,
+    TransportError,
+)
 from toolwright.jsonrpc.messages import Json, canonical, decode, encode
 from toolwright.jsonrpc.peer import Dialogue, internal_error
 from toolwright.protocol.legacy import Projection
-from toolwright.protocol.questions import METHODS, InputRequest, lacking, malformed
+from toolwright.protocol.names import check_meta
+from toolwright.protocol.questions import InputRequest, check_request, lacking, malformed
 from toolwright.protocol.types import InputRequiredResult, Value, replaced
 from toolwright.server.sealing import BadSeal
 from toolwright.server.served import Served, one_line
-from toolwright.tools.content import check_metas
 from toolwright.tools.rounds import Memory, Rounds, remembered
 from toolwright.tools.toolset import Principal, Tool
 
-__all__ = ["QUESTION_SECONDS", "Asking", "Round", "Subject", "answered_by", "for_callers"]
+__all__ = ["Asking", "Round", "Subject", "answered_by", "for_callers"]
 
-QUESTION_SECONDS = 900.0
 _MAX_STATE = 65_536
 
 OutcomeT = TypeVar("OutcomeT")
@@ -84,7 +91,7 @@ class Asking:
         memory, pin, single = decode(payload)
         if single:
             key = "request-state:" + hashlib.sha256(state.encode()).hexdigest()
-            if not await self._served.facts.put_if_absent(key, b"1", QUESTION_SECONDS):
+            if not await self._served.facts.put_if_absent(key, b"1", self._served.question_seconds):
                 raise InvalidParams.of("TW1031")
         return Round(Rounds(Memory(**memory), responses), pin)
 
@@ -110,7 +117,7 @@ class Asking:
         payload = encode([remembered(outcome, rounds), _pin(tool) if tool is not None else "", single])
         if len(payload) > _MAX_STATE:
             raise internal_error(InvalidResult.of("TW3206", size=len(payload), limit=_MAX_STATE))
-        state = self._served.sealer.hide("requestState", subject.binding(), payload, QUESTION_SECONDS)
+        state = self._served.sealer.hide("requestState", subject.binding(), payload, self._served.question_seconds)
         return replaced(outcome, requestState=state)
 
 
@@ -135,13 +142,15 @@ def _said(missing: Mapping[str, Json]) -> str:
 
 def _check(outcome: InputRequiredResult) -> None:
     """A handler that makes its own questions may get them wrong; that is its fault, and no client has to see it."""
-    check_metas(outcome)
     requests = outcome.inputRequests
     if requests is None and outcome.requestState is None and outcome.memory is None:
         raise internal_error(InvalidResult("input is required, and nothing is asked"))
-    for key, request in (requests or {}).items():
-        if request.get("method") not in METHODS:
-            raise internal_error(InvalidResult(f"the question {key!r} is none: {request.get('method')!r}"))
+    try:
+        check_meta(outcome.meta or ())
+        for request in (requests or {}).values():
+            check_request(request)
+    except DefinitionError as error:
+        raise internal_error(error) from None
 
 
 # --- legacy ----------------------------------------------------------------------------------------------------------
@@ -155,10 +164,11 @@ async def answered_by(
     projection: Projection,
     capabilities: Mapping[str, Json],
     name: str,
+    seconds: float,
 ) -> OutcomeT:
     """The outcome of ``run`` once nothing is asked any more; each question is pushed to the client that waits.
 
-    ``ToolError`` when it cannot be asked, or does not answer.
+    ``ToolError`` when it cannot be asked, or does not answer within ``seconds``.
     """
     rounds = Rounds()
     while isinstance(outcome := await run(rounds), InputRequiredResult):
@@ -167,17 +177,19 @@ async def answered_by(
         if missing := lacking(requests.values(), capabilities):
             raise ToolError.of("TW2011", subject=name, missing=_said(missing))
         memory = remembered(outcome, rounds)
-        responses = {key: await _push(request, dialogue, projection, name) for key, request in requests.items()}
+        responses = {
+            key: await _push(request, dialogue, projection, name, seconds) for key, request in requests.items()
+        }
         rounds = Rounds(memory, responses)
     return outcome
 
 
-async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str) -> Json:
+async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str, seconds: float) -> Json:
     said = projection.question(request, secrets.token_hex(16))
     if said is None:
         raise ToolError.of("TW2011", subject=name, missing=f"revision {projection.revision.name}")
     try:
-        answer = await dialogue.ask(said["method"], said.get("params", {}), QUESTION_SECONDS)
+        answer = await dialogue.ask(said["method"], said.get("params", {}), seconds)
     except (RpcError, TransportError) as error:
         raise ToolError.of("TW2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
     if problem := malformed(request, answer):

@@ -134,7 +134,7 @@ class Link(Question[Answer[None]]):
         return Answer(answer["action"], None)
 
 
-@deprecated("Sampling is deprecated since 2026-07-28: call a model provider directly.")
+@deprecated("Sampling is deprecated by the protocol: call a model provider directly.")
 @dataclass(frozen=True)
 class Sampling(Question[Sampled]):
     """A completion of the client's model. Deprecated since 2026-07-28, and there for the clients that have it.
@@ -163,7 +163,7 @@ class Sampling(Question[Sampled]):
         return Sampled(answer["role"], blocks, answer["model"], answer.get("stopReason"))
 
 
-@deprecated("Roots is deprecated since 2026-07-28: take folders as arguments, or from the configuration.")
+@deprecated("Roots is deprecated by the protocol: take folders as arguments, or from the configuration.")
 @dataclass(frozen=True)
 class Roots(Question[list[Root]]):
     """The folders that the client offers. Deprecated since 2026-07-28, and there for the clients that have it."""

@@ -143,7 +143,7 @@ class RequestContext(Value, frozen=True):
         times a second, unless it reaches ``total``. Free when nobody asked for progress."""
         self.channel.progress(progress, total, message)
 
-    @deprecated("Context.log is deprecated since 2026-07-28: write to standard error, or use a tracing library.")
+    @deprecated("Context.log is deprecated by the protocol: write to standard error, or use a tracing library.")
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging).
         Deprecated since that revision, and there for the clients that ask for it.

@@ -37,4 +37,4 @@ def test_whoever_uses_it_is_warned_once_for_each_place(use: Callable[[], object]
 @pytest.mark.requirement("VER-19")
 @pytest.mark.parametrize("marked", [Sampling, Roots, Context.log])
 def test_it_is_marked_for_type_checkers_and_says_what_to_do_instead(marked: object):
-    assert "is deprecated since 2026-07-28: " in getattr(marked, "__deprecated__", "")
+    assert "is deprecated by the protocol: " in getattr(marked, "__deprecated__", "")
