@@ -238,6 +238,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "what a call keeps between its rounds has {size} bytes, more than {limit}. Keep less in once().",
         "一次调用在各轮之间保留的数据有 {size} 字节，超过上限 {limit}。请减少 once() 中保留的内容。",
     ),
+    "TW3207": ("a client cannot be asked so: {problem}.", "不能这样询问客户端：{problem}。"),
     "TW3001": (
         "a generator cannot be a tool; return one value, and report progress with context.progress(…).",
         "生成器函数不能作为工具；请返回一个值，并用 context.progress(…) 报告进度。",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+import toolwright
 from toolwright import errors
 from toolwright.errors import InvalidParams, RpcError, ToolError, ToolwrightError, UnknownTool
 
@@ -81,3 +83,15 @@ def test_words_of_an_author_are_said_as_they_are():
 
 def test_facts_are_never_read_as_a_template():
     assert "{tool}" in ToolError.of("TW2007", tool="{tool}", reason="{0.__class__}").say()
+
+
+SOURCES = Path(toolwright.__file__).parent
+
+
+@pytest.mark.requirement("ERR-06", "LCLI-10")
+def test_numbers_that_nobody_may_send_any_more_are_where_older_revisions_need_them_and_nowhere_else():
+    def files_with(number: str) -> set[str]:
+        return {path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py") if number in path.read_text()}
+
+    assert files_with("32042") == set()
+    assert files_with("32002") == {"errors.py", "server/legacy.py"}

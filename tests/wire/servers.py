@@ -447,11 +447,33 @@ def asking() -> Server:
     return server
 
 
+def desk() -> Server:
+    """A resource, a template and a prompt that ask, and a value that is completed."""
+    server = Server("desk", version="1")
+    server.add_resource("desk://drawer", _drawer, name="drawer")
+    server.add_resource("desk://drawers/{number}", _drawer_of, name="drawers")
+    server.prompt(letter)
+    return server
+
+
+async def _drawer(context: Context) -> str:
+    return "a key" if context.ask(Form("Open it?"), key="open") else "closed"
+
+
+async def _drawer_of(number: Annotated[int, Completes(lambda prefix: [prefix + "1"])], context: Context) -> str:
+    return f"{number}: {context.ask(Form('Open it?'), key='open').action}"
+
+
+async def letter(to: Annotated[str, Completes(_teas)], context: Context) -> str:
+    """Begin a letter."""
+    return f"Dear {to}, from {context.ask(Form('Who writes?', NAME), key='from').value['name']}"
+
+
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
     make.__name__: make
-    for make in (asking, changing, closed, empty, gallery, letters, library, museum, shelves, shop, slow)
+    for make in (asking, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop, slow)
 }
 
 

@@ -45,7 +45,7 @@ def _masking(what: str) -> Generator[None]:
         yield
     except (RpcError, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - its text must not leave
+    except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
             raise
         if isinstance(error, ToolError) and not isinstance(error, InvalidResult):

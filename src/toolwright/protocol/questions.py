@@ -22,6 +22,7 @@ __all__ = [
     "InputRequest",
     "check_form",
     "check_messages",
+    "check_request",
     "check_url",
     "elicitation_form",
     "elicitation_url",
@@ -180,6 +181,26 @@ def _choices_problem(choices: Json, *, several: bool) -> str | None:
         return "has choices that are not text"
     names = choices.get("enumNames", plain)
     return None if is_array(names) and len(names) == len(plain) else "has not as many names as choices"
+
+
+def check_request(request: InputRequest) -> None:
+    """``DefinitionError`` unless a client may be asked so. What leaves is held to it, whoever made it."""
+    method, params = request.get("method"), _params(request)
+    mode = params.get("mode", "form")
+    if method not in METHODS:
+        raise DefinitionError.of("TW3207", problem=f'"method" is {method!r}, and not one of {", ".join(METHODS)}')
+    if method == ELICIT and (not isinstance(params.get("message"), str) or mode not in ("form", "url")):
+        raise DefinitionError.of("TW3207", problem='it needs a message, and "mode" is form or url')
+    if method == ELICIT and mode == "form":
+        schema = params.get("requestedSchema")
+        check_form(schema if is_object(schema) else {})
+    if method == ELICIT and mode == "url":
+        check_url(str(params.get("url", "")))
+    if method == SAMPLE:
+        messages, limit = params.get("messages"), params.get("maxTokens")
+        if not isinstance(limit, int) or isinstance(limit, bool):
+            raise DefinitionError.of("TW3207", problem='"maxTokens" is not an integer')
+        check_messages(messages if is_array(messages) and all(map(is_object, messages)) else [])
 
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

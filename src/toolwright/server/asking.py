@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TypeAlias, TypeVar
 
 from toolwright.errors import (
+    DefinitionError,
     HeaderMismatch,
     InvalidParams,
     InvalidResult,
@@ -25,17 +26,16 @@ from toolwright.errors import (
 from toolwright.jsonrpc.messages import Json, canonical, decode, encode
 from toolwright.jsonrpc.peer import Dialogue, internal_error
 from toolwright.protocol.legacy import Projection
-from toolwright.protocol.questions import METHODS, InputRequest, lacking, malformed
+from toolwright.protocol.names import check_meta
+from toolwright.protocol.questions import InputRequest, check_request, lacking, malformed
 from toolwright.protocol.types import InputRequiredResult, Value, replaced
 from toolwright.server.sealing import BadSeal
 from toolwright.server.served import Served, one_line
-from toolwright.tools.content import check_metas
 from toolwright.tools.rounds import Memory, Rounds, remembered
 from toolwright.tools.toolset import Principal, Tool
 
-__all__ = ["QUESTION_SECONDS", "Asking", "Round", "Subject", "answered_by", "for_callers"]
+__all__ = ["Asking", "Round", "Subject", "answered_by", "for_callers"]
 
-QUESTION_SECONDS = 900.0
 _MAX_STATE = 65_536
 
 OutcomeT = TypeVar("OutcomeT")
@@ -93,13 +93,13 @@ class Asking:
             raise InvalidParams.of("TW1030") from None
         memory, pin, single = decode(payload)
         claim = "request-state:" + hashlib.sha256(state.encode()).hexdigest() if single else ""
-        if claim and not await self._served.facts.put_if_absent(claim, b"1", QUESTION_SECONDS):
+        if claim and not await self._served.facts.put_if_absent(claim, b"1", self._served.question_seconds):
             raise InvalidParams.of("TW1031")
         return Round(Rounds(Memory(**memory), responses), pin, claim)
 
-    async def refused(self, round: Round, error: RpcError) -> None:
-        """A round that was refused before it went on has not used up its state; the client may mend what it sent."""
-        if round.claim and (isinstance(error, HeaderMismatch) or error.code in _NOT_BEGUN):
+    async def give_back(self, round: Round, error: RpcError | None = None) -> None:
+        """A round that asked on, or was refused before it began, has done nothing: its state may be used again."""
+        if round.claim and (error is None or isinstance(error, HeaderMismatch) or error.code in _NOT_BEGUN):
             await self._served.facts.remove(round.claim)
 
     def put(
@@ -124,7 +124,7 @@ class Asking:
         memory = remembered(outcome, rounds)
         payload = encode([memory, _pin(tool) if tool is not None else "", single])
         _check_size(subject.name, memory, payload)
-        state = self._served.sealer.hide("requestState", subject.binding(), payload, QUESTION_SECONDS)
+        state = self._served.sealer.hide("requestState", subject.binding(), payload, self._served.question_seconds)
         return replaced(outcome, requestState=state)
 
 
@@ -165,13 +165,15 @@ def _said(missing: Mapping[str, Json]) -> str:
 
 def _check(outcome: InputRequiredResult) -> None:
     """A handler that makes its own questions may get them wrong; that is its fault, and no client has to see it."""
-    check_metas(outcome)
     requests = outcome.inputRequests
     if requests is None and outcome.requestState is None and outcome.memory is None:
         raise internal_error(InvalidResult("input is required, and nothing is asked"))
-    for key, request in (requests or {}).items():
-        if request.get("method") not in METHODS:
-            raise internal_error(InvalidResult(f"the question {key!r} is none: {request.get('method')!r}"))
+    try:
+        check_meta(outcome.meta or ())
+        for request in (requests or {}).values():
+            check_request(request)
+    except DefinitionError as error:
+        raise internal_error(error) from None
 
 
 # --- legacy ----------------------------------------------------------------------------------------------------------
@@ -185,10 +187,11 @@ async def answered_by(
     projection: Projection,
     capabilities: Mapping[str, Json],
     name: str,
+    seconds: float,
 ) -> OutcomeT:
     """The outcome of ``run`` once nothing is asked any more; each question is pushed to the client that waits.
 
-    ``ToolError`` when it cannot be asked, or does not answer.
+    ``ToolError`` when it cannot be asked, or does not answer within ``seconds``.
     """
     rounds = Rounds()
     while isinstance(outcome := await run(rounds), InputRequiredResult):
@@ -197,17 +200,19 @@ async def answered_by(
         if missing := lacking(requests.values(), capabilities):
             raise ToolError.of("TW2011", subject=name, missing=_said(missing))
         memory = remembered(outcome, rounds)
-        responses = {key: await _push(request, dialogue, projection, name) for key, request in requests.items()}
+        responses = {
+            key: await _push(request, dialogue, projection, name, seconds) for key, request in requests.items()
+        }
         rounds = Rounds(memory, responses)
     return outcome
 
 
-async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str) -> Json:
+async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str, seconds: float) -> Json:
     said = projection.question(request, secrets.token_hex(16))
     if said is None:
         raise ToolError.of("TW2011", subject=name, missing=f"revision {projection.revision.name}")
     try:
-        answer = await dialogue.ask(said["method"], said.get("params", {}), QUESTION_SECONDS)
+        answer = await dialogue.ask(said["method"], said.get("params", {}), seconds)
     except (RpcError, TransportError) as error:
         raise ToolError.of("TW2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
     if problem := malformed(request, answer):

@@ -168,7 +168,10 @@ class LegacyDoor:
         self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
     ) -> OutcomeT:
         """The outcome once nothing is asked any more."""
-        return await answered_by(run, asked.dialogue, self._projection(asked), asked.session.capabilities, name)
+        seconds = self._served.question_seconds
+        return await answered_by(
+            run, asked.dialogue, self._projection(asked), asked.session.capabilities, name, seconds
+        )
 
     def _projection(self, asked: _Asked) -> legacy.Projection:
         return self._projections[asked.session.revision.name]

@@ -122,9 +122,10 @@ class ModernDoor:
         try:
             outcome = await self._served.provider.call_tool(call)
         except RpcError as error:
-            await self._asking.refused(round, error)
+            await self._asking.give_back(round, error)
             raise
         if isinstance(outcome, InputRequiredResult):
+            await self._asking.give_back(round)
             tool = await self._served.provider.find_tool(params.name, context)
             try:
                 outcome = self._ask(outcome, round, params.name, params.arguments, asked, tool)

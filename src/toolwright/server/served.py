@@ -44,7 +44,10 @@ _log = logging.getLogger("toolwright")
 
 @dataclass(frozen=True)
 class Served:
-    """A guarded provider and what is said about it. What was read may be another thing at once, so it is not kept."""
+    """A guarded provider and what is said about it. What was read may be another thing at once, so it is not kept.
+
+    ``question_seconds``: how long a person has for an answer, in either era.
+    """
 
     info: Implementation
     provider: Provider
@@ -55,6 +58,7 @@ class Served:
     list_ttl_ms: int = 60_000
     read_ttl_ms: int = 0
     session_seconds: float = 86_400.0
+    question_seconds: float = 900.0
     language: str = "en"
     hub: Hub = field(default_factory=Hub)
 

@@ -47,6 +47,7 @@ def channel(test: Callable[[RequestChannel, Told], Any], token: Any = "t", level
     return asyncio.run(main())
 
 
+@pytest.mark.requirement("LOG-01")
 def test_only_what_is_offered_is_advertised():
     always = {"tools": {"listChanged": True}, "logging": {}}  # any tool may log
     assert served().capabilities() == always

@@ -44,6 +44,7 @@ def test_an_answer_stays_for_all_rounds_that_follow():
     assert third.ask(SURE, "a")
 
 
+@pytest.mark.requirement("MRTR-03")
 def test_questions_without_a_key_are_numbered_in_their_order():
     first = Rounds()
     outcome = question_of(first, SURE)
@@ -67,6 +68,7 @@ def test_an_answer_that_nobody_asked_for_means_nothing():
     assert question_of(Rounds(None, {"a": YES}), SURE, "a").inputRequests == {"a": SURE.request}
 
 
+@pytest.mark.requirement("MRTR-18")
 def test_all_that_is_missing_is_asked_for_together_and_only_that():
     def ask_all(rounds: Rounds) -> dict[str, Any]:
         return rounds.ask_all({"a": SURE, "b": NAME})
@@ -85,6 +87,7 @@ def test_all_that_is_missing_is_asked_for_together_and_only_that():
     assert answers["b"].action == "decline"
 
 
+@pytest.mark.requirement("MRTR-15", "MRTR-16")
 @pytest.mark.parametrize("answer", [5, None, [], {}, {"action": "maybe"}, {"action": "accept", "content": 1}])
 def test_what_is_no_answer_at_all_breaks_the_protocol(answer: Any):
     first = Rounds()
@@ -95,6 +98,7 @@ def test_what_is_no_answer_at_all_breaks_the_protocol(answer: Any):
         how_it_ended(raised.value)
 
 
+@pytest.mark.requirement("ELIC-42")
 def test_a_form_that_does_not_fit_is_asked_for_again_and_says_why():
     first = Rounds()
     second = next_round(question_of(first, NAME, "a"), first, a={"action": "accept", "content": {"name": 1}})
@@ -108,6 +112,7 @@ def test_a_form_that_does_not_fit_is_asked_for_again_and_says_why():
 MISFIT = {"action": "accept", "content": {"name": 1}}
 
 
+@pytest.mark.requirement("ELIC-42")
 def test_nobody_is_asked_the_same_again_once_three_answers_did_not_fit():
     rounds = next_round(question_of(first := Rounds(), NAME, "a"), first, a=MISFIT)
     for _ in range(MAX_MISFITS - 1):
@@ -159,6 +164,7 @@ def test_what_cannot_be_kept_is_said_in_the_first_round():
         Rounds().once("k", object)
 
 
+@pytest.mark.requirement("SAMP-17")
 def test_questions_come_to_an_end():
     rounds = Rounds()
     for number in range(MAX_ROUNDS - 1):

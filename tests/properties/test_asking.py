@@ -1,0 +1,106 @@
+"""What holds for the state of a question: it leads back to its own request, for a while, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import string
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright import Form
+from toolwright.errors import InvalidParams
+from toolwright.jsonrpc.messages import canonical
+from toolwright.protocol.types import Implementation
+from toolwright.server.asking import Asking, Round, Subject
+from toolwright.server.sealing import Sealer
+from toolwright.server.served import Served
+from toolwright.state.facts import MemoryFacts
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.rounds import InputRequired, Rounds
+from toolwright.tools.toolset import Principal
+
+KEY = bytes(range(32))
+LETTERS = string.ascii_letters + string.digits + "-_"
+
+names = st.sampled_from(["a", "b", "ab", "", "tools/call"])
+values = st.recursive(st.none() | st.booleans() | st.integers(-2, 2) | names, lambda inner: st.lists(inner, max_size=2))
+subjects = st.builds(
+    Subject,
+    st.sampled_from(["tools/call", "prompts/get", "resources/read"]),
+    names,
+    st.dictionaries(names, values, max_size=2),
+    st.builds(Principal, names),
+)
+ADA = Subject("tools/call", "book", {"to": "Rome"}, Principal("ada"))
+
+
+def asking(now: float = 1_000.0) -> Asking:
+    sealer = Sealer((KEY,), clock=lambda: now)
+    return Asking(Served(Implementation("t", "1"), LocalToolset(), sealer, MemoryFacts()))
+
+
+def state_of(subject: Subject, message: str = "Sure?") -> str:
+    rounds = Rounds()
+    with pytest.raises(InputRequired) as asked:
+        rounds.ask(Form(message), "sure")
+    put = asking().put(asked.value.outcome, rounds, subject, {"elicitation": {}})
+    assert put.requestState is not None
+    return put.requestState
+
+
+def resumed(subject: Subject, state: str, now: float = 1_000.0) -> Round:
+    return asyncio.run(asking(now).resume(subject, state, None))
+
+
+def same(one: Subject, other: Subject) -> bool:
+    return all(canonical(a) == canonical(b) for a, b in zip(said(one), said(other), strict=True))
+
+
+def said(subject: Subject) -> tuple[Any, ...]:
+    return subject.method, subject.name, subject.arguments, subject.principal.id
+
+
+@pytest.mark.requirement("ELIC-16", "ELIC-25", "MRTR-08", "MRTR-10", "MRTR-12")
+@settings(deadline=None)
+@given(subjects, subjects)
+def test_a_state_is_good_for_its_own_method_name_arguments_and_principal(one: Subject, other: Subject):
+    state = state_of(one)
+    assert resumed(one, state).rounds.number == 1
+    if not same(one, other):
+        with pytest.raises(InvalidParams, match="requestState"):
+            resumed(other, state)
+
+
+STATE = state_of(ADA)
+
+
+@pytest.mark.requirement("MRTR-07", "MRTR-08")
+@settings(deadline=None)
+@given(st.integers(0, len(STATE) - 1), st.sampled_from(LETTERS + "+/=é\n \x00"))
+def test_a_state_with_any_letter_changed_is_refused(index: int, letter: str):
+    changed = STATE[:index] + letter + STATE[index + 1 :]
+    if changed != STATE:
+        with pytest.raises(InvalidParams, match="requestState"):
+            resumed(ADA, changed)
+
+
+@pytest.mark.requirement("MRTR-07", "MRTR-08")
+@settings(deadline=None)
+@given(st.text(max_size=200) | st.text(LETTERS, max_size=400))
+def test_any_text_is_refused_as_a_state(text: str):
+    with pytest.raises(InvalidParams, match="requestState"):
+        resumed(ADA, text)
+
+
+@pytest.mark.requirement("MRTR-11")
+@settings(deadline=None)
+@given(st.integers(0, 2_000))
+def test_a_state_is_good_for_a_quarter_of_an_hour(later: int):
+    if later <= 900:
+        assert resumed(ADA, STATE, 1_000.0 + later).rounds.number == 1
+    else:
+        with pytest.raises(InvalidParams, match="requestState"):
+            resumed(ADA, STATE, 1_000.0 + later)
