@@ -71,6 +71,19 @@ def test_an_answer_is_of_the_type_that_was_asked_for():
     assert schema_of(Point)["properties"]["when"]["default"] == "2026-01-02"
 
 
+def test_a_whole_float_is_an_integer_in_a_form_as_it_is_in_arguments():
+    @dataclass
+    class Trip:
+        days: int
+        rate: float
+
+    answer = Form("?", Trip).read({"action": "accept", "content": {"days": 3.0, "rate": 2.0}})
+    assert answer.value == Trip(3, 2.0)
+    assert (type(answer.value.days), type(answer.value.rate)) == (int, float)
+    with pytest.raises(ValueError, match="days"):
+        Form("?", Trip).read({"action": "accept", "content": {"days": 3.5, "rate": 2.0}})
+
+
 def test_a_model_keeps_its_own_rules_although_a_form_cannot_say_them():
     class Even(pydantic.BaseModel):
         number: Annotated[int, Field(multiple_of=2)]
