@@ -148,6 +148,12 @@ def test_what_no_form_can_hold_is_refused_where_it_is_written(schema: dict[str, 
         check_form(schema)
 
 
+@pytest.mark.parametrize("fields", [dict[str, int], str, list[int]])
+def test_a_type_without_fields_of_its_own_is_no_form(fields: Any):
+    with pytest.raises(DefinitionError, match="form cannot be asked so"):
+        Form("?", fields)
+
+
 @pytest.mark.parametrize("name", ["password", "API-Key", "access_token", "ssn"])
 def test_a_secret_is_not_asked_for_in_a_form(name: str):
     with pytest.raises(DefinitionError, match="secret"):

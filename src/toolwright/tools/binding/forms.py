@@ -89,8 +89,9 @@ def _converted(adapter: pydantic.TypeAdapter[Any], content: Json) -> Any:
 def _flat(schema: dict[str, Json]) -> dict[str, Json]:
     """The schema of a type, without what forms have no word for; the type itself is held to that all the same."""
     defs = schema.get("$defs", {})
-    properties = {name: _plain(inner, defs) for name, inner in schema.get("properties", {}).items()}
-    flat: dict[str, Json] = {"type": schema.get("type"), "properties": properties}
+    flat: dict[str, Json] = {"type": schema.get("type")}
+    if "properties" in schema:
+        flat["properties"] = {name: _plain(inner, defs) for name, inner in schema["properties"].items()}
     if schema.get("required"):
         flat["required"] = schema["required"]
     return flat
