@@ -20,27 +20,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from toolwright import (
-    Annotations,
-    AudioContent,
-    CallToolResult,
-    Client,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    Server,
-    TextContent,
-    TextResource,
-)
+from toolwright import Client
 from toolwright.cli.main import cli
 from toolwright.policy.pipeline import LAYERS
-from toolwright.protocol import modern, versions
+from toolwright.protocol import versions
 from toolwright.protocol.schema import SchemaError, compile_schema
-from toolwright.protocol.types import Icon
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -273,17 +260,12 @@ def test_the_table_of_errors_is_up_to_date() -> None:
     assert (ROOT / "docs" / "errors.md").read_text("utf-8") == generate.page(), "run: python docs/generate.py"
 
 
-def table(page: Path, heading: str) -> list[list[str]]:
-    """The rows of the first table below a heading, its head among them."""
+def first_column(page: Path, heading: str) -> list[str]:
+    """The first cells of the first table below a heading, without its head."""
     below = re.split(rf"^#+ {re.escape(heading)}$", page.read_text("utf-8"), maxsplit=1, flags=re.MULTILINE)[1]
     rows = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)
     assert rows is not None, heading
-    head, _, *rest = rows[0].splitlines()
-    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in (head, *rest)]
-
-
-def first_column(page: Path, heading: str) -> list[str]:
-    return [row[0].strip("`") for row in table(page, heading)[1:]]
+    return [row.split("|")[1].strip().strip("`") for row in rows[0].splitlines()[2:]]
 
 
 def test_the_readme_names_every_layer_in_order() -> None:
@@ -292,89 +274,6 @@ def test_the_readme_names_every_layer_in_order() -> None:
 
 def test_the_readme_names_every_revision_newest_first() -> None:
     assert first_column(ROOT / "README.md", "Protocol revisions") == list(versions.ALL)
-
-
-ICON, META = Icon("https://example.com/i.png"), {"com.example/x": 1}
-HINTS = Annotations(["user"], 1.0, "2026-01-01T00:00:00Z")
-RETURNED = CallToolResult(
-    [
-        TextContent(text="a", annotations=HINTS, meta=META),
-        ImageContent.of(b"a", "image/png"),
-        AudioContent.of(b"a", "audio/wav"),
-        EmbeddedResource(resource=TextResource("test://a", "a")),
-        ResourceLink(uri="test://a", name="a", icons=[ICON]),
-    ],
-    {"a": 1},
-    isError=True,
-    meta=META,
-)
-SEEN: dict[str, tuple[str, tuple[str | int, ...]]] = {
-    "text": ("everything", ("content", 0)),
-    "image": ("everything", ("content", 1)),
-    "audio": ("everything", ("content", 2)),
-    "embedded resource": ("everything", ("content", 3)),
-    "resource link": ("everything", ("content", 4)),
-    "`icons` of a link": ("everything", ("content", 4, "icons")),
-    "`audience` and `priority`": ("everything", ("content", 0, "annotations", "audience")),
-    "`lastModified`": ("everything", ("content", 0, "annotations", "lastModified")),
-    "`_meta` of a block": ("everything", ("content", 0, "_meta")),
-    "`_meta` of the result": ("everything", ("_meta", "com.example/x")),
-    "structured object": ("everything", ("structuredContent",)),
-    "structured value that is no object": ("numbers", ("structuredContent",)),
-    "… without an output schema": ("undeclared", ("structuredContent",)),
-    "`isError`": ("everything", ("isError",)),
-}
-"""Row of the page → the tool that returns it, and where in the result it stands."""
-
-
-def test_the_page_of_results_says_what_each_revision_sees() -> None:
-    server = Server("seen")
-    server.add_tool(lambda: RETURNED, name="everything", blocking=False)
-    server.add_raw_tool("numbers", {"type": "object"}, lambda arguments: [1], output_schema={"type": "array"})
-    server.add_raw_tool("undeclared", {"type": "object"}, lambda arguments: [1])
-    results = {revision: asyncio.run(results_in(revision, server)) for revision in versions.ALL}
-
-    def cell(revision: str, tool: str, place: tuple[str | int, ...]) -> str:
-        newest, told = (at(results[name][tool], place) for name in (versions.LATEST, revision))
-        if told == {"result": newest}:
-            return "wrapped"
-        if told == newest or (isinstance(told, dict) and told["type"] == newest["type"]):  # less its missing members
-            return "yes"
-        return "no" if told is None else f"as {told['type']}"
-
-    head, *rows = table(ROOT / "docs" / "results.md", "What each revision sees")
-    assert head[1:] == list(versions.ALL)
-    assert rows == [[what, *(cell(revision, *where) for revision in head[1:])] for what, where in SEEN.items()]
-
-
-def at(value: Any, place: tuple[str | int, ...]) -> Any:
-    for step in place:
-        if isinstance(step, str) and step not in value:
-            return None
-        value = value[step]
-    return value
-
-
-async def results_in(revision: str, server: Server) -> dict[str, Any]:
-    """What each tool of the page comes to on the wire of one revision."""
-    answers: asyncio.Queue[Any] = asyncio.Queue()
-    session = server.connect(lambda frame: answers.put_nowait(json.loads(frame)))
-
-    async def ask(method: str, params: Any) -> Any:
-        session.feed(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())
-        return (await answers.get())["result"]
-
-    facts: dict[str, Any] = {}
-    if revision in versions.MODERN:
-        facts = {"_meta": {modern.VERSION: revision, modern.CAPABILITIES: {}}}
-    else:
-        client = {"name": "docs", "version": "1"}
-        await ask("initialize", {"protocolVersion": revision, "capabilities": {}, "clientInfo": client})
-        session.feed(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
-    tools = ("everything", "numbers", "undeclared")
-    found = {tool: await ask("tools/call", {"name": tool, "arguments": {}, **facts}) for tool in tools}
-    await session.close()
-    return found
 
 
 @pytest.mark.requirement("SCH-02")
