@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from toolwright.tools.local import LocalToolset as LocalToolset
     from toolwright.tools.rounds import Answer as Answer
     from toolwright.tools.rounds import Link as Link
-    from toolwright.tools.rounds import Roots as Roots
-    from toolwright.tools.rounds import Sampling as Sampling
+    from toolwright.tools.rounds import Roots as Roots  # pyright: ignore[reportDeprecated] - offered all the same
+    from toolwright.tools.rounds import Sampling as Sampling  # pyright: ignore[reportDeprecated] - offered all the same
     from toolwright.tools.toolset import Context as Context
     from toolwright.tools.toolset import Principal as Principal
     from toolwright.tools.views import combined as combined

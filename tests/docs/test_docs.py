@@ -28,6 +28,7 @@ from toolwright.cli.main import cli
 from toolwright.policy.pipeline import LAYERS
 from toolwright.protocol import versions
 from toolwright.protocol.schema import SchemaError, compile_schema
+from toolwright.transport.http_runner import HEAD_BYTES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -284,6 +285,15 @@ def test_the_page_of_schemas_names_every_dialect_that_there_is() -> None:
     assert named == set(caught.value.facts["supported"].split(", "))
     for dialect in named:
         assert compile_schema({"$schema": dialect}).accepts({})
+
+
+@pytest.mark.requirement("XHDR-09", "XHDR-10", "XHDR-34")
+def test_the_page_of_http_says_what_an_argument_in_a_header_is_open_to_and_how_large_it_may_be() -> None:
+    page = (ROOT / "docs" / "http.md").read_text("utf-8")
+    section = page.split("\n## Arguments in headers\n")[1].split("\n## ")[0]
+    assert "part of the published schema" in section
+    assert "Name no argument so that is secret" in section
+    assert f"{HEAD_BYTES // 1024} KiB" in section
 
 
 def test_every_verb_has_its_section() -> None:

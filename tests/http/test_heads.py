@@ -60,6 +60,7 @@ def test_b54_a_head_that_does_not_come_is_given_up(start: bytes, monkeypatch: py
     asyncio.run(main())
 
 
+@pytest.mark.requirement("XHDR-34")
 def test_b54_a_head_without_end_is_given_up():
     async def main() -> None:
         protocol, pipe = connected()

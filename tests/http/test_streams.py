@@ -161,11 +161,13 @@ def test_a_legacy_client_that_goes_away_has_not_cancelled(mounts: Mounts) -> Non
 
 
 def cancellation(id: int) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}
 
 
-@pytest.mark.requirement("CANC-05")
-def test_a_legacy_client_cancels_by_a_notification_in_its_session(mounts: Mounts) -> None:
+@pytest.mark.requirement("CANC-05", "CANC-10")
+def test_a_legacy_client_cancels_by_a_notification_in_its_session(
+    mounts: Mounts, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scenario(endpoint: Endpoint) -> tuple[int, bytes, str]:
         session = await endpoint.initialize()
         message = call("wait", id=7, progressToken="p")
@@ -175,10 +177,11 @@ def test_a_legacy_client_cancels_by_a_notification_in_its_session(mounts: Mounts
             rest = await stream.body()
         return status, rest, text(await endpoint.legacy(session, "tools/call", {"name": "ended"}))
 
-    with mounts.mounted(Bell().server.http_app()) as path:
+    with mounts.mounted(Bell().server.http_app()) as path, caplog.at_level("DEBUG", "toolwright"):
         status, rest, ended = asyncio.run(scenario(Endpoint(mounts.port, path)))
     assert (status, ended) == (202, "was cancelled")
     assert b"data:" not in rest  # no answer
+    assert "request '7' was cancelled: enough" in caplog.messages
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolwright.errors import DefinitionError, HeaderMismatch
+from toolwright.errors import DefinitionError, HeaderMismatch, InvalidArguments
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 
 __all__ = [
@@ -138,9 +138,19 @@ def _count(schema: Any) -> int:
         return sum(map(_count, schema))
     if not is_object(schema):
         return 0
-    inner = sum(_count(value) for key, value in schema.items() if key not in ("enum", "const", "default", "examples"))
-    # A *property* of that name is no annotation: its value is a schema.
-    return inner + (not isinstance(schema.get("x-mcp-header", {}), dict | bool))
+    return ("x-mcp-header" in schema) + sum(_count_below(key, value) for key, value in schema.items())
+
+
+def _count_below(keyword: str, value: Any) -> int:
+    if keyword in _SCHEMAS_BY_NAME and is_object(value):
+        return sum(map(_count, value.values()))  # whatever they are called
+    return 0 if keyword in _VALUES else _count(value)
+
+
+_VALUES = frozenset({"enum", "const", "default", "examples"})
+_SCHEMAS_BY_NAME = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
 
 
 def _value_at(arguments: Json, path: tuple[str, ...]) -> Json:
@@ -157,10 +167,27 @@ def _said(value: Json) -> str:
     return str(value)
 
 
+_MAX_INTEGER = 2**53 - 1
+
+
+def _is_too_large(value: Json) -> bool:
+    """Whether a number is one that not everybody reads exactly (server/tools "x-mcp-header")."""
+    return isinstance(value, int | float) and not -_MAX_INTEGER <= value <= _MAX_INTEGER
+
+
 def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, str]:
-    """The ``Mcp-Param-*`` headers of a client's call; absent and null values have none."""
-    values = ((suffix, _value_at(arguments, path)) for suffix, path, _ in mirrors)
-    return {PARAM_PREFIX + suffix.lower(): encode_value(_said(value)) for suffix, value in values if value is not None}
+    """The ``Mcp-Param-*`` headers of a client's call; absent and null values have none.
+
+    ``InvalidArguments`` for an integer beyond ±(2^53 - 1): no header may mirror it.
+    """
+    headers: dict[str, str] = {}
+    for suffix, path, _ in mirrors:
+        value = _value_at(arguments, path)
+        if _is_too_large(value):
+            raise InvalidArguments.of("TW2014", name=".".join(path), value=value, limit=_MAX_INTEGER)
+        if value is not None:
+            headers[PARAM_PREFIX + suffix.lower()] = encode_value(_said(value))
+    return headers
 
 
 def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mapping[str, Json]) -> None:
@@ -173,6 +200,8 @@ def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mappin
                 raise HeaderMismatch.of("TW1017", header=spelt, got=headers[header][:80], expected="no value")
         elif header not in headers:
             raise HeaderMismatch.of("TW1016", header=spelt)
+        elif _is_too_large(value):
+            raise HeaderMismatch.of("TW1018", header=spelt, problem=f"an integer may be {_MAX_INTEGER} at the most")
         else:
             got = decode_value(spelt, headers[header])
             if got != _said(value) and not (kind == "integer" and _same_number(got, value)):
@@ -181,4 +210,4 @@ def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mappin
 
 def _same_number(text: str, value: Json) -> bool:
     # "42.0" equals 42 (server/tools, x-mcp-header: integers compare numerically).
-    return re.fullmatch(r"-?\d{1,17}(\.0+)?", text) is not None and float(text) == value
+    return re.fullmatch(r"-?[0-9]{1,16}(\.0+)?", text) is not None and int(text.partition(".")[0]) == value

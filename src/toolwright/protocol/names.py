@@ -1,13 +1,43 @@
-"""Tool names: what the specification allows and every host accepts (2026-07-28, server/tools "Tool Names")."""
+"""Names of tools and keys of ``_meta``: what the specification allows (2026-07-28, server/tools "Tool Names", basic
+"_meta").
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["is_name"]
+from toolwright.errors import DefinitionError
+
+__all__ = ["check_meta", "is_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_KEY = re.compile(
+    rf"(?:(?P<prefix>{_LABEL}(?:\.{_LABEL})*)/)?(?P<name>(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?)"
+)
+_RESERVED_LABELS = ("modelcontextprotocol", "mcp")
+_RESERVED_NAMES = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
 
 
 def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
+
+
+def check_meta(keys: Iterable[object]) -> None:
+    """``DefinitionError`` unless an author may put these keys into a ``_meta``: well-formed, and not reserved."""
+    for key in keys:
+        if problem := _key_problem(key):
+            raise DefinitionError.of("TW3035", key=key, problem=problem)
+
+
+def _key_problem(key: object) -> str | None:
+    found = _KEY.fullmatch(key) if isinstance(key, str) else None
+    if found is None or not key:
+        return "it is not a name, with labels and a slash before it or without"
+    labels = (found["prefix"] or "").split(".")
+    # The second label decides: com.example.mcp/ is somebody's own, dev.mcp.tools/ is not.
+    if labels[1:2] and labels[1].lower() in _RESERVED_LABELS:
+        return "its prefix belongs to the protocol"
+    return "it belongs to the protocol" if key in _RESERVED_NAMES else None

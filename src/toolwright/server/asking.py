@@ -20,7 +20,8 @@ from toolwright.protocol.legacy import Projection
 from toolwright.protocol.questions import METHODS, InputRequest, lacking, malformed
 from toolwright.protocol.types import InputRequiredResult, Value, replaced
 from toolwright.server.sealing import BadSeal
-from toolwright.server.served import Served
+from toolwright.server.served import Served, one_line
+from toolwright.tools.content import check_metas
 from toolwright.tools.rounds import Memory, Rounds, remembered
 from toolwright.tools.toolset import Principal, Tool
 
@@ -134,6 +135,7 @@ def _said(missing: Mapping[str, Json]) -> str:
 
 def _check(outcome: InputRequiredResult) -> None:
     """A handler that makes its own questions may get them wrong; that is its fault, and no client has to see it."""
+    check_metas(outcome)
     requests = outcome.inputRequests
     if requests is None and outcome.requestState is None and outcome.memory is None:
         raise internal_error(InvalidResult("input is required, and nothing is asked"))
@@ -177,12 +179,7 @@ async def _push(request: InputRequest, dialogue: Dialogue, projection: Projectio
     try:
         answer = await dialogue.ask(said["method"], said.get("params", {}), QUESTION_SECONDS)
     except (RpcError, TransportError) as error:
-        raise ToolError.of("TW2012", subject=name, problem=_one_line(str(error))) from None
+        raise ToolError.of("TW2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
     if problem := malformed(request, answer):
         raise ToolError.of("TW2012", subject=name, problem=problem)
     return answer
-
-
-def _one_line(text: str) -> str:
-    """What a client says, in the words that a model will read: short, and nothing but text."""
-    return "".join(sign if sign.isprintable() else " " for sign in text[:200]).rstrip(". ") or "no reason given"

@@ -7,17 +7,17 @@ share; :mod:`toolwright.server.http` is the same for single HTTP requests.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
-from toolwright.jsonrpc.messages import Notification, Request, is_id
+from toolwright.jsonrpc.messages import Json, Notification, Request, is_id
 from toolwright.jsonrpc.peer import Dialogue, Peer
 from toolwright.protocol import modern, versions
 from toolwright.protocol.types import Value, replaced
 from toolwright.server.legacy import LegacyDoor, Session
 from toolwright.server.modern import ModernDoor
-from toolwright.server.served import Served
+from toolwright.server.served import Served, log_cancellation
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 
@@ -110,15 +110,16 @@ class Conversation:
     def on_notification(self, notification: Notification) -> None:
         match notification.method:
             case "notifications/cancelled":
-                self._cancel(notification.params.get("requestId"))
+                self._cancel(notification.params)
             case "notifications/initialized" if self._session is not None:
                 self._listen(self._session)
             case _:
                 pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
 
-    def _cancel(self, id: object) -> None:
-        if is_id(id) and self.peer is not None:
-            self.peer.cancel(id)
+    def _cancel(self, params: Mapping[str, Json]) -> None:
+        id = params.get("requestId")
+        if is_id(id) and self.peer is not None and self.peer.cancel(id):
+            log_cancellation(params)
 
     def _listen(self, session: Session) -> None:
         self._stop_listening()

@@ -42,7 +42,7 @@ from toolwright.server.identity import Authenticate, identify
 from toolwright.server.legacy import Session
 from toolwright.server.questions import Questions, StreamDialogue
 from toolwright.server.replay import Replay
-from toolwright.server.served import unsupported
+from toolwright.server.served import log_cancellation, unsupported
 from toolwright.server.standing import Standing, tell_ended
 from toolwright.server.subscriptions import Relay
 from toolwright.tools.toolset import Principal
@@ -221,7 +221,7 @@ class HttpDoors:
             return _no_session(None, self._language)
         token = caller.header(SESSION_HEADER)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
-            await self._cancel(message.params.get("requestId"), token)
+            await self._cancel(message.params, token)
         if isinstance(message, Answer | Failure) and token is not None:
             await self._questions.answered(token, message)
         return Reply(202)
@@ -230,10 +230,12 @@ class HttpDoors:
         """A session that is named has to be there; where there are none, there is nothing to check."""
         return caller.header(VERSION_HEADER) in versions.MODERN or await self._session(caller) is not None
 
-    async def _cancel(self, id: Json, token: str | None) -> None:
+    async def _cancel(self, params: Mapping[str, Json], token: str | None) -> None:
+        id = params.get("requestId")
         # Modern clients cancel by closing the stream; a notification that they POST is accepted and means nothing.
         if token is None or not is_id(id):
             return
+        log_cancellation(params)
         call = _call_key(token, id)
         if not self._stop(call):
             await self._doors.served.facts.publish(_CANCELLED, call.encode())

@@ -105,7 +105,7 @@ class LegacyDoor:
         if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TW1011", method=request.method[:128])
         params = convert(request.params, shape, request.method)
-        asked = _Asked(request, session, exchange, principal)
+        asked = _Asked(request, session, exchange, principal, self._served.language)
         try:
             return await self._answers[request.method](params, asked)
         finally:
@@ -248,7 +248,9 @@ class _Asked:
 
     __slots__ = ("_channel", "_meta", "dialogue", "principal", "request", "session", "tool")
 
-    def __init__(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> None:
+    def __init__(
+        self, request: Request, session: Session, dialogue: Dialogue, principal: Principal, language: str
+    ) -> None:
         meta = request.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
         self.request = request
@@ -264,6 +266,7 @@ class _Asked:
             session.level,
             with_message=with_message,
             detach=dialogue.detach,
+            language=language,
         )
 
     def called(self, tool: Tool) -> None:

@@ -72,7 +72,7 @@ class ModernDoor:
         shape, capability = modern.METHODS.get(method, (None, None))
         if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TW1011", method=method[:128])
-        asked = _Asked(request, facts, exchange, carrier, principal)
+        asked = _Asked(request, facts, exchange, carrier, principal, self._served.language)
         try:
             return await self._answers[method](modern.convert(params, shape, method), asked)
         finally:
@@ -215,15 +215,22 @@ class _Asked:
     __slots__ = ("_channel", "carrier", "exchange", "facts", "principal", "request")
 
     def __init__(
-        self, request: Request, facts: modern.Facts, exchange: Exchange, carrier: Carrier, principal: Principal
+        self,
+        request: Request,
+        facts: modern.Facts,
+        exchange: Exchange,
+        carrier: Carrier,
+        principal: Principal,
+        language: str,
     ) -> None:
         self.request = request
         self.facts = facts
         self.exchange = exchange
         self.carrier = carrier
         self.principal = principal
-        wants_nothing = facts.progress_token is None and facts.log_level is None
-        self._channel = None if wants_nothing else RequestChannel(exchange, facts.progress_token, facts.log_level)
+        token, level = facts.progress_token, facts.log_level
+        wants_nothing = token is None and level is None
+        self._channel = None if wants_nothing else RequestChannel(exchange, token, level, language=language)
 
     def context(self, rounds: Rounds | None = None) -> RequestContext:
         channel = self._channel or SILENT

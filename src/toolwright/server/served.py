@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from toolwright.errors import InvalidParams, UnsupportedVersion
+from toolwright.errors import InvalidParams, ToolwrightError, UnsupportedVersion
 from toolwright.jsonrpc.messages import Id, Json, encode
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import versions
@@ -22,6 +24,8 @@ from toolwright.tools.toolset import CompletionGet, Principal, Provider, Request
 
 __all__ = [
     "LISTINGS",
+    "LOG_RATE",
+    "PROGRESS_RATE",
     "SILENT",
     "Listing",
     "Page",
@@ -29,9 +33,13 @@ __all__ = [
     "Served",
     "check_uri",
     "completion_get",
+    "log_cancellation",
+    "one_line",
     "page_of",
     "unsupported",
 ]
+
+_log = logging.getLogger("toolwright")
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,19 @@ def completion_get(params: CompleteParams, context: RequestContext) -> Completio
     return CompletionGet(of, name, argument.name, argument.value, params.context.arguments, context)
 
 
+def one_line(text: str) -> str:
+    """What a client says, fit to be read by a model or in a log: short, and nothing but text."""
+    return "".join(sign if sign.isprintable() else " " for sign in text[:200]).rstrip(". ")
+
+
+def log_cancellation(params: Mapping[str, Json]) -> None:
+    """Why a client takes a request back is its own business, and may help who reads the log (basic/patterns/
+    cancellation)."""
+    id, reason = params.get("requestId"), params.get("reason")
+    said = one_line(reason) if isinstance(reason, str) else ""
+    _log.debug("request %r was cancelled: %s", one_line(str(id)), said or "no reason given")
+
+
 def unsupported(version: str) -> UnsupportedVersion:
     """-32022 with what is supported and what was requested (basic/versioning)."""
     error = UnsupportedVersion.of("TW1014", requested=version[:40], supported=", ".join(versions.ALL))
@@ -173,12 +194,39 @@ class _Silent:
 SILENT = _Silent()
 
 
+PROGRESS_RATE = 20
+LOG_RATE = 100
+
+
+class _Rate:
+    """What is told within a second that begins with the first of it."""
+
+    __slots__ = ("_began", "_count")
+
+    def __init__(self) -> None:
+        self._began = float("-inf")
+        self._count = 0
+
+    def takes(self, now: float, most: int) -> bool:
+        """Whether one more may be told. What may not is not counted."""
+        if now - self._began >= 1.0:
+            self._began, self._count = now, 0
+        if self._count >= most:
+            return False
+        self._count += 1
+        return True
+
+
 class RequestChannel:
     """Progress and logs of one request, in the words that both eras share. Takes calls from any thread.
 
     Progress must increase (basic/patterns/progress); what does not is dropped, and so is all that comes after the
-    answer.
+    answer. Of progress beyond ``PROGRESS_RATE`` a second only what completes it is told; of messages beyond
+    ``LOG_RATE`` a second only that some are left out.
     """
+
+    _progressed: _Rate | None = None  # made when needed: most requests say nothing
+    _logged: _Rate | None = None
 
     def __init__(
         self,
@@ -188,12 +236,16 @@ class RequestChannel:
         *,
         with_message: bool = True,
         detach: Callable[[], None] | None = None,
+        language: str = "en",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._exchange = exchange
         self._detach = detach
         self._token = token
         self._level = level
         self._with_message = with_message
+        self._language = language
+        self._clock = clock
         self._last = float("-inf")
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -203,6 +255,10 @@ class RequestChannel:
         if self._token is None or not progress > self._last or progress == float("inf"):
             return
         self._last = progress
+        self._progressed = self._progressed or _Rate()
+        is_complete = total is not None and progress >= total
+        if not self._progressed.takes(self._clock(), PROGRESS_RATE + is_complete):
+            return
         said: dict[str, Json] = {"progressToken": self._token, "progress": progress}
         if total is not None:
             said["total"] = total
@@ -213,6 +269,11 @@ class RequestChannel:
     def log(self, level: str, data: Any, logger: str | None) -> None:
         if self._level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self._level):
             return
+        self._logged = self._logged or _Rate()
+        if not self._logged.takes(self._clock(), LOG_RATE):
+            if not self._logged.takes(self._clock(), LOG_RATE + 1):
+                return
+            data, logger = ToolwrightError.of("TW2015", limit=LOG_RATE).say(self._language), "toolwright"
         said: dict[str, Json] = {"level": level, "data": data}
         if logger is not None:
             said["logger"] = logger

@@ -11,18 +11,20 @@ from typing import Any, TypeGuard, get_args
 
 import msgspec
 
-from toolwright.errors import InvalidResult, RpcError
+from toolwright.errors import DefinitionError, InvalidResult, RpcError
 from toolwright.jsonrpc.messages import MAX_DEPTH, check_depth, encode, is_finite
+from toolwright.protocol.names import check_meta
 from toolwright.protocol.types import (
     UNSET,
     CallToolResult,
     ContentBlock,
+    EmbeddedResource,
     InputRequiredResult,
     TextContent,
     ToolOutcome,
 )
 
-__all__ = ["BLOCKS", "encoded_value", "failed", "is_blocks", "present", "structured"]
+__all__ = ["BLOCKS", "check_metas", "encoded_value", "failed", "is_blocks", "present", "structured"]
 
 BLOCKS: tuple[type, ...] = get_args(ContentBlock)
 
@@ -34,9 +36,9 @@ def present(value: Any) -> ToolOutcome:
     if value is None:
         return CallToolResult([])
     if isinstance(value, BLOCKS):
-        return CallToolResult([value])
+        return _completed(CallToolResult([value]))
     if is_blocks(value):
-        return CallToolResult(list(value))
+        return _completed(CallToolResult(list(value)))
     return structured(value)
 
 
@@ -52,9 +54,22 @@ def structured(value: Any) -> ToolOutcome:
 
 def _completed(result: CallToolResult) -> CallToolResult:
     """A result that a tool made itself, held to the same rules."""
+    check_metas(result, *result.content)
     if result.structuredContent is UNSET:
         return result
     return msgspec.structs.replace(result, encoded=encoded_value(result.structuredContent))
+
+
+def check_metas(*parts: object) -> None:
+    """``InvalidResult`` where the ``_meta`` of one of these, or of what it embeds, has a key that is no author's."""
+    for part in parts:
+        if meta := getattr(part, "meta", None):
+            try:
+                check_meta(meta)
+            except DefinitionError as error:
+                raise InvalidResult(str(error)) from None
+        if isinstance(part, EmbeddedResource):
+            check_metas(part.resource)
 
 
 def encoded_value(value: Any) -> bytes:

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from toolwright.errors import DefinitionError, InvalidParams, UnknownEntry
 from toolwright.protocol import types as wire
+from toolwright.protocol.names import check_meta
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, Value
 from toolwright.protocol.uris import Template, is_template, is_uri, read_template
 from toolwright.tools.binding import TextFunction
@@ -294,6 +295,7 @@ def _check_settings(said: Mapping[str, Any], known: type) -> None:
 
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
     """What resources, templates and prompts have in common."""
+    check_meta(settings.get("meta", {}))
     return {
         "name": settings.get("name") or name,
         "title": settings.get("title"),

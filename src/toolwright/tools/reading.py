@@ -29,7 +29,7 @@ from toolwright.protocol.types import (
     replaced,
 )
 from toolwright.tools.binding import json_text
-from toolwright.tools.content import BLOCKS
+from toolwright.tools.content import BLOCKS, check_metas
 
 __all__ = ["said", "was_read"]
 
@@ -49,6 +49,7 @@ def was_read(value: Any, uri: str, mime_type: str | None) -> ReadOutcome | None:
         result = ReadResourceResult(list(value))  # pyright: ignore[reportUnknownArgumentType]
     else:
         result = ReadResourceResult([_part(value, uri, mime_type)])
+    check_metas(result, *result.contents)
     for part in result.contents:
         _check_part(part)
     return result if result.contents else None
@@ -76,6 +77,7 @@ def said(value: Any, description: str | None) -> PromptOutcome:
     if isinstance(value, InputRequiredResult):
         return value
     if isinstance(value, PromptResult):
+        check_metas(value)
         messages = list(map(_message, value.messages))
         return replaced(value, messages=messages, description=value.description or description)
     parts: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
@@ -87,6 +89,7 @@ def _message(value: Any) -> PromptMessage:
     content = TextContent(text=message.content) if isinstance(message.content, str) else message.content
     if message.role not in ("user", "assistant") or not isinstance(content, BLOCKS):
         raise InvalidResult("a prompt returns text, content blocks, messages of a user or an assistant, or a list")
+    check_metas(content)
     _check_block(content)
     return PromptMessage(message.role, content)
 

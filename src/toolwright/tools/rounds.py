@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
+from typing_extensions import deprecated
+
 from toolwright.errors import DefinitionError, InvalidParams, ToolError
 from toolwright.jsonrpc.messages import Json, canonical, decode, encode, is_array
 from toolwright.protocol.questions import (
@@ -27,6 +29,7 @@ from toolwright.protocol.questions import (
 from toolwright.protocol.types import InputRequiredResult, Value, replaced
 
 __all__ = [
+    "MAX_MISFITS",
     "MAX_ROUNDS",
     "Answer",
     "InputRequired",
@@ -42,6 +45,7 @@ __all__ = [
 ]
 
 MAX_ROUNDS = 32
+MAX_MISFITS = 3
 
 T = TypeVar("T")
 
@@ -50,8 +54,8 @@ class Memory(Value, frozen=True):
     """What a call remembers over its rounds; plain JSON.
 
     ``answered``: key → the question's digest and its answer. ``asked``: key → digest, of what waits for an answer.
-    ``once``: what was made only once, and
-    whether it was awaited. ``own``: the ``requestState`` of a handler that does without us.
+    ``once``: what was made only once, and whether it was awaited. ``own``: the ``requestState`` of a handler that does
+    without us. ``misfits``: key → digest, and how many answers there were that did not fit.
     """
 
     round: int = 0
@@ -59,6 +63,7 @@ class Memory(Value, frozen=True):
     asked: Mapping[str, str] = {}
     once: Mapping[str, tuple[bool, Json]] = {}
     own: str | None = None
+    misfits: Mapping[str, tuple[str, int]] = {}
 
 
 # --- questions and their answers -------------------------------------------------------------------------------------
@@ -129,6 +134,7 @@ class Link(Question[Answer[None]]):
         return Answer(answer["action"], None)
 
 
+@deprecated("Sampling is deprecated since 2026-07-28: call a model provider directly.")
 @dataclass(frozen=True)
 class Sampling(Question[Sampled]):
     """A completion of the client's model. Deprecated since 2026-07-28, and there for the clients that have it.
@@ -157,6 +163,7 @@ class Sampling(Question[Sampled]):
         return Sampled(answer["role"], blocks, answer["model"], answer.get("stopReason"))
 
 
+@deprecated("Roots is deprecated since 2026-07-28: take folders as arguments, or from the configuration.")
 @dataclass(frozen=True)
 class Roots(Question[list[Root]]):
     """The folders that the client offers. Deprecated since 2026-07-28, and there for the clients that have it."""
@@ -214,9 +221,13 @@ class Rounds:
         return self.ask_all({key: question})[key]
 
     def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
-        """The answers to all of them; those that are missing are asked for together."""
+        """The answers to all of them; those that are missing are asked for together.
+
+        ``ToolError`` once so many answers to one question did not fit.
+        """
         memory = self._memory or _NOTHING
         answered, missing, values = dict(memory.answered), dict[str, InputRequest](), dict[str, Any]()
+        misfits = dict(memory.misfits)
         for key, question in questions.items():
             digest = _digest(question.request)
             known, answer = self._answer(memory, key, question.request, digest)
@@ -227,8 +238,9 @@ class Rounds:
                 values[key] = question.read(answer)
                 answered[key] = (digest, answer)
             except ValueError as error:
+                misfits[key] = (digest, _one_more(misfits.get(key), key, digest, str(error)))
                 missing[key] = question.again(str(error))
-        self._memory = replaced(memory, answered=answered)
+        self._memory = replaced(memory, answered=answered, misfits=misfits)
         if not missing:
             return values
         asked = {key: _digest(questions[key].request) for key in missing}
@@ -279,7 +291,7 @@ class Rounds:
         memory = self._memory or _NOTHING
         if memory.round + 1 >= MAX_ROUNDS:
             raise ToolError.of("TW2010", limit=MAX_ROUNDS)
-        return Memory(memory.round + 1, memory.answered, dict(asked), self._made(), own)
+        return Memory(memory.round + 1, memory.answered, dict(asked), self._made(), own, memory.misfits)
 
 
 _NOTHING = Memory()
@@ -287,6 +299,14 @@ _NOTHING = Memory()
 
 async def _ready(value: Any) -> Any:
     return value
+
+
+def _one_more(known: tuple[str, int] | None, key: str, digest: str, problem: str) -> int:
+    """How many answers to this very question did not fit by now. ``ToolError`` when nobody should be asked again."""
+    count = known[1] + 1 if known is not None and known[0] == digest else 1
+    if count >= MAX_MISFITS:
+        raise ToolError.of("TW2013", key=key, count=count, problem=problem)
+    return count
 
 
 def _digest(request: InputRequest) -> str:

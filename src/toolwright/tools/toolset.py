@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
+from typing_extensions import deprecated
+
 from toolwright.errors import ToolError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import Mirrors
@@ -137,13 +139,17 @@ class RequestContext(Value, frozen=True):
         return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the call is. Numbers must increase; others are dropped. Free when nobody asked for progress."""
+        """Tell how far the call is. Numbers must increase; others are dropped, and so is what comes quicker than 20
+        times a second, unless it reaches ``total``. Free when nobody asked for progress."""
         self.channel.progress(progress, total, message)
 
+    @deprecated("Context.log is deprecated since 2026-07-28: write to standard error, or use a tracing library.")
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging).
+        Deprecated since that revision, and there for the clients that ask for it.
 
         ``level`` is one of debug, info, notice, warning, error, critical, alert, emergency; ``ValueError`` otherwise.
+        Of more than 100 messages a second, one says that the others are left out.
         """
         if level not in LOG_LEVELS:
             raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from toolwright.errors import DefinitionError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
+from toolwright.protocol.names import is_name
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
@@ -42,14 +43,16 @@ def filtered(inner: Provider, visible: Callable[[Tool, RequestContext], bool]) -
 
 
 def prefixed(inner: Provider, prefix: str) -> Provider:
-    """The same tools as ``prefix_name``."""
-    mark = f"{prefix}_"
+    """The same tools as ``prefix_name``. Raises ``DefinitionError`` for a prefix that no tool name can have; one with
+    which a tool's name gets too long is noticed when it is listed."""
+    mark = _named(f"{prefix}_")
     return _Named(inner, mark.__add__, lambda name: [name.removeprefix(mark)] if name.startswith(mark) else [])
 
 
 def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
-    """The same tools, those in ``names`` (old → new) under their new name only."""
-    back = {new: old for old, new in names.items()}
+    """The same tools, those in ``names`` (old → new) under their new name only. Raises ``DefinitionError`` for a new
+    name that is none, or is given twice."""
+    back = {_named(new): old for old, new in names.items()}
     if len(back) < len(names):
         raise DefinitionError.of("TW3021", names=", ".join(sorted(names.values())))
 
@@ -57,6 +60,13 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
         return ([back[name]] if name in back else []) + ([] if name in names else [name])
 
     return _Named(inner, lambda name: names.get(name, name), inward)
+
+
+def _named(name: str) -> str:
+    """``name``, or ``DefinitionError``: what views make of names is held to what every host accepts."""
+    if not is_name(name):
+        raise DefinitionError.of("TW3024", name=name)
+    return name
 
 
 def combined(*inner: Provider) -> Provider:
@@ -106,7 +116,7 @@ class _Named(Wrapper):
     _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
 
     def _rename(self, tool: Tool) -> Tool:
-        return replaced(tool, definition=replaced(tool.definition, name=self.outward(tool.name)))
+        return replaced(tool, definition=replaced(tool.definition, name=_named(self.outward(tool.name))))
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)

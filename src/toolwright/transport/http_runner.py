@@ -16,11 +16,11 @@ from toolwright.errors import ConfigurationError
 from toolwright.transport import processes
 from toolwright.transport.http_server import LOOPBACK
 
-__all__ = ["Address", "bind", "check_bind", "hosts_of", "parse_address", "run"]
+__all__ = ["HEAD_BYTES", "Address", "bind", "check_bind", "hosts_of", "parse_address", "run"]
 
 _GRACE_SECONDS = 1
 _HEAD_SECONDS = 10.0
-_HEAD_BYTES = 65_536
+HEAD_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Protocol(HttpToolsProtocol):
             self._disarm()
             return
         self._received += len(data)
-        if self._received > _HEAD_BYTES:
+        if self._received > HEAD_BYTES:
             self.transport.close()
         elif self._timer is None:
             self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)

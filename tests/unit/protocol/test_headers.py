@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import DefinitionError, HeaderMismatch
+from toolwright.errors import DefinitionError, HeaderMismatch, InvalidArguments
 from toolwright.protocol import versions
 from toolwright.protocol.headers import (
     check_mirrored,
@@ -197,6 +197,14 @@ def test_a35_a_property_that_is_only_called_so_is_no_annotation():
     assert find_mirrors(schema(a={"type": "object", "default": {"x-mcp-header": "A"}})) == ()
 
 
+@pytest.mark.requirement("XHDR-08")
+@pytest.mark.parametrize("name", ["default", "enum", "const", "examples", "x-mcp-header"])
+def test_a_property_may_be_called_like_a_keyword_and_is_looked_into(name: str):
+    assert find_mirrors(schema(**{name: ANNOTATED})) == (("A", (name,), "string"),)
+    with pytest.raises(DefinitionError):
+        find_mirrors(schema(**{name: {"type": "array", "items": ANNOTATED}}))
+
+
 def test_arguments_and_their_headers_agree():
     arguments = {"region": "wést", "query": {"limit": 42, "dry": True}}
     headers = param_headers(find_mirrors(MIRRORED), arguments)
@@ -233,3 +241,24 @@ def test_a_parameter_header_that_does_not_agree_is_refused(headers: Any, argumen
 @pytest.mark.parametrize(("said", "value"), [("42.0", 42), ("42", 42.0), ("-7", -7), ("42.000", 42)])
 def test_integers_compare_by_number(said: str, value: Any):
     check_params({"mcp-param-limit": said}, find_mirrors(MIRRORED), {"query": {"limit": value}})
+
+
+LARGEST = 2**53 - 1
+
+
+@pytest.mark.requirement("XHDR-06")
+@pytest.mark.parametrize("value", [LARGEST + 1, -LARGEST - 1, 10**30, float(2**60)])
+def test_an_integer_that_not_everybody_reads_exactly_is_refused_at_both_ends(value: Any):
+    arguments = {"query": {"limit": value}}
+    with pytest.raises(InvalidArguments):
+        param_headers(find_mirrors(MIRRORED), arguments)
+    assert refusal(check_params, {"mcp-param-limit": str(value)}, find_mirrors(MIRRORED), arguments) == "TW1018"
+
+
+@pytest.mark.requirement("XHDR-06", "XHDR-31")
+@pytest.mark.parametrize("value", [LARGEST, -LARGEST])
+def test_the_largest_integers_are_told_from_their_neighbours(value: int):
+    mirrors, arguments = find_mirrors(MIRRORED), {"query": {"limit": value}}
+    check_params(param_headers(mirrors, arguments), mirrors, arguments)
+    for other in (value - 1, value + 1):
+        assert refusal(check_params, {"mcp-param-limit": f"{other}.0"}, mirrors, arguments) == "TW1017"

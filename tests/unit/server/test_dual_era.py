@@ -196,6 +196,31 @@ def test_b35_a_cancelled_call_ends_and_is_not_answered(meta: Any):
     talk(test)
 
 
+@pytest.mark.requirement("CANC-10")
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ({"reason": "enough"}, "enough"),
+        ({"reason": "a\nb\x1b[31m"}, "a b [31m"),
+        ({"reason": "x" * 1_000_000}, "x" * 200),
+        ({}, "no reason given"),
+        ({"reason": ["x"]}, "no reason given"),
+    ],
+)
+def test_the_reason_of_a_cancellation_is_in_the_log_short_and_on_one_line(
+    reason: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+):
+    async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
+        await channel.handshake()
+        channel.say("tools/call", {"name": "forever"}, "a\nb")
+        await asyncio.sleep(0)
+        channel.say("notifications/cancelled", {"requestId": "a\nb", **reason})
+
+    with caplog.at_level("DEBUG", "toolwright"):
+        talk(test)
+    assert [record.getMessage() for record in caplog.records] == [f"request 'a b' was cancelled: {said}"]
+
+
 @pytest.mark.requirement("CANC-09")
 @pytest.mark.parametrize("id", ["1", True, 1.0, None, [1], {"a": 1}, 2])
 def test_b34_a_cancellation_of_another_id_cancels_nothing(id: Any):

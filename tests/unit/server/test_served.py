@@ -11,7 +11,7 @@ import pytest
 
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import LISTINGS, RequestChannel, Served, page_of
+from toolwright.server.served import LISTINGS, LOG_RATE, PROGRESS_RATE, RequestChannel, Served, page_of
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.library import LocalLibrary
 from toolwright.tools.local import LocalToolset
@@ -96,6 +96,49 @@ def test_nobody_who_did_not_ask_is_told_anything():
 def test_a_log_message_below_the_level_asked_for_is_not_sent(level: str, heard: int):
     said = channel(lambda c, told: [c.log(name, 1, "me") for name in ("info", "warning", "error")], None, level)
     assert len(said) == heard
+
+
+class Clock:
+    """A clock that somebody sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.requirement("PROG-07")
+def test_progress_has_a_limit_of_rate_and_what_completes_it_is_told_all_the_same():
+    clock = Clock()
+
+    def test(c: RequestChannel, told: Told) -> None:
+        for number in range(50):
+            c.progress(number, 50, None)
+        c.progress(50, 50, "done")
+        c.progress(51, 50, "done again")
+        clock.now = 1.0
+        c.progress(60, None, None)
+
+    numbers = [params["progress"] for _, params in channel(test, clock=clock)]
+    assert numbers == [*range(PROGRESS_RATE), 50, 60]
+
+
+def test_who_logs_without_end_is_heard_in_part_and_that_is_said():
+    clock = Clock()
+
+    def test(c: RequestChannel, told: Told) -> None:
+        for number in range(3 * LOG_RATE):
+            c.log("debug", number, "me")  # below what is asked for: it does not count
+            c.log("error", number, "me")
+        clock.now = 1.0
+        c.log("error", "later", "me")
+
+    said = [params for _, params in channel(test, None, "error", clock=clock)]
+    assert [params["data"] for params in said[:LOG_RATE]] == [*range(LOG_RATE)]
+    assert [params["logger"] for params in said[LOG_RATE:]] == ["toolwright", "me"]
+    assert "left out" in said[LOG_RATE]["data"]
+    assert said[-1] == {"level": "error", "data": "later", "logger": "me"}
 
 
 @pytest.mark.requirement("PROG-05", "PROG-06", "PROG-08")

@@ -481,3 +481,17 @@ def test_what_cannot_be_stopped_says_so():
     assert not bound(plain).tool.stoppable
     assert bound(plain, blocking=False).tool.stoppable
     assert bound(coroutine).tool.stoppable
+
+
+# -- meta --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("META-02", "META-03", "META-05")
+@pytest.mark.parametrize("key", ["x y", "-a/x", "a/b/x", "x-", "", "io.modelcontextprotocol/x", "progressToken"])
+def test_a_tool_is_published_with_no_key_that_is_none_or_not_its_authors(key: str):
+    def tool() -> None: ...
+
+    assert bound(tool, meta={"com.example/x": 1}).tool.definition.meta == {"com.example/x": 1}
+    assert refusal(tool, meta={key: 1}).code == "TW3035"
+    with pytest.raises(DefinitionError, match=r"test_binding\.py"):
+        bind_raw(lambda arguments: None, wire.Tool("t", {"type": "object"}), Settings(meta={key: 1}), POOL)

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from toolwright.errors import InvalidResult
-from toolwright.protocol.types import UNSET, CallToolResult, ImageContent, InputRequiredResult, TextContent
+from toolwright.protocol.types import (
+    UNSET,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    InputRequiredResult,
+    TextContent,
+    TextResource,
+)
 from toolwright.tools.content import failed, present, structured
 
 PICTURE = ImageContent(data="eA==", mimeType="image/png")
@@ -84,3 +92,28 @@ def test_a_result_that_is_nested_too_deep_is_an_invalid_result_and_not_the_calle
 
 def test_a_failure_says_so():
     assert failed("no") == CallToolResult([TextContent(text="no")], isError=True)
+
+
+BAD = {"x y": 1}
+FINE = {"com.example/x": 1}
+
+
+def with_meta(meta: dict[str, Any]) -> list[Any]:
+    text, resource = TextContent(text="a", meta=meta), TextResource(uri="a:b", text="a", meta=meta)
+    return [
+        text,
+        [PICTURE, text],
+        EmbeddedResource(resource=resource),
+        CallToolResult([], meta=meta),
+        CallToolResult([text]),
+    ]
+
+
+@pytest.mark.requirement("META-02", "META-03", "META-05")
+def test_a_result_says_nothing_under_a_key_that_is_none_or_not_its_authors():
+    for value in with_meta(FINE):
+        present(value)
+    for meta in (BAD, {"io.modelcontextprotocol/serverInfo": 1}):
+        for value in with_meta(meta):
+            with pytest.raises(InvalidResult, match="cannot be used in meta"):
+                present(value)

@@ -90,7 +90,16 @@ def test_what_returns_nothing_is_not_there(value: Any):
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), object(), BlobResource(uri="a:b", blob="?"), ReadResourceResult(["x"]), {1: object()}]
+    "value",
+    [
+        float("nan"),
+        object(),
+        BlobResource(uri="a:b", blob="?"),
+        ReadResourceResult(["x"]),
+        {1: object()},
+        ReadResourceResult([TEXT], {"x y": 1}),
+        [TextResource(uri="a:b", text="", meta={"x y": 1})],
+    ],
 )
 def test_what_has_no_form_never_leaves(value: Any):
     with pytest.raises(InvalidResult):
@@ -178,6 +187,8 @@ def test_a_whole_result_keeps_what_it_says():
         PromptMessage("system", "x"),  # type: ignore[arg-type]
         ImageContent(data="?", mimeType="image/png"),
         ImageContent(data="AAAA", mimeType="png"),
+        PromptResult([], meta={"x y": 1}),
+        TextContent(text="x", meta={"x y": 1}),
     ],
 )
 def test_what_is_no_message_never_leaves(value: Any):
@@ -302,7 +313,7 @@ def of_text(a: str) -> str:
     return a
 
 
-@pytest.mark.requirement("ADJ-08")
+@pytest.mark.requirement("ADJ-08", "META-02", "META-03", "META-05")
 @pytest.mark.parametrize(
     ("register", "code"),
     [
@@ -323,6 +334,9 @@ def of_text(a: str) -> str:
         (lambda library: library.add_prompt(of_numbers), "TW3030"),
         (lambda library: completed_by(lambda *, prefix, a, b: []), "TW3031"),
         (lambda library: library.add_prompt(of_text, mime_type="a/b"), "TW3014"),
+        (lambda library: library.add_resource("a:b", lambda: "", meta={"x y": 1}), "TW3035"),
+        (lambda library: library.add_resource("a:{a}", of_text, meta={"io.mcp/x": 1}), "TW3035"),
+        (lambda library: library.add_prompt(of_text, meta={"-x": 1}), "TW3035"),
     ],
 )
 def test_what_is_wrong_is_refused_at_registration_and_changes_nothing(register: Any, code: str):

@@ -9,7 +9,7 @@ from toolwright import Form, Link
 from toolwright.errors import DefinitionError, InvalidParams, ToolError
 from toolwright.jsonrpc.messages import decode, encode
 from toolwright.protocol.types import InputRequiredResult
-from toolwright.tools.rounds import MAX_ROUNDS, InputRequired, Memory, Rounds, remembered
+from toolwright.tools.rounds import MAX_MISFITS, MAX_ROUNDS, InputRequired, Memory, Rounds, remembered
 
 SURE = Form("Sure?")
 NAME = Form("Who?", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
@@ -101,6 +101,27 @@ def test_a_form_that_does_not_fit_is_asked_for_again_and_says_why():
     assert outcome.inputRequests["a"]["params"]["message"].startswith("Who?\n\n")
     third = next_round(outcome, second, a={"action": "accept", "content": {"name": "Ada"}})
     assert third.ask(NAME, "a").value == {"name": "Ada"}
+
+
+MISFIT = {"action": "accept", "content": {"name": 1}}
+
+
+def test_nobody_is_asked_the_same_again_once_three_answers_did_not_fit():
+    rounds = next_round(question_of(first := Rounds(), NAME, "a"), first, a=MISFIT)
+    for _ in range(MAX_MISFITS - 1):
+        rounds = next_round(question_of(rounds, NAME, "a"), rounds, a=MISFIT)
+    with pytest.raises(ToolError, match="3 times"):
+        rounds.ask(NAME, "a")
+
+
+def test_answers_that_did_not_fit_count_for_their_question_and_for_no_other():
+    other = Form("Who else?", NAME.fields)
+    rounds = Rounds()
+    for question in (NAME, other) * MAX_MISFITS:
+        rounds = next_round(question_of(rounds, question, "a"), rounds, a=MISFIT)
+        rounds = next_round(question_of(rounds, question, "a"), rounds)
+    rounds = next_round(question_of(rounds, NAME, "a"), rounds, a={"action": "decline"})
+    assert not rounds.ask(NAME, "a")
 
 
 def test_once_is_made_once_and_is_json_from_the_start():

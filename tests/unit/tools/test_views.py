@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import combined, filtered, prefixed, renamed
+from toolwright import Server, combined, filtered, prefixed, renamed
 from toolwright.errors import DefinitionError, InvalidParams, UnknownTool
 from toolwright.server.served import SILENT
 from toolwright.tools.local import LocalToolset
@@ -146,3 +146,29 @@ def test_without_a_library_there_are_no_resources_and_no_prompts():
         with pytest.raises(InvalidParams) as caught:
             asyncio.run(view.get_prompt(PromptGet("a", {}, CONTEXT)))
         assert caught.value.code == "TW1026"
+
+
+@pytest.mark.requirement("TOOL-11", "TOOL-12")
+@pytest.mark.parametrize("name", ["my disk", "disk,", "disk/", "dïsk", "disk\n"])
+def test_a_name_that_no_host_would_take_is_refused_where_it_is_made(name: str):
+    for make in (lambda: prefixed(toolset("a"), name), lambda: renamed(toolset("a"), {"a": name})):
+        with pytest.raises(DefinitionError, match="tool name"):
+            make()
+
+
+@pytest.mark.requirement("TOOL-09")
+def test_a_name_that_gets_too_long_or_has_no_letter_left_is_refused():
+    assert names(prefixed(toolset("a" * 100), "p" * 27)) == ["p" * 27 + "_" + "a" * 100]
+    for view in (prefixed(toolset("a" * 100), "p" * 28), prefixed(prefixed(toolset("a" * 90), "p" * 20), "q" * 20)):
+        with pytest.raises(DefinitionError, match="tool name"):
+            names(view)
+    for name in ("", "a" * 129):
+        with pytest.raises(DefinitionError, match="tool name"):
+            renamed(toolset("a"), {"a": name})
+
+
+@pytest.mark.requirement("TOOL-09")
+def test_a_name_that_gets_too_long_ends_a_server_before_it_serves():
+    server = Server("long", version="1", toolsets=[prefixed(toolset("a" * 100), "p" * 50)])
+    with pytest.raises(DefinitionError, match="tool name"):
+        asyncio.run(server.check())

@@ -14,7 +14,7 @@ from toolwright.errors import DefinitionError, InvalidArguments
 from toolwright.jsonrpc.messages import Json, encode, is_object
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import find_mirrors
-from toolwright.protocol.names import is_name
+from toolwright.protocol.names import check_meta, is_name
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.protocol.types import ToolOutcome, Value
 from toolwright.tools.binding.results import Output, is_json_type
@@ -93,6 +93,7 @@ def _definition(
         raise DefinitionError.of("TW3007", name=name)
     if settings.effect is not None and settings.effect not in EFFECTS:
         raise DefinitionError.of("TW3008", effect=settings.effect, allowed=", ".join(EFFECTS))
+    check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
     return wire.Tool(
