@@ -40,7 +40,7 @@ class Server:
     ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en``
     or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server
     listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a
-    restart ends legacy sessions and cursors. ``facts`` is where several workers share state.
+    restart ends legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
     """
 
     def __init__(

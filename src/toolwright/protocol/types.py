@@ -6,7 +6,8 @@ the schema's own, camelCase included.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+import base64
+from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -95,6 +96,10 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
 class Annotations(msgspec.Struct, frozen=True, omit_defaults=True):
     audience: list[Literal["user", "assistant"]] | None = None
     priority: float | None = None
@@ -110,18 +115,24 @@ class TextContent(_Block, frozen=True, omit_defaults=True, tag="text"):
     text: str
 
 
-class ImageContent(_Block, frozen=True, omit_defaults=True, tag="image"):
-    """``data`` is base64."""
-
+class _Binary(_Block, frozen=True, omit_defaults=True):
     data: str
     mimeType: str
 
+    @classmethod
+    def of(
+        cls, data: bytes, mime_type: str, *, annotations: Annotations | None = None, meta: dict[str, Any] | None = None
+    ) -> Self:
+        """The block of these bytes, which are not encoded yet."""
+        return cls(data=_base64(data), mimeType=mime_type, annotations=annotations, meta=meta)
 
-class AudioContent(_Block, frozen=True, omit_defaults=True, tag="audio"):
-    """``data`` is base64."""
 
-    data: str
-    mimeType: str
+class ImageContent(_Binary, frozen=True, omit_defaults=True, tag="image"):
+    """``data`` is base64; :meth:`of` makes it from bytes."""
+
+
+class AudioContent(_Binary, frozen=True, omit_defaults=True, tag="audio"):
+    """``data`` is base64; :meth:`of` makes it from bytes."""
 
 
 class ResourceLink(_Block, frozen=True, omit_defaults=True, tag="resource_link"):
@@ -142,12 +153,17 @@ class TextResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 
 class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """``blob`` is base64."""
+    """``blob`` is base64; :meth:`of` makes it from bytes."""
 
     uri: str
     blob: str
     mimeType: str | None = None
     meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+    @classmethod
+    def of(cls, uri: str, data: bytes, mime_type: str | None = None, *, meta: dict[str, Any] | None = None) -> Self:
+        """The resource of these bytes, which are not encoded yet."""
+        return cls(uri, _base64(data), mime_type, meta)
 
 
 class EmbeddedResource(_Block, frozen=True, omit_defaults=True, tag="resource"):

@@ -61,8 +61,7 @@ def _part(value: Any, uri: str, mime_type: str | None) -> TextResource | BlobRes
     if isinstance(value, str):
         return TextResource(uri=uri, text=value, mimeType=mime_type or "text/plain")
     if isinstance(value, bytes):
-        data = base64.b64encode(value).decode()
-        return BlobResource(uri=uri, blob=data, mimeType=mime_type or "application/octet-stream")
+        return BlobResource.of(uri, value, mime_type or "application/octet-stream")
     return TextResource(uri=uri, text=json_text(value), mimeType=mime_type or "application/json")
 
 

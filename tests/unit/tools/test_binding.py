@@ -60,9 +60,13 @@ def output(function: Any) -> Any:
     return bound(function).tool.definition.outputSchema
 
 
+def outcome_of(function: Any, /, name: str = "t", **arguments: Any) -> Any:
+    return asyncio.run(bound(function, name=name).run(ToolCall(name, arguments, CONTEXT)))
+
+
 def run(function: Any, /, name: str = "t", **arguments: Any) -> Any:
     """What the function makes of arguments that fit."""
-    outcome = asyncio.run(bound(function, name=name).run(ToolCall(name, arguments, CONTEXT)))
+    outcome = outcome_of(function, name, **arguments)
     return outcome.content[0].text if outcome.encoded is None else outcome.structuredContent
 
 
@@ -321,6 +325,14 @@ def test_a_return_type_with_a_shape_has_a_schema():
     }
 
 
+def test_a_list_of_texts_has_a_schema_whatever_is_said_of_the_texts():
+    def some() -> list[str | None]: ...
+    def named() -> list[Annotated[str, Field(min_length=1)]]: ...
+
+    assert output(some) == {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
+    assert output(named) == {"type": "array", "items": {"type": "string", "minLength": 1}}
+
+
 @pytest.mark.parametrize(
     "returns", [str, None, Any, ImageContent, list[TextContent | ImageContent], TextContent | str, str | None]
 )
@@ -329,6 +341,17 @@ def test_text_blocks_and_nothing_have_none(returns: Any):
 
     tool.__annotations__["return"] = returns
     assert output(tool) is None
+
+
+def test_a_list_of_blocks_that_is_empty_is_no_content_and_no_value():
+    async def promised() -> list[ImageContent | TextContent]:
+        return []
+
+    async def anything() -> Any:
+        return []
+
+    assert outcome_of(promised) == wire.CallToolResult([])
+    assert outcome_of(anything).structuredContent == []
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

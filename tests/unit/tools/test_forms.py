@@ -71,6 +71,19 @@ def test_an_answer_is_of_the_type_that_was_asked_for():
     assert schema_of(Point)["properties"]["when"]["default"] == "2026-01-02"
 
 
+def test_a_whole_float_is_an_integer_in_a_form_as_it_is_in_arguments():
+    @dataclass
+    class Trip:
+        days: int
+        rate: float
+
+    answer = Form("?", Trip).read({"action": "accept", "content": {"days": 3.0, "rate": 2.0}})
+    assert answer.value == Trip(3, 2.0)
+    assert (type(answer.value.days), type(answer.value.rate)) == (int, float)
+    with pytest.raises(ValueError, match="days"):
+        Form("?", Trip).read({"action": "accept", "content": {"days": 3.5, "rate": 2.0}})
+
+
 @pytest.mark.requirement("ELIC-42")
 def test_a_model_keeps_its_own_rules_although_a_form_cannot_say_them():
     class Even(pydantic.BaseModel):
@@ -137,6 +150,12 @@ BAD = [
 def test_what_no_form_can_hold_is_refused_where_it_is_written(schema: dict[str, Any]):
     with pytest.raises(DefinitionError, match="form cannot be asked so"):
         check_form(schema)
+
+
+@pytest.mark.parametrize("fields", [dict[str, int], str, list[int]])
+def test_a_type_without_fields_of_its_own_is_no_form(fields: Any):
+    with pytest.raises(DefinitionError, match="form cannot be asked so"):
+        Form("?", fields)
 
 
 @pytest.mark.requirement("ELIC-08", "ELIC-09")

@@ -11,14 +11,14 @@ from typing import Any, TypeAlias, get_args
 import pydantic
 
 from toolwright.errors import DefinitionError, InvalidArguments
-from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
+from toolwright.jsonrpc.messages import Json, decode, encode, is_object
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import check_meta, is_name
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.protocol.types import ToolOutcome, Value
 from toolwright.tools.binding.results import Output, is_json_type
-from toolwright.tools.binding.schemas import arguments_adapter, input_schema
+from toolwright.tools.binding.schemas import arguments_adapter, input_schema, integral
 from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
@@ -197,7 +197,7 @@ def _converter(
             pass
         try:
             # To JSON Schema 5.0 is an integer; to pydantic, in strict mode, it is not.
-            return adapter.validate_json(encode(_integral(arguments)), strict=True)
+            return adapter.validate_json(encode(integral(arguments)), strict=True)
         except pydantic.ValidationError as error:
             raise _invalid(name, error) from None
 
@@ -214,16 +214,6 @@ def _own(arguments: dict[str, Json]) -> dict[str, Json]:
 def _never_integral(annotation: Any) -> bool:
     """Whether 5.0 can never stand for an int here: the conversion would have to make it one."""
     return annotation is not int and all(map(_never_integral, get_args(annotation)))
-
-
-def _integral(value: Json) -> Json:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if is_array(value):
-        return list(map(_integral, value))
-    if is_object(value):
-        return {key: _integral(inner) for key, inner in value.items()}
-    return value
 
 
 def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:

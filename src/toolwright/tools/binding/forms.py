@@ -12,7 +12,7 @@ import pydantic
 from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
 from toolwright.protocol.questions import InputRequest, check_form, elicitation_form
 from toolwright.protocol.schema import OWN, Schema, compile_schema
-from toolwright.tools.binding.schemas import adapter_of, write_schema
+from toolwright.tools.binding.schemas import adapter_of, integral, write_schema
 from toolwright.tools.rounds import Answer, Question
 
 __all__ = ["Form"]
@@ -80,7 +80,7 @@ def _checked(schema: Schema, content: Json) -> Json:
 
 def _converted(adapter: pydantic.TypeAdapter[Any], content: Json) -> Any:
     try:
-        return adapter.validate_json(encode(content), strict=True)
+        return adapter.validate_json(encode(integral(content)), strict=True)
     except pydantic.ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise ValueError(".".join(map(str, problem["loc"])) + ": " + problem["msg"]) from None
@@ -89,8 +89,9 @@ def _converted(adapter: pydantic.TypeAdapter[Any], content: Json) -> Any:
 def _flat(schema: dict[str, Json]) -> dict[str, Json]:
     """The schema of a type, without what forms have no word for; the type itself is held to that all the same."""
     defs = schema.get("$defs", {})
-    properties = {name: _plain(inner, defs) for name, inner in schema.get("properties", {}).items()}
-    flat: dict[str, Json] = {"type": schema.get("type"), "properties": properties}
+    flat: dict[str, Json] = {"type": schema.get("type")}
+    if "properties" in schema:
+        flat["properties"] = {name: _plain(inner, defs) for name, inner in schema["properties"].items()}
     if schema.get("required"):
         flat["required"] = schema["required"]
     return flat

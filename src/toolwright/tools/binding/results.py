@@ -33,6 +33,8 @@ class Output:
                 self.present = structured
             else:
                 self.present = functools.partial(_present_converted, adapter)
+        elif get_origin(returns) is list:
+            self.present = _present_blocks
 
 
 _WITHOUT_SCHEMA = (str, None, type(None), Any, MISSING, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
@@ -46,8 +48,13 @@ def _has_schema(returns: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(map(_has_schema, inner))
     if origin in (list, tuple):
-        return not all(item in BLOCKS or (get_args(item) and not _has_schema(item)) for item in inner)
+        return not all(map(_is_block, inner))
     return returns not in _WITHOUT_SCHEMA
+
+
+def _is_block(item: Any) -> bool:
+    """Whether the items of a list are content blocks, or one of several kinds of them."""
+    return item in BLOCKS or (any(option in BLOCKS for option in get_args(item)) and not _has_schema(item))
 
 
 _JSON_TYPES = (str, int, float, bool, type(None), None)
@@ -67,6 +74,11 @@ def is_json_type(annotation: Any) -> bool:
 
 def _present_anything(value: Any) -> ToolOutcome:
     return present(to_jsonable_python(value) if _needs_conversion(value) else value)
+
+
+def _present_blocks(value: Any) -> ToolOutcome:
+    # Without an annotation an empty list is JSON; of content blocks it is none of them.
+    return wire.CallToolResult([]) if value == [] else _present_anything(value)
 
 
 def _needs_conversion(value: Any) -> bool:

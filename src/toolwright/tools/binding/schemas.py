@@ -11,10 +11,10 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
 from toolwright.errors import DefinitionError
-from toolwright.jsonrpc.messages import is_array, is_object
+from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.tools.binding.signature import MISSING, Parameter, Signature
 
-__all__ = ["adapter_of", "arguments_adapter", "input_schema", "write_schema"]
+__all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write_schema"]
 
 
 class _SchemaWriter(GenerateJsonSchema):
@@ -73,6 +73,17 @@ def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
         return pydantic.TypeAdapter(type_)
     except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
         raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
+
+
+def integral(value: Json) -> Json:
+    """``value`` with its whole floats as integers, which is what they are to JSON Schema and not to pydantic."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if is_array(value):
+        return list(map(integral, value))
+    if is_object(value):
+        return {key: integral(inner) for key, inner in value.items()}
+    return value
 
 
 def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
