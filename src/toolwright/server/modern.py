@@ -109,14 +109,12 @@ class ModernDoor:
         self._pages[key] = (items, encoded)
 
     async def _call_tool(self, params: modern.CallParams, asked: _Asked) -> bytes:
-        round = await self._round(params, params.name, params.arguments, asked)
-        carried = asked.carrier.headers
-
-        def admit(tool: Tool) -> None:
-            if carried is not None and tool.mirrors:
-                headers.check_params(carried, tool.mirrors, params.arguments)
-            round.check(tool)
-
+        round = Round(Rounds(None, params.inputResponses))
+        if params.requestState is not None:
+            round = await self._round(params, params.name, params.arguments, asked)
+        carried, admit = asked.carrier.headers, None
+        if carried is not None or round.pin:
+            admit = functools.partial(_admit, carried, round, params.arguments)
         context = asked.context(round.rounds)
         call = ToolCall(params.name, params.arguments, context, admit=admit)
         try:
@@ -213,6 +211,13 @@ def _honoured(kinds: tuple[Kind, ...], uris: list[str]) -> dict[str, Any]:
 
 _SCOPE = "private"  # whatever is said may differ by the caller's authorization
 _KEPT_LISTS = 256
+
+
+def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[str, Any], tool: Tool) -> None:
+    """What is checked once the tool is known: its mirrored parameters, and that it is the one that asked."""
+    if carried is not None and tool.mirrors:
+        headers.check_params(carried, tool.mirrors, arguments)
+    round.check(tool)
 
 
 class _Asked:
