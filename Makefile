@@ -7,7 +7,8 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint requirements bench interop interop-node everything conformance schema-suite clean
+.PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node everything conformance \
+	schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -35,6 +36,12 @@ lint: setup  ## format, lint, types, import contract
 
 requirements: setup  ## which duties of the specification are tied to tests, and which are not
 	@$(BIN)/python tests/requirements/coverage.py
+
+fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors"
+	$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz $(FUZZ)
+
+endurance: setup  ## what nothing may hurt, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
+	@PYTHONPATH=tests $(BIN)/python -m endurance.run $(ENDURANCE)
 
 bench: setup  ## against the official Python SDK, as ratios; BENCH="--only stdio --rounds 5"
 	$(BIN)/python bench/run.py $(BENCH)

@@ -22,6 +22,7 @@ GROUPS = {
     "5": ("Client and carrier", "For whoever uses `Client`: raised, never sent."),
     "6": ("The files tools", "For the model, but for TW6001 and TW6002, which end the command."),
     "7": ("State", "For the operator: the store that workers share."),
+    "8": ("The kit", "For the author: what `toolwright test` found, and from TW8901 on why it did not look."),
 }
 
 HEAD = """\

@@ -3,7 +3,7 @@
 Codes are stable: a sentence may be improved, a code never changes its meaning and is never used again.
 
 TW1… protocol · TW2… tool calls, for the model · TW3… definitions, for the author · TW4… settings and commands, for the
-operator · TW5… client and carrier · TW6… the files tools · TW7… state.
+operator · TW5… client and carrier · TW6… the files tools · TW7… state · TW8… what the kit finds.
 """
 
 from __future__ import annotations
@@ -143,9 +143,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "此操作需要询问用户，但当前无法询问。请告知用户。",
     ),
     "TW2010": (
-        "This has asked {limit} times without coming to an end, and was stopped. This is a fault of the tool; tell the "
-        "user.",
-        "该操作已询问 {limit} 次仍未结束，已停止。这是工具的故障；请告知用户。",
+        "This has asked {limit} times without coming to an end, and was stopped. Tell the user.",
+        "该操作已询问 {limit} 次仍未结束，已停止。请告知用户。",
     ),
     "TW2011": (
         "{subject} has to ask the user, and this client cannot be asked so ({missing}). Tell the user.",
@@ -166,6 +165,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} 为 {value}，而同时放入请求头的数值必须在 -{limit} 与 {limit} 之间。请改用该范围内的值。",
     ),
     "TW2015": ("More than {limit} messages a second: some are left out.", "每秒消息超过 {limit} 条：部分已省略。"),
+    "TW2016": (
+        "The answers to what {subject} asked are too large to go on with: {size} bytes, more than {limit}. "
+        "Tell the user.",
+        "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
@@ -334,6 +338,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW1027": ("The header {header} is sent more than once.", "请求头 {header} 出现了多次。"),
     "TW1029": ("{subject} may not be used: {reason}.", "不允许使用 {subject}：{reason}。"),
+    "TW1060": ("The message holds more than {limit} arrays and objects.", "消息包含的数组和对象超过 {limit} 个。"),
     "TW1028": ("Refused: {reason}.", "已拒绝：{reason}。"),
     # settings and commands, for the operator
     "TW4001": ("{name} needs {option}.", "{name} 需要 {option}。"),
@@ -575,6 +580,147 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
     ),
+    # the kit: what its checks find
+    "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
+    "TW8101": (
+        "Not a tool name that every host takes: 1 to 128 of A-Z a-z 0-9 _ - .",
+        "并非所有宿主都接受的工具名：应为 1 到 128 个 A-Z a-z 0-9 _ - . 字符",
+    ),
+    "TW8102": ("It has no description, which a model chooses by.", "缺少供模型选用的描述。"),
+    "TW8103": ("Its schema cannot be used: {problem}", "其模式无法使用：{problem}"),
+    "TW8104": ("{count} tools have this name.", "有 {count} 个工具同名。"),
+    "TW8105": ("Its definition is not valid, so clients leave it out.", "其定义无效，客户端会将其略去。"),
+    "TW8111": ("The tools cannot be listed: {problem}", "无法列出工具：{problem}"),
+    "TW8112": ("The list is not the same twice in a row.", "连续两次列出的结果不同。"),
+    "TW8122": ("An example of its schema does not fit it: {example}", "其模式中的示例不符合模式：{example}"),
+    "TW8131": ("No answer within {seconds:g} s to {arguments}", "{seconds:g} 秒内没有应答：{arguments}"),
+    "TW8132": (
+        "{arguments} is answered with an error of the protocol: {problem}",
+        "{arguments} 得到协议错误：{problem}",
+    ),
+    "TW8133": ("{arguments} ended the connection: {problem}", "{arguments} 使连接中断：{problem}"),
+    "TW8134": ("It failed at {arguments}: {words}", "它在处理 {arguments} 时出错：{words}"),
+    "TW8141": (
+        "It publishes an output schema and returned no structured content.",
+        "它公布了输出模式，却没有返回结构化内容。",
+    ),
+    "TW8142": ("Its result breaks its output schema: {problem}", "其结果不符合输出模式：{problem}"),
+    "TW8151": (
+        "Text and structured content differ: {text} and {structured}",
+        "文本与结构化内容不一致：{text} 与 {structured}",
+    ),
+    "TW8152": (
+        "Its structured content has no copy as text, which older clients need.",
+        "其结构化内容没有旧客户端所需的文本副本。",
+    ),
+    "TW8161": (
+        "Said to be idempotent, it answers the same call twice with {first} and {second}",
+        "声明为幂等，但同一调用两次分别得到 {first} 和 {second}",
+    ),
+    "TW8162": (
+        "Said to be idempotent, its second call changed what {readers} tells.",
+        "声明为幂等，但第二次调用改变了 {readers} 的结果。",
+    ),
+    "TW8201": ("{revision} is offered and cannot be spoken: {problem}", "声称支持 {revision}，却无法使用：{problem}"),
+    "TW8202": ("{revision} lists other tools; in one only: {names}", "{revision} 列出的工具不同；仅其一拥有：{names}"),
+    "TW8203": (
+        "It answers otherwise in {other} than in {revision}.",
+        "使用 {other} 时的应答与 {revision} 不同。",
+    ),
+    "TW8204": ("The server cannot be reached over {carrier}: {problem}", "无法经由 {carrier} 访问服务器：{problem}"),
+    "TW8205": ("The tools over {carrier} are not the same.", "经由 {carrier} 得到的工具不同。"),
+    "TW8206": ("Tools are listed, and the capability is not declared.", "列出了工具，却没有声明该能力。"),
+    "TW8301": (
+        "Arguments that break {rule} at {path} were accepted: {arguments}",
+        "接受了在 {path} 处违反 {rule} 的参数：{arguments}",
+    ),
+    "TW8303": (
+        "After calls that should have been refused, {readers} tells something else.",
+        "在本应被拒绝的调用之后，{readers} 的结果变了。",
+    ),
+    "TW8304": (
+        "Arguments that are no object were not refused: {arguments} is answered {answer}",
+        "没有拒绝不是对象的参数：{arguments} 得到 {answer}",
+    ),
+    "TW8305": (
+        "A tool that is not there should be error -32602, and is answered {answer}",
+        "不存在的工具应得到错误 -32602，实际得到 {answer}",
+    ),
+    "TW8306": ("An error gives away {what}: {excerpt}", "错误信息泄露了内部细节（{what}）：{excerpt}"),
+    "TW8307": ("A hostile text ({what}) was obeyed: {found}", "恶意文本（{what}）被执行：{found}"),
+    "TW8308": (
+        "A hostile text ({what}) stands raw in an error, where a terminal would obey it.",
+        "恶意文本（{what}）原样出现在错误信息中，终端会执行它。",
+    ),
+    "TW8310": (
+        "An error repeats a text of {size} characters ({what}).",
+        "错误信息重复了 {size} 个字符的文本（{what}）。",
+    ),
+    "TW8311": (
+        "After a message nested {depth} levels deep the server does not answer any more.",
+        "收到嵌套 {depth} 层的消息后，服务器不再应答。",
+    ),
+    "TW8312": ("A message nested {depth} levels deep has no answer.", "嵌套 {depth} 层的消息没有应答。"),
+    "TW8401": (
+        "p95 is {p95:.3g} s, more than the limit of {limit:g} s.",
+        "p95 为 {p95:.3g} 秒，超过上限 {limit:g} 秒。",
+    ),
+    "TW8402": ("{count} of {total} calls had no result.", "{total} 次调用中有 {count} 次没有结果。"),
+    "TW8403": (
+        "{count} of {total} calls had another answer than the same call alone.",
+        "{total} 次调用中有 {count} 次的应答与单独调用时不同。",
+    ),
+    "TW8501": (
+        "After calls that the client gave up it answers no more: {problem}",
+        "客户端放弃调用之后不再应答：{problem}",
+    ),
+    "TW8502": ("A call that was cancelled was answered all the same.", "已取消的调用仍得到应答。"),
+    "TW8503": ("After a cancellation the server does not answer any more.", "取消之后服务器不再应答。"),
+    "TW8504": (
+        "{what}: answered with {answer}, not with error {number}.",
+        "{what}：应得到错误 {number}，实际为 {answer}。",
+    ),
+    "TW8505": ("After messages that are none the server does not answer any more.", "收到非法消息之后服务器不再应答。"),
+    "TW8506": ("It does not end when its input does.", "输入结束后它没有退出。"),
+    "TW8507": ("It left {count} processes behind.", "它遗留了 {count} 个进程。"),
+    "TW8508": ("{count} more {what} after {calls} calls.", "{calls} 次调用之后多出 {count} 个 {what}。"),
+    "TW8509": ("{count} tasks are left after the connection was closed.", "连接关闭后遗留 {count} 个任务。"),
+    # the kit: why a check was not run
+    "TW8901": (
+        "Not called: it changes things. Allow it with effects 'write'.",
+        "未调用：它会产生更改。可用 effects 'write' 允许。",
+    ),
+    "TW8902": (
+        "Not called: it may destroy something, or does not say what it does. Allow it by name: destructive {name}.",
+        "未调用：它可能造成破坏，或未说明其作用。可按名称允许：destructive {name}。",
+    ),
+    "TW8903": ("Not called: it was not selected.", "未调用：未被选中。"),
+    "TW8904": ("No value was made for these rules of its schema: {rules}.", "未能为其模式的这些规则生成值：{rules}。"),
+    "TW8905": (
+        "All {count} calls were answered with errors, so nothing is known of its results; give its schema examples. "
+        "The first: {words}",
+        "{count} 次调用全部得到错误，其结果无从得知；请在模式中给出示例。第一个错误：{words}",
+    ),
+    "TW8906": ("No tool that may be called says that it is idempotent.", "可调用的工具均未声明幂等。"),
+    "TW8907": ("The server speaks one era only.", "服务器只支持一个时代的协议。"),
+    "TW8908": ("No other way to the server was named.", "没有指定访问服务器的其他途径。"),
+    "TW8909": ("There is no tool that can be called for this.", "没有可用于此项检查的工具。"),
+    "TW8910": ("Its schema allows everything.", "其模式允许一切参数。"),
+    "TW8911": ("It takes no text.", "它不接受文本。"),
+    "TW8912": ("Over HTTP a cancelled call has nowhere to be answered.", "在 HTTP 上，已取消的调用无处应答。"),
+    "TW8913": ("Its answer came before the cancellation.", "它在取消之前已应答。"),
+    "TW8914": ("The server was not started as a process.", "服务器不是作为进程启动的。"),
+    "TW8915": ("The inside of this server cannot be seen from here.", "无法从此处观察该服务器的内部。"),
+    "TW8919": (
+        "Not called any more: it asks the user, and nobody is here.",
+        "不再调用：它要询问用户，而此处无人应答。",
+    ),
+    "TW8918": ("The tools cannot be listed.", "无法列出工具。"),
+    "TW8917": (
+        "An example of its schema did not work here, perhaps for want of what it names: {example} is answered {words}",
+        "其模式中的示例在此未能成功，可能缺少其所指的内容：{example} 得到 {words}",
+    ),
+    "TW8916": ("Its tools are too slow for hundreds of calls.", "其工具太慢，无法调用数百次。"),
 }
 
 

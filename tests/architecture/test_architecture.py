@@ -33,16 +33,18 @@ OWNERS = {
     "click": ("cli/",),
     "sqlite3": ("state/",),
     "cryptography": ("server/cipher.py",),
+    "pytest": ("testing/plugin.py",),
 }
 
 # files that may import inside a function, or by a name: the lazy table of exports and the command line's loader
-LAZY = {"__init__.py", "loading.py", "cli/targets.py"}
+LAZY = {"__init__.py", "testing/__init__.py", "loading.py", "cli/targets.py"}
 
 # files whose code, not only prose, may name a revision
 REVISIONS = {
     "protocol/versions.py",
     "wording.py",  # a sentence tells clients since when
     "protocol/schema/words.py",  # examples of dates
+    "testing/making.py",  # the same
 }
 
 

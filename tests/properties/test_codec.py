@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties.judging import Refused, careful
 from toolwright.errors import InvalidRequest, ParseError
 from toolwright.jsonrpc.messages import MAX_DEPTH, decode, encode, parse
 
@@ -51,44 +51,6 @@ tokens = st.sampled_from(
         ),
     ]
 )
-
-
-class Refused(Exception):
-    pass
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise Refused("duplicate key")
-    return dict(pairs)
-
-
-def _constant(name: str) -> Any:
-    raise Refused(name)
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise Refused("out of range")
-    return value
-
-
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
-
-
-def careful(data: bytes) -> Any:
-    """Another reading of the same bytes, as strict as ours means to be, on the standard library's parser."""
-    try:
-        value = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
-        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates
-    except (ValueError, RecursionError):
-        raise Refused("not JSON") from None
-    if _depth(value) > MAX_DEPTH:
-        raise Refused("too deep")
-    return value
 
 
 def same(one: Any, other: Any) -> bool:
@@ -147,6 +109,24 @@ def test_depth_is_counted_alike_through_lists_and_objects(levels: int, kinds: li
     for level in range(levels):
         value = [value] if kinds[level % len(kinds)] else {"k": value}
     agree(json.dumps(value).encode())
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.text('[]{}"\\:,a\n', max_size=6), min_size=1, max_size=6),
+    st.integers(MAX_DEPTH - 2, MAX_DEPTH + 2),
+    st.booleans(),
+    st.binary(max_size=2),
+    st.integers(min_value=0),
+)
+def test_what_stands_in_strings_is_not_counted(strings: list[str], levels: int, blank: bool, broken: bytes, at: int):
+    members = {f"{number}{text}": [text, {text: text}] for number, text in enumerate(strings)}
+    separators = (", ", ": ") if blank else (",", ":")
+    data = json.dumps([members, "[" * MAX_DEPTH, {"k": 0}], separators=separators).encode()
+    data = b"[" * (levels - 3) + data + b"]" * (levels - 3)
+    agree(data)
+    at %= len(data)
+    agree(data[:at] + broken + data[at:])
 
 
 @settings(deadline=None)

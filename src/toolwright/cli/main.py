@@ -1,7 +1,7 @@
 """``toolwright``: the verbs, and what their exit codes mean.
 
-0 done · 1 the tool answered with an error · 2 wrong usage or settings · 3 the peer broke, or refused, the protocol ·
-4 nobody there: cannot start, connect, or get an answer in time
+0 done · 1 the tool answered with an error, or a check failed · 2 wrong usage or settings · 3 the peer broke, or
+refused, the protocol · 4 nobody there: cannot start, connect, or get an answer in time
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolwright.loading import load
 
 __all__ = ["EXIT_CODES", "main"]
 
-_VERBS = ("call", "inspect", "list", "serve")
+_VERBS = ("call", "inspect", "list", "serve", "test")
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),
@@ -61,7 +61,7 @@ class _Verbs(click.Group):
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of errors. Default: from the locale.")
 @click.pass_context
 def cli(context: click.Context, lang: str | None) -> None:
-    """Serve, list, call and inspect tools of the Model Context Protocol."""
+    """Serve, list, call, inspect and test tools of the Model Context Protocol."""
     context.obj = lang or _language()
 
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolwright.errors import InvalidParams, MethodNotFound
+from toolwright.errors import DefinitionError, InvalidParams, MethodNotFound
 from toolwright.jsonrpc.messages import Json, is_object
 from toolwright.loading import load
-from toolwright.protocol.questions import ELICIT, InputRequest
+from toolwright.protocol.questions import ELICIT, InputRequest, check_url
 from toolwright.protocol.types import Value
 
 __all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
@@ -81,6 +81,10 @@ async def _elicited(elicit: Elicit, params: dict[str, Json]) -> Json:
     is_visit = params.get("mode") == "url"
     if not isinstance(message, str) or not (isinstance(url, str) if is_visit else is_object(schema)):
         raise InvalidParams.of("TW1012", method=ELICIT, problem="a message, and a requestedSchema or url, are needed")
+    try:
+        check_url(str(url)) if is_visit else load("protocol.schema:compile_schema")(schema)
+    except DefinitionError as error:  # what no person may be shown
+        raise InvalidParams.of("TW1012", method=ELICIT, problem=str(error)) from None
     question = Elicitation(message, url=url) if is_visit else Elicitation(message, schema)
     said = elicit(question)
     reply: Any = await said if inspect.isawaitable(said) else said

@@ -22,6 +22,7 @@ from toolwright.client.answers import Answers, Elicit, Sample
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.negotiate import negotiate
 from toolwright.errors import (
+    ConfigurationError,
     ConnectionLost,
     DefinitionError,
     HeaderMismatch,
@@ -45,6 +46,7 @@ from toolwright.jsonrpc.messages import (
 )
 from toolwright.jsonrpc.peer import Exchange, Peer
 from toolwright.protocol import headers as mirrored
+from toolwright.protocol import versions
 from toolwright.protocol.types import (
     UNSET,
     BlobResource,
@@ -64,7 +66,7 @@ from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import Connectable, MemoryLink
 from toolwright.transport.stdio_client import StdioLink
 
-__all__ = ["Client", "Progress", "Result", "Target"]
+__all__ = ["Client", "Progress", "Result", "Target", "link_to"]
 
 Target: TypeAlias = str | Sequence[str] | Connectable
 T = TypeVar("T")
@@ -106,7 +108,8 @@ class Client:
 
     ``timeout`` bounds each request, in seconds, unless the call says otherwise. ``headers`` go with every HTTP request,
     ``env`` is added to the small environment of a command. ``on_tools_changed`` is called when the server says that its
-    tools have changed. ``facts`` tells what the server said of itself.
+    tools have changed. ``revision`` is the protocol revision to speak; without it, that is found out. ``facts`` tells
+    what the server said of itself.
 
     ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
     nobody answers is not declared, so that servers do not ask. A legacy server
@@ -124,8 +127,12 @@ class Client:
         elicit: Elicit | None = None,
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
+        revision: str | None = None,
     ) -> None:
-        self._link = _link(target, headers, env)
+        if revision is not None and revision not in versions.BY_NAME:
+            raise ConfigurationError.of("TW4009", name="Client(revision=…)", wanted=f"one of {', '.join(versions.ALL)}")
+        self._link = link_to(target, headers, env)
+        self._revision = revision
         self._timeout = timeout
         self._on_tools_changed = on_tools_changed
         self._answers = Answers(elicit, sample, roots)
@@ -140,7 +147,9 @@ class Client:
     async def __aenter__(self) -> Self:
         await self._link.open(self._peer)
         try:
-            self._era, self._facts = await negotiate(self._ask, self._tell, self._timeout, self._answers.capabilities)
+            self._era, self._facts = await negotiate(
+                self._ask, self._tell, self._timeout, self._answers.capabilities, self._revision
+            )
             await self._hear_of_changes(self._era, self._facts)
         except BaseException:
             await self.close()
@@ -424,7 +433,10 @@ class _Events:
                 pass
 
 
-def _link(target: Target, headers: Mapping[str, str] | None, env: Mapping[str, str] | None) -> ClientLink:
+def link_to(
+    target: Target, headers: Mapping[str, str] | None = None, env: Mapping[str, str] | None = None
+) -> ClientLink:
+    """The client's end of a carrier to ``target``, not yet open."""
     if isinstance(target, str):
         if target.startswith(("http://", "https://")):
             return HttpLink(target, headers=headers)

@@ -33,12 +33,21 @@ _NOTHING: Mapping[str, Json] = {}
 
 
 async def negotiate(
-    ask: Ask, notify: Callable[[Era, str], None], seconds: float, capabilities: Mapping[str, Json] = _NOTHING
+    ask: Ask,
+    notify: Callable[[Era, str], None],
+    seconds: float,
+    capabilities: Mapping[str, Json] = _NOTHING,
+    revision: str | None = None,
 ) -> tuple[Era, ServerFacts]:
     """Settle on an era, for a client with these ``capabilities``. Each revision is tried once at most.
 
-    ``TransportError`` when there is none in common.
+    ``TransportError`` when there is none in common. A ``revision`` leaves nothing to settle: it is spoken, or it is an
+    ``RpcError`` or ``TransportError``.
     """
+    if revision in versions.MODERN:
+        return await _discover(ask, Modern(revision, capabilities), seconds)
+    if revision is not None:
+        return await _handshake(ask, notify, capabilities, seconds, (revision,))
     tried: set[str] = set()
     candidates = list(versions.MODERN)
     while candidates:
@@ -57,7 +66,7 @@ async def negotiate(
             raise
         except (RpcError, RequestTimeout, HttpStatus):
             break
-    return await _handshake(ask, notify, capabilities, seconds)
+    return await _handshake(ask, notify, capabilities, seconds, versions.LEGACY)
 
 
 async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:
@@ -82,16 +91,16 @@ async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerF
 
 
 async def _handshake(
-    ask: Ask, notify: Callable[[Era, str], None], capabilities: Mapping[str, Json], seconds: float
+    ask: Ask,
+    notify: Callable[[Era, str], None],
+    capabilities: Mapping[str, Json],
+    seconds: float,
+    takes: tuple[str, ...],
 ) -> tuple[Era, ServerFacts]:
-    params: dict[str, Json] = {
-        "protocolVersion": versions.NEWEST_LEGACY,
-        "capabilities": capabilities,
-        "clientInfo": CLIENT,
-    }
+    params: dict[str, Json] = {"protocolVersion": takes[0], "capabilities": capabilities, "clientInfo": CLIENT}
     result = await ask(None, "initialize", params, seconds)
     revision = result.get("protocolVersion") if is_object(result) else None
-    if not is_object(result) or revision not in versions.LEGACY:
+    if not is_object(result) or revision not in takes:
         raise TransportError.of("TW5008", offered=str(revision)[:40])
     era = Legacy(revision)
     notify(era, "notifications/initialized")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from toolwright.errors import InvalidRequest, ParseError, RpcError
 
 __all__ = [
+    "MAX_CONTAINERS",
     "MAX_DEPTH",
     "Answer",
     "Failure",
@@ -44,6 +46,7 @@ Id: TypeAlias = int | str
 Json: TypeAlias = Any
 
 MAX_DEPTH = 100
+MAX_CONTAINERS = 1_000_000
 
 encode = msgspec.json.Encoder().encode
 canonical = msgspec.json.Encoder(order="deterministic").encode
@@ -105,19 +108,52 @@ def decode(data: bytes) -> Json:
     """The JSON value in ``data``, or ``ParseError``.
 
     Refused: anything that is not UTF-8 JSON, duplicate keys, NaN and infinities, numbers out of range (integers of more
-    than 4,300 digits among them), lone surrogates, and nesting deeper than ``MAX_DEPTH``.
+    than 4,300 digits among them), lone surrogates, nesting deeper than ``MAX_DEPTH``, and more than ``MAX_CONTAINERS``
+    arrays and objects.
     """
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+        _check_nesting(data)
     try:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ParseError.of("TW1001", problem=str(error).removeprefix("JSON is malformed: ")) from None
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
-        check_depth(value)
     # What was decoded and encodes to the same bytes again has lost nothing on the way; compact JSON, which nearly every
-    # client sends, is proved free of duplicate keys by that. Everything else is read once more, carefully.
-    if encode(value) != data:
-        _check_keys(data)
+    # client sends, is proved free of duplicate keys by that.
+    if (again := encode(value)) != data:
+        _check_keys(data, again)
     return value
+
+
+# Each bracket as the step it takes: 1 down, or -1 (as an unsigned byte) up.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_ALL_BUT_BRACKETS, _ALL_BUT_COLONS = (bytes(set(range(256)) - set(kept)) for kept in (b'[]{}"', b':"'))
+
+
+def _check_nesting(data: bytes) -> None:
+    """Refuse by the bytes what would be costly to build: a bracket is one of them, the list that it opens sixty-four.
+
+    Right for JSON; what is none may pass, and is refused by the decoder where it stops to be JSON.
+    """
+    steps = _outside_strings(data, _ALL_BUT_BRACKETS).translate(_STEPS)
+    if steps.count(1) > MAX_CONTAINERS:
+        raise ParseError.of("TW1060", limit=MAX_CONTAINERS)
+    if max(accumulate(memoryview(steps).cast("b")), default=0) > MAX_DEPTH:
+        raise ParseError.of("TW1004", limit=MAX_DEPTH)
+
+
+def _outside_strings(data: bytes, dropped: bytes) -> bytes:
+    """JSON without its strings and the bytes ``dropped``. Some passes of C, whatever the data."""
+    # Backslashes stand within strings only. Without escapes, every quote begins or ends a string, and two quotes with
+    # nothing to keep between them can go.
+    quoted = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, dropped).replace(b'""', b"")
+    return b"".join(quoted.split(b'"')[::2])
+
+
+def _check_keys(data: bytes, again: bytes) -> None:
+    """``ParseError`` for a key that stands twice in ``data``; ``again`` is what was read of it, and has it once."""
+    members, read = (_outside_strings(text, _ALL_BUT_COLONS).count(b":") for text in (data, again))
+    if members != read:
+        _careful.decode(data.decode())
 
 
 def check_depth(value: Json) -> None:
@@ -131,10 +167,6 @@ def check_depth(value: Json) -> None:
 
 def _inside(value: Json) -> Iterable[Json]:
     return value.values() if is_object(value) else value
-
-
-def _check_keys(data: bytes) -> None:
-    _careful.decode(data.decode())
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

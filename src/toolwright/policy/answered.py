@@ -43,14 +43,13 @@ def _masking(what: str) -> Generator[None]:
     """
     try:
         yield
-    except RpcError:
+    except (RpcError, GeneratorExit):
         raise
-    except InvalidResult as error:
-        _log.error("%s failed", what)
-        raise internal_error(error) from None
-    except ToolError as error:
-        raise _told(error) from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - its text must not leave
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
+            raise
+        if isinstance(error, ToolError) and not isinstance(error, InvalidResult):
+            raise _told(error) from None
         _log.error("%s failed", what)
         raise internal_error(error) from None
 

@@ -60,7 +60,7 @@ def needs(request: InputRequest) -> dict[str, Json]:
             return {"elicitation": {"url" if params.get("mode") == "url" else "form": {}}}
         case "sampling/createMessage":
             extra: dict[str, Json] = {}
-            if "tools" in params or "toolChoice" in params:
+            if "tools" in params or "toolChoice" in params or _uses_tools(params.get("messages")):
                 extra["tools"] = {}
             if params.get("includeContext", "none") != "none":
                 extra["context"] = {}
@@ -84,6 +84,11 @@ def lacking(requests: Iterable[InputRequest], declared: Mapping[str, Json]) -> d
             if absent or not is_object(known):
                 missing[name] = {**missing.get(name, {}), **absent}
     return missing
+
+
+def _uses_tools(messages: Json) -> bool:
+    kinds = {block["type"] for message in messages for block in _blocks(message)} if is_array(messages) else set[str]()
+    return not kinds.isdisjoint(("tool_use", "tool_result"))
 
 
 def _has(name: str, known: Json, mode: str) -> bool:
@@ -237,6 +242,13 @@ def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:
         raise DefinitionError.of("TW3204", problem="the last message is one that a model can answer")
 
 
+def _is_block(block: Json) -> bool:
+    """Whether it is a content block; of text, one with text in it."""
+    if not is_object(block) or not isinstance(block.get("type"), str):
+        return False
+    return block["type"] != "text" or isinstance(block.get("text"), str)
+
+
 def _blocks(message: Mapping[str, Json]) -> list[dict[str, Json]]:
     content = message.get("content")
     blocks: list[Json] = content if is_array(content) else [content]
@@ -257,7 +269,9 @@ def malformed(request: InputRequest, answer: Json) -> str | None:
             if "content" in answer and not is_object(answer["content"]):
                 return '"content" is not an object'
         case "sampling/createMessage":
-            if answer.get("role") not in ("user", "assistant") or not _blocks(answer):
+            content = answer.get("content")
+            blocks = content if is_array(content) else [content]
+            if answer.get("role") not in ("user", "assistant") or not blocks or not all(map(_is_block, blocks)):
                 return "it needs a role and content"
             if not isinstance(answer.get("model"), str):
                 return '"model" is not a string'
@@ -286,7 +300,7 @@ def sayable(request: InputRequest, *, choices: bool, blocks: bool, identified: s
         if params.get("mode") == "url":
             params["elicitationId"] = identified
         elif not choices:
-            del params["mode"]
+            params.pop("mode", None)
             fields = {name: _plainly(field) for name, field in params["requestedSchema"]["properties"].items()}
             if None in fields.values():
                 return None

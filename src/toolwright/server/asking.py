@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 
 from toolwright.errors import (
     DefinitionError,
+    HeaderMismatch,
     InvalidParams,
     InvalidResult,
     MissingCapability,
@@ -57,11 +58,13 @@ class Round(Value, frozen=True):
     """One round of a modern request. Answers that come without a state belong to no question: ``ask`` does not take
     them, and only a handler that asks by hand finds them, among ``responses``.
 
-    ``pin`` is what the tool has to be like still; empty where it does not matter.
+    ``pin`` is what the tool has to be like still; empty where it does not matter. ``claim`` names the state that has
+    been used up by it, where it is good for one use.
     """
 
     rounds: Rounds
     pin: str = ""
+    claim: str = ""
 
     def check(self, tool: Tool) -> None:
         """``InvalidParams`` when the tool is another one than the one that asked."""
@@ -89,11 +92,15 @@ class Asking:
         except BadSeal:
             raise InvalidParams.of("TW1030") from None
         memory, pin, single = decode(payload)
-        if single:
-            key = "request-state:" + hashlib.sha256(state.encode()).hexdigest()
-            if not await self._served.facts.put_if_absent(key, b"1", self._served.question_seconds):
-                raise InvalidParams.of("TW1031")
-        return Round(Rounds(Memory(**memory), responses), pin)
+        claim = "request-state:" + hashlib.sha256(state.encode()).hexdigest() if single else ""
+        if claim and not await self._served.facts.put_if_absent(claim, b"1", self._served.question_seconds):
+            raise InvalidParams.of("TW1031")
+        return Round(Rounds(Memory(**memory), responses), pin, claim)
+
+    async def refused(self, round: Round, error: RpcError) -> None:
+        """A round that was refused before it went on has not used up its state; the client may mend what it sent."""
+        if round.claim and (isinstance(error, HeaderMismatch) or error.code in _NOT_BEGUN):
+            await self._served.facts.remove(round.claim)
 
     def put(
         self,
@@ -112,11 +119,11 @@ class Asking:
             error = MissingCapability.of("TW1033", subject=subject.name, missing=_said(missing))
             error.data = {"requiredCapabilities": missing}
             raise error
-        # Whoever can be harmed by a second time is protected from one; all others may be asked again after a failure.
-        single = tool is not None and tool.effect == "destructive" and not _is_idempotent(tool)
-        payload = encode([remembered(outcome, rounds), _pin(tool) if tool is not None else "", single])
-        if len(payload) > _MAX_STATE:
-            raise internal_error(InvalidResult.of("TW3206", size=len(payload), limit=_MAX_STATE))
+        # One consent is for one effect; what has none, or adds none, may be sent again after a failure.
+        single = tool is not None and tool.effect != "read" and not _is_idempotent(tool)
+        memory = remembered(outcome, rounds)
+        payload = encode([memory, _pin(tool) if tool is not None else "", single])
+        _check_size(subject.name, memory, payload)
         state = self._served.sealer.hide("requestState", subject.binding(), payload, self._served.question_seconds)
         return replaced(outcome, requestState=state)
 
@@ -128,6 +135,22 @@ def for_callers(subject: str, language: str) -> Generator[None]:
         yield
     except ToolError as error:
         raise InvalidParams.of("TW1029", subject=subject, reason=error.say(language)) from None
+
+
+_NOT_BEGUN = ("TW1030", "TW1032")
+
+
+def _check_size(name: str, memory: Memory, payload: bytes) -> None:
+    """What has to be kept is bounded. ``once`` is the author's to keep small, answers are what the client sent."""
+    kept = len(encode(memory.once))
+    try:
+        decode(payload)
+    except RpcError as error:
+        raise internal_error(error) from None
+    if kept > _MAX_STATE:
+        raise internal_error(InvalidResult.of("TW3206", size=kept, limit=_MAX_STATE))
+    if len(payload) > _MAX_STATE:
+        raise ToolError.of("TW2016", subject=name, size=len(payload), limit=_MAX_STATE)
 
 
 def _is_idempotent(tool: Tool) -> bool:

@@ -118,7 +118,12 @@ class ModernDoor:
             round.check(tool)
 
         context = asked.context(round.rounds)
-        outcome = await self._served.provider.call_tool(ToolCall(params.name, params.arguments, context, admit=admit))
+        call = ToolCall(params.name, params.arguments, context, admit=admit)
+        try:
+            outcome = await self._served.provider.call_tool(call)
+        except RpcError as error:
+            await self._asking.refused(round, error)
+            raise
         if isinstance(outcome, InputRequiredResult):
             tool = await self._served.provider.find_tool(params.name, context)
             try:

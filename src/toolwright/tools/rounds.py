@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from typing_extensions import deprecated
 
-from toolwright.errors import DefinitionError, InvalidParams, ToolError
+from toolwright.errors import DefinitionError, InvalidParams, ParseError, ToolError
 from toolwright.jsonrpc.messages import Json, canonical, decode, encode, is_array
 from toolwright.protocol.questions import (
     LIST_ROOTS,
@@ -41,6 +41,7 @@ __all__ = [
     "Rounds",
     "Sampled",
     "Sampling",
+    "how_it_ended",
     "remembered",
 ]
 
@@ -182,11 +183,32 @@ class Roots(Question[list[Root]]):
 
 
 class InputRequired(BaseException):
-    """Ends a round. Not an ``Exception``: a body that catches those does not swallow its own question."""
+    """Ends a round: with a question, or because what came back was no answer. Not an ``Exception``: a body that catches
+    those swallows neither."""
 
-    def __init__(self, outcome: InputRequiredResult) -> None:
-        super().__init__("the round ends with a question; its answer starts the next")
+    def __init__(self, outcome: InputRequiredResult | InvalidParams) -> None:
+        super().__init__("the round ends here; an answer starts the next")
         self.outcome = outcome
+
+
+def how_it_ended(error: BaseException) -> InputRequiredResult:
+    """The question with which a round ended. What was no question is raised as it is.
+
+    Of several that were put side by side (a task group), the first counts; the others are put in later rounds.
+    """
+    first, *others = _leaves(error)
+    if not isinstance(first, InputRequired) or not all(isinstance(other, InputRequired) for other in others):
+        raise error
+    error = first
+    if isinstance(error.outcome, InvalidParams):
+        raise error.outcome
+    return error.outcome
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for one in cast("BaseExceptionGroup[BaseException]", error).exceptions for leaf in _leaves(one)]
 
 
 class Rounds:
@@ -199,7 +221,7 @@ class Rounds:
 
     def __init__(self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None) -> None:
         self._memory = memory
-        self._once: dict[str, tuple[bool, Json]] | None = None
+        self._once: dict[str, tuple[bool, bytes]] | None = None
         self._unnamed = 0
         self.responses: Mapping[str, Json] = responses or {}
 
@@ -255,15 +277,15 @@ class Rounds:
             return False, None
         answer = self.responses[key]
         if problem := malformed(request, answer):
-            raise InvalidParams.of("TW1032", key=key[:80], problem=problem)
+            raise InputRequired(InvalidParams.of("TW1032", key=key[:80], problem=problem))
         return True, answer
 
     def once(self, key: str, make: Callable[[], Any]) -> Any:
         """What ``make`` gave in the first round that came here; see :meth:`Context.once`."""
         made = self._made()
         if key in made:
-            awaited, value = made[key]
-            return _ready(value) if awaited else value
+            awaited, kept = made[key]
+            return _ready(decode(kept)) if awaited else decode(kept)
         value = make()
         if isinstance(value, Awaitable):
             return self._keep_later(key, cast("Awaitable[Any]", value))
@@ -273,17 +295,19 @@ class Rounds:
         return self._keep(key, await value, awaited=True)
 
     def _keep(self, key: str, value: Any, *, awaited: bool) -> Any:
+        """What a later round gets has been JSON in between; the first gets the same, and each a copy of its own."""
         try:
-            # What a later round gets has been JSON in between; the first one gets the same.
-            kept = decode(encode(value))
-        except (TypeError, ValueError, RecursionError):
+            kept = encode(value)
+            value = decode(kept)
+        except (TypeError, ValueError, RecursionError, ParseError):
             raise DefinitionError.of("TW3205", key=key) from None
         self._made()[key] = (awaited, kept)
-        return kept
+        return value
 
-    def _made(self) -> dict[str, tuple[bool, Json]]:
+    def _made(self) -> dict[str, tuple[bool, bytes]]:
         if self._once is None:
-            self._once = {} if self._memory is None else dict(self._memory.once)
+            once = () if self._memory is None else self._memory.once.items()
+            self._once = {key: (awaited, encode(value)) for key, (awaited, value) in once}
         return self._once
 
     def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
@@ -291,7 +315,8 @@ class Rounds:
         memory = self._memory or _NOTHING
         if memory.round + 1 >= MAX_ROUNDS:
             raise ToolError.of("TW2010", limit=MAX_ROUNDS)
-        return Memory(memory.round + 1, memory.answered, dict(asked), self._made(), own, memory.misfits)
+        once = {key: (awaited, decode(kept)) for key, (awaited, kept) in self._made().items()}
+        return Memory(memory.round + 1, memory.answered, dict(asked), once, own, memory.misfits)
 
 
 _NOTHING = Memory()

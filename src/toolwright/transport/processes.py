@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["adopt_orphans", "end_children", "exit_within"]
+__all__ = ["adopt_orphans", "descendants", "end_children", "exit_within"]
 
 _PR_SET_CHILD_SUBREAPER = 36
 _GRACE_SECONDS = 0.4
@@ -27,9 +27,9 @@ def adopt_orphans() -> None:
 
 def end_children() -> None:
     """Ask every descendant to end, and kill those that have not within 0.4 s. Never raises."""
-    if not any(_descendants()):
+    if not any(descendants()):
         return
-    waited = [*_watch(_descendants())]
+    waited = [*_watch(descendants())]
     _signal_all(signal.SIGTERM)
     _wait_for(waited)
     _signal_all(signal.SIGKILL)
@@ -65,15 +65,16 @@ def _wait_for(watched: list[int]) -> None:
 
 
 def _signal_all(number: int) -> None:
-    for process in tuple(_descendants()):
+    for process in tuple(descendants()):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, number)
 
 
-def _descendants(parent: int | None = None) -> Iterator[int]:
+def descendants(parent: int | None = None) -> Iterator[int]:
+    """Every process that ``parent``, or this one, has started, and those that these have started."""
     for child in _children(parent or os.getpid()):
         yield child
-        yield from _descendants(child)
+        yield from descendants(child)
 
 
 def _children(parent: int) -> list[int]:

@@ -63,20 +63,35 @@ class StdioLink:
     async def listen(self, headers: Mapping[str, str]) -> None:
         """Everything arrives on the one channel."""
 
+    @property
+    def pid(self) -> int | None:
+        """The child's process, while the link is open."""
+        return None if self._transport is None else self._transport.get_pid()
+
+    async def end_input(self) -> bool:
+        """Close the child's input; whether it ends by itself within the time that :meth:`close` would give it."""
+        if self._transport is None or self._child is None:
+            return True
+        return await _end_input(self._transport, self._child)
+
     async def close(self) -> None:
         """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio)."""
         if self._transport is None or self._child is None:
             return
         transport, self._transport = self._transport, None
-        if (pipe := transport.get_pipe_transport(0)) is not None:
-            pipe.close()
+        has_ended = await _end_input(transport, self._child)
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if await self._child.ended_within(_PATIENCE_SECONDS):
-                break
-            _signal_group(transport.get_pid(), number)
-        await self._child.ended_within(_PATIENCE_SECONDS)
+            if not has_ended:
+                _signal_group(transport.get_pid(), number)
+                has_ended = await self._child.ended_within(_PATIENCE_SECONDS)
         _signal_group(transport.get_pid(), signal.SIGKILL)  # what the child has left behind
         transport.close()
+
+
+async def _end_input(transport: asyncio.SubprocessTransport, child: _Child) -> bool:
+    if (pipe := transport.get_pipe_transport(0)) is not None:
+        pipe.close()
+    return await child.ended_within(_PATIENCE_SECONDS)
 
 
 def _signal_group(group: int, number: int) -> None:

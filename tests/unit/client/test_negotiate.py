@@ -36,7 +36,7 @@ def unsupported(*supported: Any) -> UnsupportedVersion:
     return error
 
 
-def settle(answers: Mapping[str, Any]) -> tuple[str, list[str]]:
+def settle(answers: Mapping[str, Any], revision: str | None = None) -> tuple[str, list[str]]:
     """The revision that is settled on, and what was said on the way."""
     said: list[str] = []
 
@@ -48,16 +48,16 @@ def settle(answers: Mapping[str, Any]) -> tuple[str, list[str]]:
         return answer
 
     async def main() -> str:
-        era, facts = await negotiate(ask, lambda era, method: said.append(method), 1.0)
+        era, facts = await negotiate(ask, lambda era, method: said.append(method), 1.0, revision=revision)
         assert facts.revision == era.revision
         return era.revision
 
     return asyncio.run(main()), said
 
 
-def refused(answers: Mapping[str, Any]) -> Exception:
+def refused(answers: Mapping[str, Any], revision: str | None = None) -> Exception:
     with pytest.raises((TransportError, RpcError)) as caught:
-        settle(answers)
+        settle(answers, revision)
     return caught.value
 
 
@@ -112,3 +112,14 @@ def test_a_handshake_that_settles_on_what_nobody_knows_is_given_up(revision: Any
 def test_every_legacy_revision_is_spoken(revision: str):
     answers = {"server/discover": MethodNotFound("x"), "initialize": {**INITIALIZED, "protocolVersion": revision}}
     assert settle(answers)[0] == revision
+
+
+def test_a_revision_that_is_named_is_the_only_one_that_is_tried():
+    answers = {"server/discover": DISCOVERED, "initialize": INITIALIZED}
+    assert settle(answers, versions.LATEST) == (versions.LATEST, ["server/discover"])
+    assert settle(answers, versions.NEWEST_LEGACY) == (
+        versions.NEWEST_LEGACY,
+        ["initialize", "notifications/initialized"],
+    )
+    assert isinstance(refused({"server/discover": unsupported()}, versions.LATEST), UnsupportedVersion)
+    assert getattr(refused(answers, versions.LEGACY[-1]), "code", "") == "TW5008"

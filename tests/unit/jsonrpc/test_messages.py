@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from toolwright.errors import InvalidParams, InvalidRequest, ParseError, RpcError, UnknownTool
 from toolwright.jsonrpc.messages import (
+    MAX_CONTAINERS,
     MAX_DEPTH,
     Answer,
     Failure,
@@ -109,7 +111,7 @@ def test_b11_a_pair_of_surrogates_is_one_character():
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
 def test_b12_bottomless_nesting_is_refused(opening: bytes):
-    assert refusal(opening * 100_000) == "TW1001"
+    assert refusal(opening * 100_000) == "TW1004"
 
 
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
@@ -123,6 +125,39 @@ def test_b12_the_deepest_level_that_passes_is_max_depth(opening: bytes, closing:
 
 def test_b12_many_brackets_side_by_side_are_not_deep():
     assert len(decode(b"[" + b"[]," * 500 + b'"[[[["]')) == 501
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b'"' + b"[" * 500 + b'"', b'["' + b"\\" * 7 + b'"' + b"[" * 500 + b'"]', b'{"' + b"{" * 500 + b'":1}'],
+)
+def test_b12_brackets_within_strings_are_letters(data: bytes):
+    assert refusal(data) == ""
+
+
+@pytest.mark.parametrize("data", [b'"' + b"[" * 500, rb'["a\"' + b"[" * 500, b"]" * 500 + b"[" * 500])
+def test_b12_brackets_in_what_is_no_json_are_refused_all_the_same(data: bytes):
+    assert refusal(data) in ("TW1001", "TW1004")
+
+
+@pytest.mark.parametrize("item", [b"[]", b"{}", b"[" * 50 + b"]" * 50, b'{"a": [{}]}'])
+def test_b12_more_lists_and_objects_than_anybody_needs_are_refused_before_they_are_built(item: bytes):
+    data = b"[" + b",".join([item] * (16 * 1024 * 1024 // len(item))) + b"]"
+    gc.disable()  # whatever is built stays to be counted
+    try:
+        before = gc.get_count()[0]
+        assert refusal(data) == "TW1060"
+        assert gc.get_count()[0] - before < 100
+    finally:
+        gc.enable()
+
+
+def test_b12_the_largest_number_of_lists_that_passes_is_max_containers():
+    def flat(number: int) -> bytes:
+        return b"[" + b",".join([b"[]"] * (number - 1)) + b"]"
+
+    assert refusal(flat(MAX_CONTAINERS)) == ""
+    assert refusal(flat(MAX_CONTAINERS + 1)) == "TW1060"
 
 
 def test_b14_control_characters_pass_when_they_are_escaped():

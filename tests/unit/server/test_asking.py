@@ -1,239 +1,195 @@
-"""Questions on their way: what may leave, what is kept meanwhile, and how long anybody waits."""
+"""Rounds through the doors: what a call begins again with, and how often its consent counts."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from toolwright import Context, Form, Sampling, Server
+from toolwright import Client, Context, Form, RpcError, Server, ToolError
+from toolwright.errors import InvalidParams
 from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Implementation, InputRequiredResult
-from toolwright.server.sealing import Sealer, new_key
-from toolwright.server.served import Served
-from toolwright.server.server import ProtocolServer, ServerSession
-from toolwright.state.facts import MemoryFacts
-from toolwright.testing.state import LIMIT
-from toolwright.tools.local import LocalToolset
-from toolwright.transport.carrier import Carrier
 
-MEMORY = Carrier("memory")
-CAN_ALL = {"elicitation": {}, "sampling": {}}
 SURE = Form("Sure?")
+YES = {"action": "accept", "content": {}}
+CAPABLE = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: {"elicitation": {}}}
+
+Post = Callable[..., Awaitable[dict[str, Any]]]
 
 
-class Channel:
-    """A client's end, spoken raw."""
+def over(server: Server, scenario: Callable[[Post], Awaitable[Any]]) -> Any:
+    """Run a scenario that sends modern requests by hand; the answers come whole."""
 
-    def __init__(self, connect: Callable[[Callable[[bytes], None]], ServerSession]) -> None:
-        self._said: asyncio.Queue[Any] = asyncio.Queue()
-        self.session = connect(lambda frame: self._said.put_nowait(json.loads(frame)))
+    async def main() -> Any:
+        came: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        session = server.connect(lambda frame: came.put_nowait(json.loads(frame)))
 
-    def send(self, **message: Any) -> None:
-        self.session.feed(json.dumps({"jsonrpc": "2.0", **message}).encode())
+        async def post(method: str, **params: Any) -> dict[str, Any]:
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": CAPABLE}}
+            session.feed(json.dumps(message).encode())
+            return await came.get()
 
-    async def hear(self) -> Any:
-        async with asyncio.timeout(LIMIT):
-            return await self._said.get()
+        try:
+            return await scenario(post)
+        finally:
+            await session.close()
 
-    async def modern(self, name: str, **more: Any) -> Any:
-        """What a modern call is answered with."""
-        meta = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: CAN_ALL}
-        self.send(id=1, method="tools/call", params={"name": name, "_meta": meta, **more})
-        return await self.hear()
-
-    async def legacy(self) -> None:
-        client = {"name": "t", "version": "0"}
-        params = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": CAN_ALL, "clientInfo": client}
-        self.send(id=0, method="initialize", params=params)
-        await self.hear()
-        self.send(method="notifications/initialized")
-
-    def call(self, name: str, id: int = 1) -> None:
-        self.send(id=id, method="tools/call", params={"name": name})
+    return asyncio.run(main())
 
 
-def talk(connect: Callable[..., ServerSession], test: Callable[[Channel], Awaitable[None]]) -> None:
-    async def main() -> None:
-        channel = Channel(connect)
-        await test(channel)
-        await channel.session.close()
-        assert len(asyncio.all_tasks()) == 1
+def answered(server: Server, tool: str, arguments: dict[str, Any], revision: str) -> Any:
+    async def main() -> Any:
+        async with Client(server, revision=revision, elicit=lambda question: True) as client:
+            return (await client.call_tool(tool, arguments)).value
 
-    asyncio.run(main())
+    return asyncio.run(main())
 
 
-async def ask(context: Context) -> str:
-    """Ask."""
-    return context.ask(SURE, key="sure").action
-
-
-def text(answer: Any) -> str:
-    return answer["result"]["content"][0]["text"]
-
-
-# -- what may leave ----------------------------------------------------------------------------------------------------
-
-SECRET = {"type": "object", "properties": {"password": {"type": "string"}}}
-
-
-@pytest.mark.requirement("ELIC-04", "ELIC-06", "ELIC-08", "MRTR-05")
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        InputRequiredResult(),
-        InputRequiredResult({"a": {"method": "tools/list"}}),
-        InputRequiredResult({"a": {"method": "elicitation/create", "params": {"requestedSchema": {}}}}),
-        InputRequiredResult(
-            {"a": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": SECRET}}}
-        ),
-        InputRequiredResult({"a": SURE.request}, meta={"x y": 1}),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("is_modern", [True, False])
-def test_what_a_handler_asks_by_hand_and_may_not_is_its_own_fault_and_nobody_sees_it(
-    outcome: InputRequiredResult, is_modern: bool, caplog: pytest.LogCaptureFixture
-):
-    server = Server("t", version="1")
-    server.add_raw_tool("by_hand", {"type": "object"}, lambda arguments: outcome)
-
-    async def test(channel: Channel) -> None:
-        if not is_modern:
-            await channel.legacy()
-            channel.call("by_hand")
-        error = (await channel.modern("by_hand") if is_modern else await channel.hear())["error"]
-        assert error["code"] == -32603
-        assert "TW1020" in error["message"]
-
-    talk(server.connect, test)
-    assert "internal error" in caplog.text
-
-
-# -- what is kept ------------------------------------------------------------------------------------------------------
-
-
-class Untouched(MemoryFacts):
-    """A store that nobody may write to."""
-
-    async def put(self, key: str, value: bytes, seconds: float) -> None:
-        raise AssertionError(key)
-
-    async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
-        raise AssertionError(key)
-
-
-@pytest.mark.requirement("MRTR-14", "ELIC-23")
-def test_a_modern_question_leaves_nothing_behind_so_nobody_needs_to_come_back():
-    server = Server("t", version="1", facts=Untouched())
-    server.add_tool(ask)
-
-    async def test(channel: Channel) -> None:
-        for _ in range(3):
-            asked = await channel.modern("ask")
-            assert asked["result"]["inputRequests"] == {"sure": SURE.request}
-            assert not channel.session.busy
-
-    talk(server.connect, test)
-
-
-@pytest.mark.requirement("ELIC-16", "SAMP-16")
-def test_what_was_answered_is_neither_in_the_state_to_be_read_nor_in_the_log(caplog: pytest.LogCaptureFixture):
-    server = Server("t", version="1")
+@pytest.mark.parametrize("revision", [versions.LATEST, versions.NEWEST_LEGACY])
+def test_a_round_begins_with_what_the_caller_sent_whatever_the_last_one_did_to_it(revision: str):
+    server = Server("s")
+    seen: list[Any] = []
 
     @server.tool
-    async def confide(context: Context) -> str:
-        """Ask twice."""
-        context.ask(Sampling("What is it?", 5), key="thought")
-        return context.ask(SURE, key="sure").action
+    async def tidy(items: list[str], context: Context) -> str:
+        seen.append(list(items))
+        items.sort()
+        context.ask(SURE)
+        return "".join(items)
 
-    async def test(channel: Channel) -> None:
-        first = await channel.modern("confide")
-        thought = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "hunter2"}}
-        state = first["result"]["requestState"]
-        second = await channel.modern("confide", requestState=state, inputResponses={"thought": thought})
-        state = second["result"]["requestState"]
-        raw = base64.urlsafe_b64decode(state + "=" * (-len(state) % 4))
-        assert list(second["result"]["inputRequests"]) == ["sure"]
-        assert b"hunter2" not in raw
-        assert b"thought" not in raw
+    def raw(arguments: dict[str, Any], context: Context) -> str:
+        word = arguments.pop("word")
+        context.ask(SURE)
+        return word
 
-    with caplog.at_level("DEBUG"):
-        talk(server.connect, test)
-    assert "hunter2" not in caplog.text
+    server.add_raw_tool("raw", {"type": "object", "required": ["word"]}, raw)
+    assert answered(server, "tidy", {"items": ["b", "a"]}, revision) == "ab"
+    assert seen == [["b", "a"], ["b", "a"]]
+    assert answered(server, "raw", {"word": "w"}, revision) == "w"
 
 
-# -- how long anybody waits --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("settings", "times"), [({}, 1), ({"effect": "destructive"}, 1), ({"idempotent": True}, 2)])
+def test_one_consent_is_for_one_effect(settings: dict[str, Any], times: int):
+    server = Server("s")
+    done: list[int] = []
+
+    @server.tool(**settings)
+    async def do(context: Context) -> str:
+        if context.ask(SURE, key="sure"):
+            done.append(1)
+        return "done"
+
+    async def scenario(post: Post) -> list[dict[str, Any]]:
+        state = (await post("tools/call", name="do"))["result"]["requestState"]
+        again = {"name": "do", "requestState": state, "inputResponses": {"sure": YES}}
+        return [await post("tools/call", **again), await post("tools/call", **again)]
+
+    answers = over(server, scenario)
+    assert len(done) == times
+    assert ["error" in answer for answer in answers] == [False, times == 1]
 
 
-def served(**settings: Any) -> Served:
-    tools = LocalToolset()
-    tools.add(ask)
-    return Served(Implementation("t", "1"), tools, Sealer((new_key(),)), MemoryFacts(), **settings)
+@pytest.mark.requirement("MRTR-13", "MRTR-15")
+def test_an_answer_that_is_none_does_not_use_up_the_consent():
+    server = Server("s")
+
+    @server.tool
+    async def do(context: Context) -> str:
+        try:
+            return context.ask(SURE, key="sure").action
+        except Exception:  # noqa: BLE001 - as careless bodies do
+            return "swallowed"
+
+    async def scenario(post: Post) -> list[Any]:
+        state = (await post("tools/call", name="do"))["result"]["requestState"]
+        bad = await post("tools/call", name="do", requestState=state, inputResponses={"sure": 5})
+        good = await post("tools/call", name="do", requestState=state, inputResponses={"sure": YES})
+        return [bad["error"]["code"], good["result"]["content"][0]["text"]]
+
+    assert over(server, scenario) == [-32602, "accept"]
 
 
-@pytest.mark.requirement("CANC-11", "LHTTP-42")
-def test_a_person_has_a_quarter_of_an_hour():
-    assert served().question_seconds == 900
+@pytest.mark.parametrize("revision", [versions.LATEST, versions.NEWEST_LEGACY])
+def test_questions_in_a_task_group_are_put_one_after_the_other(revision: str):
+    server = Server("s")
+
+    @server.tool
+    async def both(context: Context) -> str:
+        async def one(key: str) -> str:
+            return context.ask(Form(f"{key}?"), key=key).action
+
+        async with asyncio.TaskGroup() as group:
+            first, second = group.create_task(one("a")), group.create_task(one("b"))
+        return f"{first.result()}, {second.result()}"
+
+    assert answered(server, "both", {}, revision) == "accept, accept"
 
 
-@pytest.mark.requirement("CANC-11", "CANC-12", "CANC-13", "ELIC-24")
-def test_a_question_that_nobody_answers_in_time_is_taken_back_and_the_model_is_told():
-    server = ProtocolServer(served(question_seconds=0.0))
+def test_answers_too_large_to_be_kept_are_the_models_to_hear_of():
+    server = Server("s")
+    text = {"type": "object", "properties": {"text": {"type": "string"}}}
 
-    async def test(channel: Channel) -> None:
-        await channel.legacy()
-        channel.call("ask")
-        question = await channel.hear()
-        assert question["method"] == "elicitation/create"
-        taken_back = await channel.hear()
-        assert (taken_back["method"], taken_back["params"]) == (
-            "notifications/cancelled",
-            {"requestId": question["id"]},
-        )
-        answer = await channel.hear()
-        assert (answer["id"], answer["result"]["isError"]) == (1, True)
-        assert "TW2012" in text(answer)
-        channel.send(id=question["id"], result={"action": "accept"})  # too late: it means nothing
+    @server.tool
+    async def do(context: Context) -> str:
+        context.ask(Form("Text?", text))
+        return context.ask(SURE).action
 
-    talk(lambda write: server.connect(write, MEMORY), test)
+    async def main() -> str:
+        async with Client(
+            server, elicit=lambda question: {"text": "x" * 100_000} if question.fields else True
+        ) as client:
+            return (await client.call_tool("do")).value
+
+    with pytest.raises(ToolError, match="TW2016"):
+        asyncio.run(main())
 
 
-@pytest.mark.requirement("CANC-12", "ELIC-24")
-def test_a_question_of_a_call_that_is_cancelled_is_taken_back():
-    server = ProtocolServer(served())
+@pytest.mark.parametrize("revision", [versions.LATEST, versions.NEWEST_LEGACY])
+def test_a_prompt_and_a_resource_that_end_in_their_own_cancellation_are_answered(revision: str):
+    server = Server("s")
 
-    async def test(channel: Channel) -> None:
-        await channel.legacy()
-        channel.call("ask")
-        question = await channel.hear()
-        channel.send(method="notifications/cancelled", params={"requestId": 1})
-        assert (await channel.hear())["params"] == {"requestId": question["id"]}
+    async def broken() -> str:
+        task = asyncio.ensure_future(asyncio.sleep(1))
+        task.cancel()
+        await task
+        return "never"
 
-    talk(lambda write: server.connect(write, MEMORY), test)
+    server.add_prompt(broken, name="broken")
+    server.add_resource("test://broken", broken)
+
+    async def main() -> list[int]:
+        numbers: list[int] = []
+        async with Client(server, revision=revision, timeout=5) as client:
+            for ask in (lambda: client.get_prompt("broken"), lambda: client.read_resource("test://broken")):
+                try:
+                    await ask()
+                except RpcError as error:
+                    numbers.append(error.number)
+        return numbers
+
+    assert asyncio.run(main()) == [-32603, -32603]
 
 
-@pytest.mark.requirement("LHTTP-42")
-def test_the_time_that_a_person_takes_is_not_the_tools():
-    server = Server("t", version="1")
-    server.add_tool(ask, seconds=0.01)
+def test_a_bad_question_is_not_put_to_a_person():
+    put: list[Any] = []
 
-    @server.tool(seconds=0.02)
-    async def wait() -> None:
-        """Wait for longer than the other one may take."""
-        await asyncio.Event().wait()
+    async def main() -> None:
+        server = Server("s")
 
-    async def test(channel: Channel) -> None:
-        await channel.legacy()
-        channel.call("ask")
-        question = await channel.hear()
-        channel.call("wait", id=2)
-        assert "TW2002" in text(await channel.hear())
-        channel.send(id=question["id"], result={"action": "decline"})
-        assert text(await channel.hear()) == "decline"
+        async def bad(arguments: dict[str, Any], context: Context) -> Any:
+            raise AssertionError
 
-    talk(server.connect, test)
+        server.add_raw_tool("bad", {"type": "object"}, bad)
+        async with Client(server, elicit=put.append) as client:
+            for params in (
+                {"message": "?", "mode": "url", "url": "javascript:alert(1)"},
+                {"message": "?", "requestedSchema": {"type": "nonsense"}},
+            ):
+                with pytest.raises(InvalidParams):
+                    await client._answers.to({"method": "elicitation/create", "params": params})
+
+    asyncio.run(main())
+    assert put == []

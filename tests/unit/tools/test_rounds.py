@@ -9,7 +9,7 @@ from toolwright import Form, Link
 from toolwright.errors import DefinitionError, InvalidParams, ToolError
 from toolwright.jsonrpc.messages import decode, encode
 from toolwright.protocol.types import InputRequiredResult
-from toolwright.tools.rounds import MAX_MISFITS, MAX_ROUNDS, InputRequired, Memory, Rounds, remembered
+from toolwright.tools.rounds import MAX_MISFITS, MAX_ROUNDS, InputRequired, Memory, Rounds, how_it_ended, remembered
 
 SURE = Form("Sure?")
 NAME = Form("Who?", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
@@ -92,8 +92,10 @@ def test_all_that_is_missing_is_asked_for_together_and_only_that():
 def test_what_is_no_answer_at_all_breaks_the_protocol(answer: Any):
     first = Rounds()
     second = next_round(question_of(first, SURE, "a"), first, a=answer)
-    with pytest.raises(InvalidParams, match="inputResponses"):
+    with pytest.raises(InputRequired) as raised:
         second.ask(SURE, "a")
+    with pytest.raises(InvalidParams, match="inputResponses"):
+        how_it_ended(raised.value)
 
 
 @pytest.mark.requirement("ELIC-42")
@@ -173,3 +175,19 @@ def test_questions_come_to_an_end():
 
 def test_a_question_is_not_swallowed_by_a_body_that_catches_exceptions():
     assert not issubclass(InputRequired, Exception)
+
+
+def test_what_is_put_side_by_side_is_put_one_after_the_other():
+    first, second = Rounds(), Rounds()
+    one, two = question_of(first, SURE, "a"), question_of(second, NAME, "b")
+    group = BaseExceptionGroup("", [BaseExceptionGroup("", [InputRequired(one)]), InputRequired(two)])
+    assert how_it_ended(group) is one
+    with pytest.raises(BaseExceptionGroup):
+        how_it_ended(BaseExceptionGroup("", [InputRequired(one), ValueError()]))
+
+
+def test_what_once_gave_is_not_changed_by_what_became_of_it():
+    first = Rounds()
+    first.once("k", list).append(1)
+    second = next_round(question_of(first, SURE, "a"), first, a=YES)
+    assert second.once("k", list) == []

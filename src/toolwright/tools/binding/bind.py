@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_args
 import pydantic
 
 from toolwright.errors import DefinitionError, InvalidArguments
-from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
+from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from toolwright.protocol import types as wire
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import check_meta, is_name
@@ -22,7 +22,7 @@ from toolwright.tools.binding.schemas import arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
-from toolwright.tools.rounds import InputRequired
+from toolwright.tools.rounds import InputRequired, how_it_ended
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
 
@@ -66,9 +66,9 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
 
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
-            value = await (call(call_.arguments, call_.context) if with_context else call(call_.arguments))
-        except InputRequired as question:
-            return question.outcome
+            value = await (call(_own(call_.arguments), call_.context) if with_context else call(call_.arguments))
+        except (InputRequired, BaseExceptionGroup) as error:
+            return how_it_ended(error)
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
@@ -177,8 +177,8 @@ def _runner(
                 first = [arguments.pop(name) for name in positional if name in arguments]
                 return present(await call(*first, **arguments))
             return present(await call(**arguments))
-        except InputRequired as question:
-            return question.outcome
+        except (InputRequired, BaseExceptionGroup) as error:
+            return how_it_ended(error)
 
     return run
 
@@ -187,7 +187,8 @@ def _converter(
     name: str, signature: Signature, adapter: pydantic.TypeAdapter[dict[str, Any]]
 ) -> Callable[[dict[str, Json]], dict[str, Any]]:
     if all(is_json_type(parameter.type) and _never_integral(parameter.type) for parameter in signature.parameters):
-        return dict  # JSON values are what the function wants
+        # JSON values are what the function wants.
+        return dict if signature.context is None and not signature.depends else _own
 
     def convert(arguments: dict[str, Json]) -> dict[str, Any]:
         try:
@@ -201,6 +202,13 @@ def _converter(
             raise _invalid(name, error) from None
 
     return convert
+
+
+def _own(arguments: dict[str, Json]) -> dict[str, Json]:
+    """A copy, where the function may ask: the next round begins with what the caller sent, whatever became of it."""
+    if any(isinstance(value, dict | list) for value in arguments.values()):
+        return decode(encode(arguments))
+    return dict(arguments)
 
 
 def _never_integral(annotation: Any) -> bool:

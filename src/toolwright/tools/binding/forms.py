@@ -75,7 +75,7 @@ _ROOT = ("$schema", "type", "properties", "required")
 def _checked(schema: Schema, content: Json) -> Json:
     if not schema.accepts(content):
         raise ValueError(str(schema.problems(content, 1)[0]))
-    return content
+    return {name: [*value] if is_array(value) else value for name, value in content.items()}  # a copy for each round
 
 
 def _converted(adapter: pydantic.TypeAdapter[Any], content: Json) -> Any:

@@ -19,7 +19,7 @@ from toolwright.tools.binding.bind import caller, injector, located
 from toolwright.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Completes
 from toolwright.tools.binding.signature import MISSING, Parameter, Signature, plain, read_signature, required
-from toolwright.tools.rounds import InputRequired
+from toolwright.tools.rounds import InputRequired, how_it_ended
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import RequestContext
 
@@ -68,8 +68,8 @@ class TextFunction:
             named = {**arguments, **await self._given(context)} if self._given is not None else dict(arguments)
             first = [named.pop(name) for name in self._positional if name in named]
             return await self._call(*first, **named)
-        except InputRequired as question:
-            return question.outcome
+        except (InputRequired, BaseExceptionGroup) as error:
+            return how_it_ended(error)
 
     async def complete(self, name: str, prefix: str, arguments: Mapping[str, str]) -> Completion:
         """The values of an argument that begin with ``prefix``, 100 at the most; ``InvalidParams`` for an unknown one.

@@ -1,0 +1,107 @@
+"""``toolwright test``: the kit's checks against any server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+
+import click
+
+from toolwright.cli.connecting import target_of
+from toolwright.cli.output import show_json
+from toolwright.cli.printing import printable
+from toolwright.cli.targets import is_ours
+from toolwright.client.client import Target
+from toolwright.testing.checks import Plan, examine
+from toolwright.testing.report import Report
+
+__all__ = ["command"]
+
+_USUAL = Plan()
+
+
+@click.command("test", short_help="Check what a server promises.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
+)
+@click.option("--tool", "tools", multiple=True, metavar="GLOB", help="Call only tools of such names. Repeatable.")
+@click.option(
+    "--effects", type=click.Choice(["read", "write"]), default="read", show_default=True, help="What to call."
+)
+@click.option("--destructive", multiple=True, metavar="NAME", help="Call this tool though it may destroy. Repeatable.")
+@click.option("--seed", type=int, default=_USUAL.seed, show_default=True, help="Decides the generated arguments.")
+@click.option(
+    "--calls", type=click.IntRange(1, 10_000), default=_USUAL.calls, show_default=True, help="Valid calls of a tool."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=_USUAL.seconds,
+    show_default=True,
+    help="Limit of each call.",
+)
+@click.option(
+    "--in-flight", type=click.IntRange(1, 1_000), default=_USUAL.in_flight, show_default=True, help="Calls at once."
+)
+@click.option("--p95", type=float, metavar="SECONDS", help="Fail a tool of which one call in twenty takes longer.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def command(
+    context: click.Context,
+    targets: tuple[str, ...],
+    roots: tuple[str, ...],
+    tools: tuple[str, ...],
+    effects: str,
+    destructive: tuple[str, ...],
+    seed: int,
+    calls: int,
+    seconds: float,
+    in_flight: int,
+    p95: float | None,
+    form: str,
+) -> None:
+    """Call the tools of each TARGET with generated arguments, and report what does not hold.
+
+    Only tools that say that they change nothing are called, unless --effects or --destructive allows more.
+    """
+    plan = Plan(
+        seed=seed,
+        calls=calls,
+        seconds=seconds,
+        tools=tools or ("*",),
+        effects="write" if effects == "write" else "read",
+        destructive=frozenset(destructive),
+        in_flight=in_flight,
+        p95=p95,
+    )
+    language = context.obj or "en"
+    reports = {target: _examined(target, roots, plan) for target in targets}
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", nl=False, err=True)
+    if form == "json":
+        show_json({target: report.as_json(language) for target, report in reports.items()})
+    else:
+        click.echo("\n\n".join(printable(f"{target}\n{report.text(language)}") for target, report in reports.items()))
+    if not all(report.ok for report in reports.values()):
+        sys.exit(1)
+
+
+def _examined(target: str, roots: tuple[str, ...], plan: Plan) -> Report:
+    plan = replace(plan, carriers=_carriers(target, roots))
+    progress = _progress if sys.stderr.isatty() else None
+    return asyncio.run(examine(target_of(target, roots), plan, progress=progress))
+
+
+def _carriers(target: str, roots: tuple[str, ...]) -> dict[str, Target]:
+    """A server of ours runs in this process, and is started over stdio too, as a host would."""
+    if not is_ours(target):
+        return {}
+    main = "from toolwright.cli.main import main; main()"
+    options = [word for root in roots for word in ("--root", root)]
+    return {"stdio": [sys.executable, "-c", main, "serve", target, *options]}
+
+
+def _progress(section: str, check: str) -> None:
+    click.echo(f"\r\x1b[K{section}: {check} …", nl=False, err=True)

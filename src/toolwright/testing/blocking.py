@@ -1,0 +1,96 @@
+"""A client for code that is not ``async``, as most tests are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, Self, TypeVar
+
+from toolwright.client.client import Client, Progress, Result, Target
+from toolwright.client.eras import ServerFacts
+from toolwright.errors import ConnectionLost
+from toolwright.protocol.types import Tool
+
+__all__ = ["BlockingClient"]
+
+T = TypeVar("T")
+
+
+class BlockingClient:
+    """``with BlockingClient(target) as client: client.call("add", a=1, b=2).value``.
+
+    It takes what ``Client`` takes, and has an event loop of its own that runs while a method does: between calls a
+    server in this process stands still. Within a running loop it is a ``RuntimeError``; what belongs there is
+    ``async with Client(target)``.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeout: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        revision: str | None = None,
+    ) -> None:
+        self._client = Client(target, timeout=timeout, headers=headers, env=env, revision=revision)
+        self._runner: asyncio.Runner | None = None
+
+    def __enter__(self) -> Self:
+        self._runner = asyncio.Runner()
+        try:
+            self._run(self._client.__aenter__())
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection, and a server that was started for it."""
+        if self._runner is not None:
+            try:
+                self._run(self._client.close())
+            finally:
+                self._end()
+
+    @property
+    def facts(self) -> ServerFacts:
+        """What the server said about itself."""
+        return self._client.facts
+
+    def tools(self) -> list[Tool]:
+        """All tools, every page of them."""
+        return self._run(self._client.list_tools())
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> Result:
+        """Call a tool, as ``Client.call_tool`` does: a failure is a result with ``is_error``; its ``value`` raises."""
+        return self._run(self._client.call_tool(name, arguments, timeout=timeout, progress=progress, **more))
+
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        self._run(self._client.ping())
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            if self._runner is None:
+                raise ConnectionLost.of("TW5001")
+            return self._runner.run(work)
+        finally:
+            work.close()  # where it was not even begun
+
+    def _end(self) -> None:
+        if self._runner is not None:
+            runner, self._runner = self._runner, None
+            runner.close()

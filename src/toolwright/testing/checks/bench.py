@@ -1,0 +1,261 @@
+"""The server that is checked: its tools with values for them, calls, and what has been learnt so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Literal, Self
+
+from toolwright.client.client import Client, Result, Target, link_to
+from toolwright.client.eras import ServerFacts
+from toolwright.errors import ConnectionLost, InvalidParams, RpcError, SchemaError, TransportError
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol.schema import Schema, compile_schema
+from toolwright.protocol.types import Tool
+from toolwright.testing.checks.leaking import leaked
+from toolwright.testing.generate import Samples, samples
+from toolwright.testing.line import Line
+from toolwright.testing.report import Finding, not_run
+
+__all__ = ["Answer", "Bench", "Plan", "Subject", "few"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a server is checked.
+
+    - ``seed`` decides the generated values; ``calls`` is how many valid ones each tool is called with.
+    - ``seconds`` bound each call.
+    - ``tools`` are patterns of names, as in a shell; only these are called.
+    - ``effects``: with ``read`` only tools that say they change nothing are called; with ``write`` also those that say
+      they lose nothing. Any other tool, and one that says nothing, is called only if ``destructive`` names it.
+    - ``in_flight`` is how many calls run at once in the check for that; ``p95`` the seconds that nineteen calls of
+      twenty may take, and ``None`` to measure only.
+    - ``carriers`` are other ways to the same server, by what they are called; there it is listed and ended.
+    """
+
+    seed: int = 0
+    calls: int = 20
+    seconds: float = 10.0
+    tools: tuple[str, ...] = ("*",)
+    effects: Literal["read", "write"] = "read"
+    destructive: frozenset[str] = frozenset()
+    in_flight: int = 16
+    p95: float | None = None
+    carriers: Mapping[str, Target] = field(default_factory=lambda: MappingProxyType({}))
+    clock: Callable[[], float] = time.perf_counter
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one call came to: a result, or the error of the protocol or the carrier. ``seconds`` is how long it took."""
+
+    arguments: Json
+    result: Result | None
+    error: RpcError | TransportError | None
+    seconds: float
+
+    @property
+    def succeeded(self) -> bool:
+        return self.result is not None and not self.result.is_error
+
+    @property
+    def refused(self) -> bool:
+        """As a call should be whose arguments are wrong: an error for the model, or -32602."""
+        return isinstance(self.error, InvalidParams) or (self.result is not None and self.result.is_error)
+
+    @property
+    def words(self) -> str:
+        """What was said of a failure; empty when there was none."""
+        if isinstance(self.error, RpcError):
+            return f"{self.error} {'' if self.error.data is None else self.error.data}"
+        return self.result.text if self.result is not None and self.result.is_error else ""
+
+    @property
+    def content(self) -> Json:
+        """What can be compared with another answer, also one in another revision."""
+        return None if self.result is None else (self.result.is_error, self.result.raw.get("content"))
+
+
+@dataclass(slots=True)
+class Subject:
+    """A tool that is checked. ``excuse`` says why it is not called; ``hangs`` that it once did not answer."""
+
+    tool: Tool
+    output: Schema | None
+    samples: Samples
+    problem: str = ""
+    excuse: Finding | None = None
+    hangs: bool = False
+    answers: list[Answer] = field(default_factory=list[Answer])
+
+    @property
+    def name(self) -> str:
+        return self.tool.name
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it is not called, or not any more."""
+        return self.hangs or self.excuse is not None
+
+    @property
+    def reads(self) -> bool:
+        """Whether the tool says that it changes nothing."""
+        hints = self.tool.annotations
+        return hints is not None and hints.readOnlyHint is True
+
+    @property
+    def good(self) -> dict[str, Json] | None:
+        """Arguments that have been answered without an error; else any valid ones."""
+        succeeded = (answer.arguments for answer in self.answers if answer.succeeded)
+        return next(succeeded, next(iter(self.valid), None))
+
+    @property
+    def valid(self) -> list[dict[str, Json]]:
+        return [sample.value for sample in self.samples.valid]
+
+
+class Bench:
+    """``async with Bench(target, plan) as bench``: connected, the tools listed and values made for them."""
+
+    def __init__(self, target: Target, plan: Plan) -> None:
+        self.target = target
+        self.plan = plan
+        self.trouble = ""  # why the tools cannot be listed
+        self.errors = 0
+        self.leaks: dict[tuple[str, str], str] = {}  # tool and what it gives away → where it says so
+        self.subjects: tuple[Subject, ...] = ()
+        self._client = Client(target, timeout=plan.seconds)
+        self._facts: ServerFacts | None = None
+        self._known = ""
+        self._line: Line | None = None
+        self._stable: dict[str, bool] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        try:
+            self._facts = self._client.facts
+            tools = await self._listed()
+            self.subjects = tuple(subject_of(tool, self.plan) for tool in tools)
+            self._known = " ".join(f"{tool.name} {tool.description} {tool.inputSchema}" for tool in tools)
+        except BaseException:
+            await self._client.close()
+            raise
+        return self
+
+    async def _listed(self) -> list[Tool]:
+        try:
+            return await self._client.list_tools()
+        except (RpcError, TransportError) as error:
+            self.trouble = str(error)
+            return []
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._line is not None:
+            await self._line.close()
+        await self._client.close()
+
+    @property
+    def client(self) -> Client:
+        return self._client
+
+    @property
+    def facts(self) -> ServerFacts:
+        if self._facts is None:
+            raise ConnectionLost.of("TW5001")
+        return self._facts
+
+    def callable(self) -> Iterator[Subject]:
+        """The tools that may be called, have something to be called with, and do not hang."""
+        for subject in self.subjects:
+            if subject.valid and not subject.is_out:
+                yield subject
+
+    async def call(self, subject: Subject, arguments: dict[str, Json], client: Client | None = None) -> Answer:
+        """One call. After one that cost the connection there is a new one."""
+        start = self.plan.clock()
+        result, error = None, None
+        try:
+            result = await (client or self._client).call_tool(subject.name, arguments, timeout=self.plan.seconds)
+        except (RpcError, TransportError) as raised:
+            error = raised
+        answer = Answer(arguments, result, error, self.plan.clock() - start)
+        self.hear(subject.name, answer.words, arguments)
+        if isinstance(error, ConnectionLost) and client is None:
+            await self.reconnect()
+        return answer
+
+    def hear(self, tool: str, words: str, sent: Json) -> None:
+        """Note what a failure gives away."""
+        if words:
+            self.errors += 1
+            for what, excerpt in leaked(words, sent, self._known):
+                self.leaks.setdefault((tool, what), excerpt)
+
+    async def reconnect(self) -> None:
+        await self._client.close()
+        self._client = Client(self.target, timeout=self.plan.seconds)
+        await self._client.__aenter__()
+
+    @asynccontextmanager
+    async def line(self) -> AsyncGenerator[Line]:
+        """A raw connection: the same for all checks, as long as it lives, since commands take their time to start."""
+        line, self._line = self._line, None
+        if line is None:
+            line = await Line(link_to(self.target), self.facts.revision, self.plan.seconds).__aenter__()
+        lives = False
+        try:
+            yield line
+            lives = await line.lives()
+        finally:
+            if lives:
+                self._line = line
+            else:
+                await line.close()
+
+    async def is_stable(self, subject: Subject) -> bool:
+        """Whether the same call is answered alike twice in a row, so that answers can be compared at all."""
+        if subject.name not in self._stable:
+            arguments = subject.good or {}
+            answers = [await self.call(subject, arguments) for _ in range(2)]
+            self._stable[subject.name] = answers[0].content is not None and answers[0].content == answers[1].content
+        return self._stable[subject.name]
+
+    async def picture(self) -> dict[str, Json]:
+        """What the reading tools tell now: an effect would show in it."""
+        found: dict[str, Json] = {}
+        for subject in self.callable():
+            if subject.reads and await self.is_stable(subject):
+                found[subject.name] = (await self.call(subject, subject.good or {})).content
+        return found
+
+
+def subject_of(tool: Tool, plan: Plan) -> Subject:
+    """A tool with values from its schema; without any where it is not to be called, or its schema is none."""
+    excuse = _excuse(tool, plan)
+    try:
+        schema = compile_schema(tool.inputSchema)
+        output = compile_schema(tool.outputSchema) if tool.outputSchema is not None else None
+    except SchemaError as error:
+        return Subject(tool, None, Samples((), (), ()), str(error), excuse)
+    return Subject(tool, output, samples(schema, seed=plan.seed, count=plan.calls), "", excuse)
+
+
+def _excuse(tool: Tool, plan: Plan) -> Finding | None:
+    if not any(fnmatchcase(tool.name, pattern) for pattern in plan.tools):
+        return not_run("TW8903", tool.name)
+    hints = tool.annotations
+    if hints is not None and hints.readOnlyHint:
+        return None
+    if hints is None or hints.destructiveHint is not False:
+        return None if tool.name in plan.destructive else not_run("TW8902", tool.name, name=tool.name)
+    return None if plan.effects == "write" or tool.name in plan.destructive else not_run("TW8901", tool.name)
+
+
+def few(findings: list[Finding], most: int = 5) -> list[Finding]:
+    """As many failures of one kind as somebody reads."""
+    return findings[:most]

@@ -1,0 +1,83 @@
+"""Integration: however the server is reached, it is the same server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from toolwright.client.client import Client
+from toolwright.errors import RpcError, TransportError
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol import versions
+from toolwright.testing.checks.bench import Bench, Subject
+from toolwright.testing.report import Finding, failed, not_run, passed
+
+__all__ = ["capabilities", "carriers_agree", "eras_agree", "revisions"]
+
+
+async def capabilities(bench: Bench) -> AsyncIterator[Finding]:
+    """Who has tools says so (server/tools "Capabilities")."""
+    is_said = "tools" in bench.facts.capabilities
+    yield passed() if is_said or not bench.subjects else failed("TW8206")
+
+
+async def revisions(bench: Bench) -> AsyncIterator[Finding]:
+    """Every revision that is offered can be spoken, and has the same tools."""
+    names = sorted(subject.name for subject in bench.subjects)
+    spoken = [name for name in versions.ALL if name in (*bench.facts.supported, bench.facts.revision)]
+    wrong = 0
+    for revision in spoken:
+        try:
+            async with Client(bench.target, timeout=bench.plan.seconds, revision=revision) as client:
+                listed = sorted(tool.name for tool in await client.list_tools())
+        except (RpcError, TransportError) as error:
+            wrong += 1
+            yield failed("TW8201", revision=revision, problem=str(error))
+            continue
+        if listed != names:
+            wrong += 1
+            yield failed("TW8202", revision=revision, names=", ".join({*listed} ^ {*names}) or "…")
+    if not wrong:
+        yield passed(revisions=len(spoken))
+
+
+async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
+    """The same call has the same answer in the newest revision of either era.
+
+    Connections of their own are compared, since a command is another process each time. What two of one era answer in
+    two ways (a clock, a process number) says nothing of the other.
+    """
+    supported = (*bench.facts.supported, bench.facts.revision)
+    newest = [[name for name in era if name in supported][:1] for era in (versions.MODERN, versions.LEGACY)]
+    if [] in newest:
+        yield not_run("TW8907")
+        return
+    [modern], [legacy] = newest
+    subjects = list(bench.callable())
+    first, second, other = [await _answers(bench, subjects, revision) for revision in (modern, modern, legacy)]
+    comparable = [subject.name for subject in subjects if first[subject.name] == second[subject.name]]
+    different = [name for name in comparable if other[name] != first[name]]
+    for name in different:
+        yield failed("TW8203", name, other=legacy, revision=modern)
+    if not different:
+        yield passed(compared=len(comparable)) if comparable else not_run("TW8909")
+
+
+async def _answers(bench: Bench, subjects: Sequence[Subject], revision: str) -> dict[str, Json]:
+    async with Client(bench.target, timeout=bench.plan.seconds, revision=revision) as client:
+        await client.list_tools()  # over HTTP, a client needs the schemas for its headers
+        return {subject.name: (await bench.call(subject, subject.good or {}, client)).content for subject in subjects}
+
+
+async def carriers_agree(bench: Bench) -> AsyncIterator[Finding]:
+    """The server is reached over each carrier of the plan, and has the same tools there."""
+    here = await bench.client.list_tools()
+    for name, target in bench.plan.carriers.items():
+        try:
+            async with Client(target, timeout=bench.plan.seconds) as client:
+                there = await client.list_tools()
+        except (RpcError, TransportError) as error:
+            yield failed("TW8204", carrier=name, problem=str(error))
+            continue
+        yield passed(tools=len(there)) if there == here else failed("TW8205", carrier=name)
+    if not bench.plan.carriers:
+        yield not_run("TW8908")

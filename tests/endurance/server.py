@@ -1,0 +1,74 @@
+"""The server that is to be worn out. ``state`` tells how it is."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+
+from toolwright import Context, Limits, Server
+
+server = Server("endurance", limits=Limits(seconds=120.0))
+ended: Counter[str] = Counter()
+
+
+@server.tool
+async def echo(text: str) -> str:
+    """The same again."""
+    return text
+
+
+@server.tool
+def add(a: int, b: int) -> int:
+    """Add two numbers, on a thread."""
+    return a + b
+
+
+@server.tool
+async def wait(seconds: float = 3600.0) -> str:
+    """Wait, and keep count of how that ends."""
+    ended["begun"] += 1
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        ended["cancelled"] += 1
+        raise
+    ended["finished"] += 1
+    return "waited"
+
+
+@server.tool
+async def tell(times: int, context: Context) -> str:
+    """Tell of progress again and again, and wait in between for the others' sake."""
+    ended["begun"] += 1
+    try:
+        for number in range(1, times + 1):
+            context.progress(number, times, "x" * 1_000)
+            if number % 10 == 0:
+                await asyncio.sleep(0)
+        ended["told"] += 1
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        ended["cancelled"] += 1
+        raise
+    return ""
+
+
+@server.tool
+async def large(kilobytes: int) -> str:
+    """A long text."""
+    return "x" * (kilobytes * 1_000)
+
+
+@server.tool
+async def change() -> str:
+    """Add a tool and take it away again."""
+    server.add_tool(lambda: "", name="extra")
+    server.remove_tool("extra")
+    return ""
+
+
+@server.tool
+async def state() -> dict[str, int]:
+    """What runs, and how calls of ``wait`` and ``tell`` have ended."""
+    return {"tasks": len(asyncio.all_tasks()), "threads": threading.active_count(), **ended}

@@ -1,0 +1,19 @@
+"""The rows that take a second or two, at their quick size; ``make endurance`` does all of them, whole."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from endurance.rows import ROWS, Row
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="what is read of a process stands in /proc"),
+]
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.key) for row in ROWS if row.quick])
+def test_nothing_hurts_it(row: Row):
+    assert [figure for figure in row.measure(row.quick) if not figure.held] == []

@@ -1,0 +1,93 @@
+"""Our own servers, checked by the kit that ships."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from journeys.serving import command, environment, http
+from toolwright import Server
+from toolwright.cli.targets import Spec, load_server
+from toolwright.testing import Plan, check_server
+from toolwright.toolbox.files import toolset
+from wire import servers
+
+ROOT = Path(__file__).parents[2]
+NOTES = ROOT / "examples" / "notes.py"
+QUICK = Plan(calls=5, in_flight=4)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """What the demonstration serves."""
+    shutil.copytree(ROOT / "demo" / "sample", tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_the_example_keeps_its_promises():
+    asyncio.run(check_server(load_server(Spec(str(NOTES))), Plan(calls=10, destructive=frozenset({"set_note"}))))
+
+
+def test_the_files_tools_keep_their_promises(sample: Path):
+    server = Server("files", toolsets=[toolset([sample])])
+    report = asyncio.run(check_server(server, Plan(calls=10, seed=3, destructive=frozenset({"write_file"}))))
+    assert {finding.tool for finding in report.findings} >= {"list_directory", "read_file", "write_file"}
+    assert not any(path.name == "passwd" for path in sample.parent.rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["changing", "empty", "gallery", "letters", "slow"])
+def test_the_servers_of_the_transcripts_keep_their_promises(name: str):
+    asyncio.run(check_server(servers.make(name), QUICK))
+
+
+@pytest.mark.process
+def test_a_server_over_http_keeps_its_promises():
+    with http(target=str(NOTES)) as (url, _):
+        report = asyncio.run(check_server(url, QUICK))
+    reasons = {finding.check: finding.code for finding in report.findings if finding.status == "not run"}
+    assert (reasons["cancellation"], reasons["flat under calls"]) == ("TW8912", "TW8915")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), env=environment(), capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.process
+def test_the_verb_reports_as_json_over_a_command(sample: Path):
+    done = run(
+        "test",
+        shlex.join(command("serve", "files", "--root", str(sample))),
+        "--calls",
+        "3",
+        "--in-flight",
+        "2",
+        "--format",
+        "json",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    [report] = json.loads(done.stdout).values()
+    assert report["ok"] is True
+    [cleaning] = [found for found in report["sections"]["error handling"] if found["check"] == "cleaning up"]
+    assert cleaning["status"] == "passed"
+
+
+@pytest.mark.process
+def test_the_verb_ends_with_1_where_something_does_not_hold(tmp_path: Path):
+    file = tmp_path / "bad.py"
+    file.write_text(
+        "from toolwright import Server\nserver = Server('bad')\n@server.tool(effect='read')\ndef crash() -> str:\n"
+        "    'Crash.'\n    raise ValueError\n"
+    )
+    done = run("--lang", "zh", "test", str(file), "--calls", "1", "--in-flight", "1")
+    assert done.returncode == 1
+    assert "[TW8134]" in done.stdout
+    assert "没有指定" not in done.stdout  # a server of ours is reached over stdio as well
+    assert run("test", str(file), "--seconds", "0").returncode == 2
+    assert run("test", f"{sys.executable} -c ''").returncode == 4

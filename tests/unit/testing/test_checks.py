@@ -1,0 +1,193 @@
+"""Every check finds what it is there for, and finds nothing in a server that does everything right."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Server, ToolError
+from toolwright.protocol.types import InputRequiredResult
+from toolwright.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
+from toolwright.testing.checks.bench import Bench
+from toolwright.testing.report import SECTIONS, Report
+from unit.testing import bad
+
+QUICK = Plan(calls=4, in_flight=4, seconds=0.25, effects="write")
+
+
+def examined(target: Any, plan: Plan = QUICK) -> Report:
+    return asyncio.run(examine(target, plan))
+
+
+def codes(report: Report) -> set[str]:
+    return {finding.code for finding in report.failures}
+
+
+def test_an_honest_server_has_no_findings():
+    report = examined(bad.Honest())
+    assert report.ok, report.text()
+    assert {finding.section for finding in report.findings} == set(SECTIONS)
+    assert {(finding.section, finding.check) for finding in report.findings} == {row[:2] for row in CHECKS}
+
+
+@pytest.mark.parametrize("server", [bad.SpeaksOldOnly, bad.SpeaksNewOnly])
+def test_a_server_of_one_era_is_as_good(server: type[bad.Honest]):
+    report = examined(server())
+    assert report.ok, report.text()
+    assert "TW8907" in {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize("name", sorted(bad.FAULTS))
+def test_a_fault_is_found_and_called_by_its_name(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("KIT_TEST_SECRET", "correct-horse-battery")
+    server, expected = bad.FAULTS[name]
+    report = examined(server())
+    assert codes(report) == expected, report.text()
+    assert "correct-horse-battery" not in report.text() + str(report.as_json())
+
+
+def fails(check: str, target: Any, plan: Plan = QUICK) -> list[str]:
+    """The codes that one check reports."""
+    return [finding.code for finding in examined(target, plan).failures if finding.check == check]
+
+
+def test_a_limit_on_times_is_kept_by_an_injected_clock():
+    ticks = itertools.count()
+    slow = Plan(calls=4, in_flight=4, seconds=0.25, effects="write", p95=0.5, clock=lambda: float(next(ticks)))
+    assert fails("latency", bad.Honest(), slow) == ["TW8401"] * 3
+
+
+def test_another_way_to_the_server_is_tried():
+    gone, other = [sys.executable, "-c", ""], bad.HasTwins()
+    plan = Plan(calls=1, in_flight=1, seconds=5.0, carriers={"same": bad.Honest(), "gone": gone, "other": other})
+    assert fails("carriers agree", bad.Honest(), plan) == ["TW8204", "TW8205"]
+
+
+def test_a_crash_behind_our_own_pipeline_is_found():
+    server = Server("crashes")
+
+    @server.tool(effect="read")
+    def crash(text: str) -> str:
+        """Crash."""
+        raise ValueError(text)
+
+    assert "TW8134" in fails("valid calls", server)
+
+
+def test_only_errors_prove_nothing():
+    server = Server("empty")
+
+    @server.tool(effect="read", examples=[{"name": "tea"}])
+    def find(name: str) -> str:
+        """Find nothing."""
+        raise ToolError("There is no such thing.")
+
+    report = examined(server)
+    reasons = {(finding.check, finding.code) for finding in report.findings if finding.status == "not run"}
+    assert {("examples", "TW8917"), ("valid calls", "TW8905")} <= reasons
+
+
+def test_a_tool_that_asks_the_user_is_left_alone():
+    server = Server("asks")
+    server.add_raw_tool("buy", {"type": "object"}, _question, description="Buy tea.", effect="read")
+    report = examined(server)
+    assert report.ok, report.text()
+    assert ("valid calls", "TW8919") in {(finding.check, finding.code) for finding in report.findings}
+
+
+def _question(arguments: dict[str, Any]) -> InputRequiredResult:
+    schema = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
+    params = {"mode": "form", "message": "Sure?", "requestedSchema": schema}
+    return InputRequiredResult(inputRequests={"sure": {"method": "elicitation/create", "params": params}})
+
+
+# --- what is called --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "called"),
+    [
+        ({}, {"reads"}),
+        ({"effects": "write"}, {"reads", "writes"}),
+        ({"destructive": frozenset({"destroys"})}, {"reads", "destroys"}),
+        ({"destructive": frozenset({"says_nothing"})}, {"reads", "says_nothing"}),
+        ({"effects": "write", "tools": ("*s_nothing", "w*")}, {"writes"}),
+    ],
+    ids=str,
+)
+def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called: set[str]):
+    server = Server("effects")
+    ran: set[str] = set()
+
+    def note(name: str, /) -> str:
+        ran.add(name)
+        return name
+
+    for name, effect in (("reads", "read"), ("writes", "write"), ("destroys", "destructive"), ("says_nothing", None)):
+        server.add_tool(partial(note, name), name=name, description=name, effect=effect)
+    report = examined(server, Plan(calls=1, in_flight=1, **settings))
+    assert report.ok, report.text()
+    assert ran == called
+    excused = {finding.tool for finding in report.findings if finding.code in ("TW8901", "TW8902", "TW8903")}
+    assert excused == {"reads", "writes", "destroys", "says_nothing"} - called
+
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+
+def process(server: type[bad.Honest]) -> list[str]:
+    return [sys.executable, str(Path(bad.__file__)), server.__name__]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("server", "check", "expected"),
+    [
+        (bad.Honest, errors.cleaning_up, set()),
+        (bad.NeverEnds, errors.cleaning_up, {"TW8506"}),
+        (bad.LeavesAChild, errors.cleaning_up, {"TW8507"}),
+        (bad.Honest, errors.flat, set()),
+        (bad.OpensFiles, errors.flat, {"TW8508"}),
+        (bad.Dies, functional.valid_calls, {"TW8133"}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_faults_of_processes_are_found(server: type[bad.Honest], check: Check, expected: set[str]):
+    async def main() -> set[str]:
+        async with Bench(process(server), Plan(calls=2, seconds=5.0)) as bench:
+            return {finding.code async for finding in check(bench) if finding.status == "failed"}
+
+    assert asyncio.run(main()) == expected
+
+
+# --- the report ------------------------------------------------------------------------------------------------------
+
+
+def test_check_server_raises_with_the_report():
+    with pytest.raises(AssertionError, match=r"\[TW8102\]"):
+        asyncio.run(check_server(bad.SaysNothing(), QUICK))
+    assert asyncio.run(check_server(bad.Honest(), QUICK)).ok
+
+
+def test_a_report_says_the_same_in_both_languages_and_as_json():
+    report = examined(bad.SaysNothing())
+    assert "缺少供模型选用的描述" in report.text("zh")
+    shown = json.loads(json.dumps(report.as_json("zh")))
+    assert list(shown["sections"]) == list(SECTIONS)
+    assert shown["ok"] is False
+    [finding] = [one for one in shown["sections"]["functional"] if one["status"] == "failed"]
+    assert (finding["check"], finding["tool"], finding["code"]) == ("definitions", "look", "TW8102")
+    assert sum(map(len, shown["sections"].values())) == len(report.findings)
+
+
+def test_progress_is_told_of_every_check():
+    told: list[tuple[str, str]] = []
+    asyncio.run(examine(bad.Honest(), QUICK, progress=lambda section, check: told.append((section, check))))
+    assert told == [(section, name) for section, name, _ in CHECKS]

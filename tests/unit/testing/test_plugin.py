@@ -1,0 +1,90 @@
+"""The pytest plugin and the client behind it, in tests as users write them."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from toolwright import Server, ToolError, TransportError, testing
+from toolwright.protocol import versions
+from toolwright.testing.plugin import Connect
+
+server = Server("sums")
+
+
+@server.tool(effect="read")
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def test_a_tool_is_called_without_async(mcp_client: Connect):
+    client = mcp_client(server)
+    assert [tool.name for tool in client.tools()] == ["add"]
+    assert client.call("add", a=1, b=2).value == 3
+    assert client.call("add", {"a": 1, "b": 2}).structured == 3
+    with pytest.raises(ToolError, match=r"\$\.b is required"):
+        _ = client.call("add", a=1).value
+    client.ping()
+
+
+def test_two_clients_of_either_era_at_once(mcp_client: Connect):
+    new, old = mcp_client(server), mcp_client(server, revision=versions.NEWEST_LEGACY)
+    assert (new.facts.revision, old.facts.revision) == (versions.LATEST, versions.NEWEST_LEGACY)
+    assert new.call("add", a=1, b=2).text == old.call("add", a=1, b=2).text
+
+
+def test_nothing_is_answered_after_the_end(mcp_client: Connect):
+    client = mcp_client(server)
+    client.close()
+    with pytest.raises(TransportError):
+        client.ping()
+    client.close()
+
+
+def test_who_cannot_connect_is_told(mcp_client: Connect):
+    with pytest.raises(TransportError):
+        mcp_client([sys.executable, "-c", ""], timeout=5.0)
+
+
+def test_a_running_loop_is_refused_at_once():
+    async def main() -> None:
+        with pytest.raises(RuntimeError, match="running event loop"):
+            testing.BlockingClient(server).__enter__()
+
+    asyncio.run(main())
+
+
+# --- what is loaded --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("import toolwright.testing.plugin", ["asyncio", "msgspec", "pydantic", "jsonschema_rs", "httpx2"]),
+        ("from toolwright.testing import check_server, samples, BlockingClient", ["pytest", "hypothesis", "uvicorn"]),
+    ],
+)
+def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):
+    before = "import pytest" if "plugin" in statement else "pass"
+    loaded = f"(name for name in {unwanted!r} if name in sys.modules.keys() - had)"
+    code = f"import sys; {before}; had = set(sys.modules); {statement}; print(*{loaded})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("name", testing.__all__)
+def test_every_export_is_what_its_module_has(name: str):
+    home = importlib.import_module(testing._EXPORTS[name])  # pyright: ignore[reportPrivateUsage]
+    assert getattr(testing, name) is getattr(home, name)
+    assert name in home.__all__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'nonsense'"):
+        _ = testing.nonsense  # pyright: ignore
