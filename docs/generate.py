@@ -1,18 +1,49 @@
-"""Writes `errors.md`, the table of all error codes, from the words in `toolwright.wording`.
+"""Writes the pages that are tables: `errors.md`, from the words in `toolwright.wording`, and `protocol.md`, from the
+revisions, the methods and the duties in `tests/requirements`.
 
     python docs/generate.py
 
-A test compares; run this after a sentence has changed.
+A test compares; run this after a sentence, a revision or a duty has changed.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from string import Formatter
 
+import msgspec
+
+from toolwright.protocol import legacy, modern, versions
 from toolwright.wording import SENTENCES
 
-PAGE = Path(__file__).with_name("errors.md")
+DOCS = Path(__file__).parent
+sys.path.append(str(DOCS.parent / "tests"))  # a package of the repository that is not installed
+
+from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
+
+
+def pages() -> dict[str, str]:
+    """What each page has to say, by the name of its file."""
+    return {"errors.md": errors_page(), "protocol.md": protocol_page()}
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def head(*cells: str) -> str:
+    return row(*cells) + "|---" * len(cells) + "|\n"
+
+
+def safe(text: str) -> str:
+    """Text that means nothing in a cell of a table."""
+    for plain, escaped in (("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("\n", "<br>")):
+        text = text.replace(plain, escaped)
+    return text
+
+
+# --- errors.md --------------------------------------------------------------------------------------------------------
 
 GROUPS = {
     "1": ("Protocol", "Whoever asked broke the protocol. Answers of JSON-RPC, with one of its numbers."),
@@ -25,7 +56,7 @@ GROUPS = {
     "8": ("The kit", "For the author: what `toolwright test` found, and from TW8901 on why it did not look."),
 }
 
-HEAD = """\
+ERRORS_HEAD = """\
 # Errors
 
 <!-- Made by docs/generate.py from src/toolwright/wording.py. Change it there. -->
@@ -39,30 +70,144 @@ Names in braces stand for what is filled in.
 """
 
 
-def page() -> str:
-    return HEAD + "".join(_sections())
+def errors_page() -> str:
+    return ERRORS_HEAD + "".join(_sections())
 
 
 def _sections() -> Iterator[str]:
     for group, codes in groupby(sorted(SENTENCES), key=lambda code: code[2]):
         title, text = GROUPS[group]
-        rows = "".join(_row(code) for code in codes)
-        yield f"\n## {title}\n\n{text}\n\n| code | English | 中文 |\n|---|---|---|\n{rows}"
-
-
-def _row(code: str) -> str:
-    english, chinese = map(_cell, SENTENCES[code])
-    return f"| {code} | {english} | {chinese} |\n"
+        rows = "".join(row(code, *map(_cell, SENTENCES[code])) for code in codes)
+        yield f"\n## {title}\n\n{text}\n\n{head('code', 'English', '中文')}{rows}"
 
 
 def _cell(template: str) -> str:
     """A template without its conversions, fit for a cell of a table."""
     parts = (text + (f"{{{name}}}" if name else "") for text, name, _, _ in Formatter().parse(template))
-    text = "".join(parts)
-    for plain, safe in (("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("\n", "<br>")):
-        text = text.replace(plain, safe)
-    return text
+    return safe("".join(parts))
+
+
+# --- protocol.md ------------------------------------------------------------------------------------------------------
+
+PROTOCOL = """\
+# The protocol
+
+<!-- Made by docs/generate.py from src/toolwright/protocol and tests/requirements. Change it there. -->
+
+What a server made with toolwright supports of the Model Context Protocol, by revision. Tools, layers and handlers see
+the newest revision only; what an older one cannot say is translated or left out where it leaves.
+
+Whatever the specification demands of a server is a row of data in `tests/requirements`, a duty. It is held by tests
+that fail when it is broken; or it is a gap, which says why; or it is not owed, because it binds a feature that is not
+there. The suite fails when a row has neither, and when a reason has been overtaken by a test. This page is made of
+those rows, and `make requirements` prints them with the tests counted.
+
+## Features
+
+{features}
+Revisions before 2026-07-28 open a session with `initialize`; 2026-07-28 has none. All are served over stdio and
+Streamable HTTP; HTTP+SSE is there where it is asked for ([http.md](http.md)).
+
+## Methods
+
+{methods}
+Methods of resources, prompts and completion are there once a server has something to serve by them; until then they
+are unknown, and their capability is not declared.
+
+## Duties
+
+How many of those that are owed are held by tests. Duties that the specification words without a keyword are counted
+with MUST.
+
+{must}
+{should}
+## Known gaps
+{gaps}
+## Not offered
+
+What these bind is not there.
+{not_offered}"""
+
+# a column of `Revision` → what it is called here, in the order of the page
+FEATURES = {
+    "batches": "arrays of messages",
+    "version_header": "the header `MCP-Protocol-Version`",
+    "polling": "streams that the server may close before the answer, to be resumed",
+    "title": "`title`",
+    "icons": "icons",
+    "annotations": "annotations of tools",
+    "meta": "`_meta` of definitions and content",
+    "structured": "`outputSchema` and `structuredContent`",
+    "audio": "audio content",
+    "resource_link": "links to resources in results",
+    "last_modified": "`lastModified` of content",
+    "completions": "the capability `completions`",
+    "progress_message": "messages of progress",
+    "elicitation": "questions to the user: forms",
+    "elicitation_url": "questions to the user: pages to visit",
+    "choices": "forms with lists and titled choices",
+    "sampling_tools": "sampling with tools, and with several blocks in a message",
+}
+
+
+def protocol_page() -> str:
+    rows = load()
+    return PROTOCOL.format(
+        features=_by_revision("feature", _features()),
+        methods=_by_revision("method", _methods()),
+        must=_counts("MUST", [one for one in rows if one.is_must]),
+        should=_counts("SHOULD", [one for one in rows if not one.is_must]),
+        gaps="".join(_reasons(rows, lambda one: one.gap)),
+        not_offered="".join(_reasons(rows, lambda one: one.not_offered)),
+    )
+
+
+def _by_revision(what: str, lines: Iterable[tuple[str, Callable[[versions.Revision], bool]]]) -> str:
+    revisions = [versions.BY_NAME[name] for name in REVISIONS]
+    table = (row(said, *("yes" if has(revision) else "" for revision in revisions)) for said, has in lines)
+    return head(what, *REVISIONS) + "".join(table)
+
+
+def _features() -> Iterator[tuple[str, Callable[[versions.Revision], bool]]]:
+    columns = {field.name for field in msgspec.structs.fields(versions.Revision)} - {"name", "modern"}
+    assert columns == FEATURES.keys(), "FEATURES has a line for each column"
+    for column, said in FEATURES.items():
+        yield said, lambda revision, column=column: getattr(revision, column)
+
+
+def _methods() -> Iterator[tuple[str, Callable[[versions.Revision], bool]]]:
+    for method in sorted(modern.METHODS.keys() | legacy.METHODS.keys()):
+        yield (
+            f"`{method}`",
+            lambda revision, method=method: method in (modern.METHODS if revision.modern else legacy.METHODS),
+        )
+
+
+def _counts(level: str, rows: list[Requirement]) -> str:
+    named = titles()
+    lines = [(named[group], list(part)) for group, part in groupby(rows, lambda one: one.group)]
+    owed = [(title, part) for title, part in lines if any(one.not_offered is None for one in part)]
+    table = "".join(row(title, *_held(part)) for title, part in [*owed, ("all", rows)])
+    return head(level, *REVISIONS) + table
+
+
+def _held(rows: list[Requirement]) -> Iterator[str]:
+    for revision in REVISIONS:
+        owed = [one for one in rows if one.applies(revision) and one.not_offered is None]
+        yield f"{sum(one.gap is None for one in owed)} of {len(owed)}" if owed else ""
+
+
+def _reasons(rows: Iterable[Requirement], why: Callable[[Requirement], str | None]) -> Iterator[str]:
+    """The duties that have a reason, under the one that they share."""
+    reasons: dict[str, list[Requirement]] = {}
+    for one in rows:
+        if reason := why(one):
+            reasons.setdefault(reason, []).append(one)
+    for reason, ones in reasons.items():
+        yield f"\n{reason[0].upper()}{reason[1:]}:\n\n"
+        yield from (f"- {one.id}, {one.level}: {safe(one.text)}\n" for one in ones)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, "utf-8")

@@ -37,6 +37,7 @@ __all__ = [
     "main",
     "report",
     "stale",
+    "titles",
     "unknown",
     "untied",
 ]
@@ -88,6 +89,11 @@ def load(folder: Path = FOLDER) -> tuple[Requirement, ...]:
     """Every row of every file, in the order of the files' names. An unknown member is a ``TypeError``."""
     files = sorted(folder.glob("*.toml"))
     return tuple(Requirement(**row) for file in files for row in tomllib.loads(file.read_text())["requirement"])
+
+
+def titles(folder: Path = FOLDER) -> dict[str, str]:
+    """What each group is about, by its name."""
+    return {file.stem.upper(): tomllib.loads(file.read_text())["title"] for file in sorted(folder.glob("*.toml"))}
 
 
 # --- which tests there are --------------------------------------------------------------------------------------------
