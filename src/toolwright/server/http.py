@@ -216,8 +216,14 @@ class HttpDoors:
         return await self._doors.legacy.open(token, caller.principal)
 
     async def _note(self, message: object, caller: Caller) -> Reply:
-        """Notifications and answers: accepted, and never answered, from a session that there is."""
-        if not await self._may_note(caller):
+        """Notifications and answers: accepted, and never answered, from a session that there is.
+
+        Modern clients cancel by closing the stream and are asked nothing; what they POST besides means nothing, and
+        whose session it names is not looked at.
+        """
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            return Reply(202)
+        if await self._session(caller) is None:
             return _no_session(None, self._language)
         token = caller.header(SESSION_HEADER)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
@@ -226,12 +232,7 @@ class HttpDoors:
             await self._questions.answered(token, message)
         return Reply(202)
 
-    async def _may_note(self, caller: Caller) -> bool:
-        """A session that is named has to be there; where there are none, there is nothing to check."""
-        return caller.header(VERSION_HEADER) in versions.MODERN or await self._session(caller) is not None
-
     async def _cancel(self, id: Json, token: str | None) -> None:
-        # Modern clients cancel by closing the stream; a notification that they POST is accepted and means nothing.
         if token is None or not is_id(id):
             return
         call = _call_key(token, id)

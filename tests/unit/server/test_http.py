@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from toolwright.policy.pipeline import Limits, standard
 from toolwright.protocol.types import Implementation
 from toolwright.server.http import SESSION_HEADER, HttpDoors
@@ -23,6 +25,9 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "t", "version": "1"},
 }
+
+
+MODERN = {"mcp-protocol-version": "2026-07-28"}
 
 
 class Quiet:
@@ -105,16 +110,19 @@ def test_a_cancellation_of_another_session_reaches_nobody():
     asyncio.run(main())
 
 
-def test_b30_nobody_cancels_with_the_session_of_another():
+@pytest.mark.parametrize(("version", "status"), [({}, 404), (MODERN, 202)])
+def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str], status: int):
     async def main() -> None:
         one, other, session = await two_workers()
         call = asyncio.ensure_future(one.post(CALL, session))
         async with asyncio.timeout(LIMIT):
             await one.waiting.wait()
             stranger = HttpDoors(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
-            headers = {SESSION_HEADER: session}
+            headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
-            assert (await stranger.post(body, admitted(stranger, headers), Quiet())).status == 404
+            assert (await stranger.post(body, admitted(stranger, headers), Quiet())).status == status
+            await one.post({"id": 2, "method": "ping"}, session)
+            await one.post({"id": 3, "method": "ping"}, session)
             assert not one.cancelled.is_set()
             await one.post(CANCEL, session)
             await call
