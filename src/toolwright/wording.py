@@ -109,6 +109,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "同时打开的会话最多 {limit} 个；请稍后再试。",
     ),
     "TW1053": ("The server is about to end; ask again later.", "服务器即将停止；请稍后再试。"),
+    "TW1054": (
+        "{limit} streams are open for you already; close some of them.",
+        "您已打开 {limit} 个流；请先关闭其中一些。",
+    ),
+    "TW1055": (
+        "{limit} questions wait for your answers already; answer some of them.",
+        "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (

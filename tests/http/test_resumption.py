@@ -346,6 +346,27 @@ def test_a_question_reaches_who_comes_back_and_is_answered_at_another_worker(mou
         assert asyncio.run(scenario(*endpoints)) == ["progress", "elicitation/create 202", "served"]
 
 
+@pytest.mark.parametrize(("version", "status"), [("2025-11-25", 404), ("2026-07-28", 202)])
+def test_b30_nobody_answers_what_the_session_of_another_is_asked(mounts: Mounts, version: str, status: int) -> None:
+    async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
+        ada, eve = ("Authorization", "ada"), ("Authorization", "eve")
+        session = await one.initialize(capabilities={"elicitation": {}}, headers=[ada])
+        stolen = [("Mcp-Session-Id", session), ("MCP-Protocol-Version", version), eve]
+        async with cooking(one, (*in_session(session), ada), call("order")) as stream:
+            question = {"method": ""}
+            while question["method"] != "elicitation/create":
+                question = await stream.message()
+            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}
+            for worker in (one, other):
+                assert (await worker.post(answer, stolen)).status == status
+            answer["result"] = {"action": "accept", "content": {}}
+            await other.post(answer, (*in_session(session), ada))
+            return await rest(stream)
+
+    with two_workers(mounts, authenticate=by_name) as endpoints:
+        assert asyncio.run(scenario(*endpoints)) == ["served"]
+
+
 def test_a_tool_may_let_go_again_of_who_came_back(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> list[list[str]]:
         session = await one.initialize()

@@ -385,6 +385,9 @@ class Client:
         if self._skipped > _MAX_SKIPPED:
             self._peer.lose(ConnectionLost.of("TW5011", count=_MAX_SKIPPED))
 
+    def question_withdrawn(self, id: Id) -> None:
+        self._peer.cancel(id)
+
     def tools_changed(self) -> None:
         self._tools = {}
         if self._on_tools_changed is not None:
@@ -425,6 +428,10 @@ class _Events:
                 progress = self._progress.get(token) if is_id(token) else None
                 if progress is not None:
                     progress(params.get("progress", 0.0), params.get("total"), params.get("message"))
+            case "notifications/cancelled":
+                id = params.get("requestId")
+                if is_id(id):
+                    self._client.question_withdrawn(id)
             case "notifications/subscriptions/acknowledged":
                 self.acknowledged.set()
             case "notifications/tools/list_changed":

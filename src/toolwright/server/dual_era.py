@@ -129,6 +129,7 @@ class Conversation:
             task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
             self._listening.add(task)
             task.add_done_callback(self._listening.discard)
+            task.add_done_callback(lambda _: news.end())  # one that is cancelled before it begins ends nothing itself
 
     def _stop_listening(self) -> None:
         for task in self._listening:

@@ -6,8 +6,8 @@ The transport hands over bodies and header facts; this decides the era, the answ
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from toolwright.errors import (
     InternalError,
@@ -33,7 +33,7 @@ from toolwright.jsonrpc.messages import (
     is_id,
     parse,
 )
-from toolwright.jsonrpc.peer import MAX_BATCH, Dialogue, internal_error
+from toolwright.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Dialogue, internal_error
 from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import VERSION_HEADER
 from toolwright.protocol.types import Value
@@ -45,6 +45,7 @@ from toolwright.server.replay import Replay
 from toolwright.server.served import log_cancellation, unsupported
 from toolwright.server.standing import Standing, tell_ended
 from toolwright.server.subscriptions import Relay
+from toolwright.server.tally import Tally
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Reply, Stream
@@ -62,7 +63,13 @@ _STATUS: Mapping[type[RpcError], int] = {
     UnsupportedVersion: 400,
 }
 _MISSING_FACTS = "TW1013"
+_CANCELLED = "cancelled"
 _MAX_ALONE = 1_000
+_MAX_STREAMS = 1_000
+
+
+_CallKey: TypeAlias = tuple[str, Id]
+"""What names a running call to all workers: its session, and its id there."""
 
 
 class Caller(Value, frozen=True):
@@ -86,7 +93,9 @@ class HttpDoors:
         self._language = doors.served.language
         self._replay = Replay(doors.served.facts)
         self._calls: set[asyncio.Task[bytes]] = set()
-        self._cancellable: dict[str, asyncio.Task[bytes]] = {}
+        self._cancellable: dict[_CallKey, asyncio.Task[bytes]] = {}
+        self._running = Tally(MAX_RUNNING)
+        self._streams = Tally(_MAX_STREAMS)
         self._questions = Questions(doors.served.facts)
         self._relay = Relay(doors.served.facts, doors.served.provider, doors.served.hub)
         self._standing: dict[Standing, asyncio.Task[None]] = {}
@@ -95,7 +104,7 @@ class HttpDoors:
 
     async def open(self) -> None:
         """Before the first request, on its event loop: hear of what happens at other workers."""
-        await self._doors.served.facts.subscribe(_CANCELLED, lambda call: self._stop(call.decode()))
+        await self._doors.served.facts.subscribe(_CANCELLED, self._hear_cancelled)
         await self._questions.open()
         await self._relay.open()
 
@@ -159,14 +168,17 @@ class HttpDoors:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
-        task = asyncio.get_running_loop().create_task(self._answer(request, session, stream, caller))
+        if not self._running.take(caller.principal):
+            raise InternalError.of("TW1021", limit=MAX_RUNNING)
+        loop = asyncio.get_running_loop()
+        task, done = loop.create_task(self._answer(request, session, stream, caller)), loop.create_future()
+        key = None if session.token is None else (session.name, request.id)
         self._calls.add(task)
-        key = None if session.token is None else _call_key(session.token, request.id)
         if key is not None:
             self._cancellable[key] = task
-        task.add_done_callback(lambda task: self._forget(key, task))
+        task.add_done_callback(lambda task: self._forget(key, caller.principal, task, done))
         # A legacy client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on without us.
-        await asyncio.wait((task,))
+        await done
         if not task.cancelled():
             return Reply(200, task.result())
         if self._ending:
@@ -176,10 +188,10 @@ class HttpDoors:
     async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
         """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
         if session.token is None or caller.in_batch:
-            dialogue = StreamDialogue(stream, self._questions, session.token)
+            dialogue = StreamDialogue(stream, self._questions, session, caller.principal)
             return await self._answer_to(request, session, dialogue, caller.principal)
         recording = self._replay.record(session.token, stream, polled=session.revision.polling)
-        dialogue = StreamDialogue(recording, self._questions, session.token, recording.detach)
+        dialogue = StreamDialogue(recording, self._questions, session, caller.principal, recording.detach)
         try:
             answer = await self._answer_to(request, session, dialogue, caller.principal)
             if not recording.begun:
@@ -198,12 +210,17 @@ class HttpDoors:
         except Exception as error:  # noqa: BLE001 - the last boundary
             return encode_failure(request.id, internal_error(error), self._language)
 
-    def _forget(self, key: str | None, task: asyncio.Task[bytes]) -> None:
+    def _forget(
+        self, key: _CallKey | None, principal: Principal, task: asyncio.Task[bytes], done: asyncio.Future[None]
+    ) -> None:
         self._calls.discard(task)
+        self._running.give_back(principal)
         if key is not None and self._cancellable.get(key) is task:
             del self._cancellable[key]
         if not task.cancelled():
             task.exception()  # whoever asked has it, or has gone away
+        if not done.done():
+            done.set_result(None)
 
     async def _session(self, caller: Caller) -> Session | None:
         """The caller's session; without a token, one with nothing but the revision that the header names."""
@@ -216,31 +233,37 @@ class HttpDoors:
         return await self._doors.legacy.open(token, caller.principal)
 
     async def _note(self, message: object, caller: Caller) -> Reply:
-        """Notifications and answers: accepted, and never answered, from a session that there is."""
-        if not await self._may_note(caller):
+        """Notifications and answers: accepted, and never answered, from a session that there is.
+
+        Modern clients cancel by closing the stream and are asked nothing; what they POST besides means nothing, and
+        whose session it names is not looked at.
+        """
+        if caller.header(VERSION_HEADER) in versions.MODERN:
+            return Reply(202)
+        session = await self._session(caller)
+        if session is None:
             return _no_session(None, self._language)
-        token = caller.header(SESSION_HEADER)
+        if session.token is None:
+            return Reply(202)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
-            await self._cancel(message.params, token)
-        if isinstance(message, Answer | Failure) and token is not None:
-            await self._questions.answered(token, message)
+            await self._cancel(session, message.params)
+        if isinstance(message, Answer | Failure):
+            await self._questions.answered(session.name, message)
         return Reply(202)
 
-    async def _may_note(self, caller: Caller) -> bool:
-        """A session that is named has to be there; where there are none, there is nothing to check."""
-        return caller.header(VERSION_HEADER) in versions.MODERN or await self._session(caller) is not None
-
-    async def _cancel(self, params: Mapping[str, Json], token: str | None) -> None:
+    async def _cancel(self, session: Session, params: Mapping[str, Json]) -> None:
         id = params.get("requestId")
-        # Modern clients cancel by closing the stream; a notification that they POST is accepted and means nothing.
-        if token is None or not is_id(id):
+        if not is_id(id):
             return
         log_cancellation(params)
-        call = _call_key(token, id)
-        if not self._stop(call):
-            await self._doors.served.facts.publish(_CANCELLED, call.encode())
+        if not self._stop((session.name, id)):
+            await self._doors.served.facts.publish(_CANCELLED, encode([session.name, id]))
 
-    def _stop(self, call: str) -> bool:
+    def _hear_cancelled(self, payload: bytes) -> None:
+        session, id = decode(payload)
+        self._stop((session, id))
+
+    def _stop(self, call: _CallKey) -> bool:
         task = self._cancellable.get(call)
         return task is not None and task.cancel()
 
@@ -282,7 +305,13 @@ class HttpDoors:
             session = await self._named_session(caller)
             if isinstance(session, Reply):
                 return session
-            await self._listen(session, caller, stream)
+            if not self._streams.take(caller.principal):
+                error = InternalError.of("TW1054", limit=_MAX_STREAMS)
+                return Reply(503, encode_failure(None, error, self._language))
+            try:
+                await self._listen(session, caller, stream)
+            finally:
+                self._streams.give_back(caller.principal)
         except RpcError as error:
             return self._failure(None, error)
         return None
@@ -313,7 +342,9 @@ class HttpDoors:
             standing.left()
             self._alone[standing] = None
             if len(self._alone) > _MAX_ALONE:
-                next(iter(self._alone)).close()
+                longest = next(iter(self._alone))
+                del self._alone[longest]  # at once: it takes a while to end
+                longest.close()
 
     def _forget_standing(self, standing: Standing) -> None:
         del self._standing[standing]
@@ -328,7 +359,7 @@ class HttpDoors:
         if isinstance(session, Reply):
             return session
         await self._doors.legacy.end(session)
-        await tell_ended(self._doors.served.facts, session.token or "")
+        await tell_ended(self._doors.served.facts, session)
         return Reply(204)
 
     async def _named_session(self, caller: Caller) -> Session | Reply:
@@ -358,14 +389,6 @@ class HttpDoors:
         if error.code == _MISSING_FACTS or -32099 <= error.number <= -32020:
             return Reply(400, body)
         return Reply(_STATUS.get(type(error), 200), body)
-
-
-_CANCELLED = "cancelled"
-
-
-def _call_key(token: str, id: Id) -> str:
-    """What names a running call to all workers; the token itself is not written anywhere."""
-    return hashlib.sha256(encode([token, id])).hexdigest()
 
 
 def _no_session(id: Id | None, language: str) -> Reply:

@@ -47,18 +47,23 @@ __all__ = ["LegacyDoor", "Session"]
 
 OutcomeT = TypeVar("OutcomeT")
 
+_DEFAULT_LEVEL = "info"
+_ENDED, _HAS_LEVEL = b"ended", b"level"
+
 
 class Session(Value, frozen=True):
-    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only.
+    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only, and with it
+    ``name``, which stands for the session wherever workers share something: the token itself is not written anywhere.
 
     ``level`` is of log messages, and the client's to set; until it does, ``info``.
-    ``follows`` are the resources that it has subscribed to; ``None`` where there is no session.
+    ``follows`` are the resources that it has subscribed to; ``None`` where they are kept elsewhere, or nowhere.
     """
 
     revision: versions.Revision
     capabilities: Mapping[str, Json] = {}
     token: str | None = None
-    level: str = "info"
+    name: str = ""
+    level: str = _DEFAULT_LEVEL
     follows: Follows | None = None
 
 
@@ -115,12 +120,18 @@ class LegacyDoor:
         return b"{}"
 
     async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
-        token = asked.session.token
-        if token is not None:  # on a channel, whoever keeps the session has taken it
-            await self._served.facts.put(
-                _level(token), self.level(asked.request).encode(), self._served.session_seconds
-            )
+        if asked.session.token is not None:  # on a channel, whoever keeps the session has taken it
+            await self._keep_level(asked.session, self.level(asked.request))
         return b"{}"
+
+    async def _keep_level(self, session: Session, level: str) -> None:
+        """What is the default takes no room."""
+        facts, seconds = self._served.facts, self._served.session_seconds
+        if level != _DEFAULT_LEVEL:
+            await facts.put(_level(session.name), level.encode(), seconds)
+            await facts.put_if_absent(_state(session.name), _HAS_LEVEL, seconds)  # an end stays one
+        elif session.level != _DEFAULT_LEVEL:
+            await facts.remove(_level(session.name))
 
     async def _list(self, listing: Listing, params: ListParams, asked: _Asked) -> bytes:
         items = await listing.items(self._served.provider, asked.context())
@@ -180,15 +191,23 @@ class LegacyDoor:
         check_uri(params.uri)
         with _in_old_numbers():  # nobody hears of what is hidden
             await self._served.provider.find_entries(ResourceRead(params.uri, asked.context()))
-        if asked.session.follows is None:
+        follows = self._follows(asked.session)
+        if follows is None:
             raise InvalidParams.of("TW1019")
-        await asked.session.follows.add(params.uri)
+        await follows.add(params.uri)
         return b"{}"
 
     async def _unsubscribe(self, params: ReadParams, asked: _Asked) -> bytes:
-        if asked.session.follows is not None:
-            await asked.session.follows.remove(params.uri)
+        follows = self._follows(asked.session)
+        if follows is not None:
+            await follows.remove(params.uri)
         return b"{}"
+
+    def _follows(self, session: Session) -> Follows | None:
+        """Where there is a session, what it has subscribed to."""
+        if session.token is None:
+            return session.follows
+        return SharedFollowed(self._served.facts, session.name, self._served.session_seconds)
 
     async def _complete(self, params: CompleteParams, asked: _Asked) -> bytes:
         completion = await self._served.provider.complete(completion_get(params, asked.context()))
@@ -199,7 +218,7 @@ class LegacyDoor:
         served, offers = self._served, self._served.offers()
         context = RequestContext(principal, SILENT, session.capabilities)
         kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
-        return News(served.hub, served.provider, context, kinds, session.follows or Followed())
+        return News(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
 
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
@@ -211,20 +230,21 @@ class LegacyDoor:
     async def open(self, token: str, principal: Principal) -> Session | None:
         """The session of a token; ``None`` when it is not one of this principal's, or has expired or been ended."""
         try:
-            name, capabilities = decode(self._served.sealer.open("session", (principal.id,), token))
+            revision, capabilities = decode(self._served.sealer.open("session", (principal.id,), token))
         except BadSeal:
             return None
-        if await self._served.facts.get(_ended(token)) is not None:
+        name = hashlib.sha256(token.encode()).hexdigest()
+        state = await self._served.facts.get(_state(name))
+        if state == _ENDED:
             return None
-        level = await self._served.facts.get(_level(token))
-        said = "info" if level is None else level.decode()
-        follows = SharedFollowed(self._served.facts, token, self._served.session_seconds)
-        return Session(versions.BY_NAME[name], capabilities, token, said, follows)
+        level = None if state is None else await self._served.facts.get(_level(name))
+        said = _DEFAULT_LEVEL if level is None else level.decode()
+        return Session(versions.BY_NAME[revision], capabilities, token, name, said)
 
     async def end(self, session: Session) -> None:
         """End a session for every worker, until it would have expired anyway."""
         if session.token is not None:
-            await self._served.facts.put_if_absent(_ended(session.token), b"1", self._served.session_seconds)
+            await self._served.facts.put(_state(session.name), _ENDED, self._served.session_seconds)
 
 
 @contextlib.contextmanager
@@ -238,12 +258,15 @@ def _in_old_numbers() -> Generator[None]:
         raise
 
 
-def _ended(token: str) -> str:
-    return "session-ended:" + hashlib.sha256(token.encode()).hexdigest()
+def _state(name: str) -> str:
+    """One row tells what nearly every request has to know: that the session has been ended, or has a level of its own;
+    most have neither.
+    """
+    return "session:" + name
 
 
-def _level(token: str) -> str:
-    return "session-level:" + hashlib.sha256(token.encode()).hexdigest()
+def _level(name: str) -> str:
+    return "session-level:" + name
 
 
 class _Asked:

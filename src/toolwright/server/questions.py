@@ -10,13 +10,18 @@ import secrets
 from collections.abc import Callable
 from typing import Protocol
 
-from toolwright.errors import ConnectionLost, RequestTimeout, RpcError
+from toolwright.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError
 from toolwright.jsonrpc.messages import Answer, Failure, Json, decode, encode, encode_request
+from toolwright.server.legacy import Session
+from toolwright.server.tally import Tally
 from toolwright.state.facts import Facts
+from toolwright.tools.toolset import Principal
 
 __all__ = ["Questions", "StreamDialogue"]
 
 _ANSWERED = "answered"
+_MAX_WAITING = 1_000
+_MAX_ANSWER = 1024 * 1024
 
 
 class Way(Protocol):
@@ -28,24 +33,40 @@ class Way(Protocol):
 
 
 class Questions:
-    """What is asked in this process and has no answer yet. Only the session that was asked can answer."""
+    """What is asked in this process and has no answer yet. Only the session that was asked can answer, and only once.
+
+    A principal may have 1,000 of them at a worker, and an answer 1 MiB: what is larger is taken for a failure.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self._tally = Tally(_MAX_WAITING)
         self._waiting: dict[str, asyncio.Future[Json]] = {}
 
     async def open(self) -> None:
         """Hear of answers that reach another worker."""
         await self._facts.subscribe(_ANSWERED, self._heard)
 
-    async def ask(self, stream: Way, token: str, method: str, params: Json, seconds: float) -> Json:
+    async def ask(
+        self, way: Way, session: str, principal: Principal, method: str, params: Json, seconds: float
+    ) -> Json:
+        """The client's answer. Its ``RpcError``, ``RequestTimeout``, or ``InternalError`` when too many wait."""
+        if not self._tally.take(principal):
+            raise InternalError.of("TW1055", limit=_MAX_WAITING)
+        try:
+            return await self._ask(way, session, method, params, seconds)
+        finally:
+            self._tally.give_back(principal)
+
+    async def _ask(self, way: Way, session: str, method: str, params: Json, seconds: float) -> Json:
         id = secrets.token_hex(16)
-        key = _key(token, id)
+        key = _key(session, id)
+        await self._facts.put(_asked(key), b"1", seconds)
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[key] = future
         answered = False
         try:
-            stream.send(encode_request(id, method, params))
+            way.send(encode_request(id, method, params))
             async with asyncio.timeout(seconds):
                 answer = await future
             answered = True
@@ -58,14 +79,14 @@ class Questions:
         finally:
             del self._waiting[key]
             if not answered:
-                stream.notify("notifications/cancelled", {"requestId": id})
+                way.notify("notifications/cancelled", {"requestId": id})
 
-    async def answered(self, token: str, message: Answer | Failure) -> None:
-        """An answer has come in. One that nobody waits for, or no longer, means nothing."""
-        error = None
-        if isinstance(message, Failure):
-            error = [message.error.number, str(message.error)]
-        payload = encode([_key(token, message.id), error, None if error else message.result])  # pyright: ignore
+    async def answered(self, session: str, message: Answer | Failure) -> None:
+        """An answer has come in. One that nobody waits for, or no longer, means nothing, and no worker hears of it."""
+        key = _key(session, message.id)
+        if await self._facts.remove(_asked(key)) is None:
+            return
+        payload = _payload(key, message)
         if not self._settle(payload):
             await self._facts.publish(_ANSWERED, payload)
 
@@ -84,22 +105,43 @@ class Questions:
         return True
 
 
-def _key(token: str, id: object) -> str:
-    """What names a question to all workers; the token itself is not written anywhere."""
-    return hashlib.sha256(encode([token, id])).hexdigest()
+def _key(session: str, id: object) -> str:
+    """What names a question to all workers."""
+    return hashlib.sha256(encode([session, id])).hexdigest()
+
+
+def _asked(key: str) -> str:
+    return "asked:" + key
+
+
+def _payload(key: str, message: Answer | Failure) -> bytes:
+    if isinstance(message, Answer):
+        payload = encode([key, None, message.result])
+    else:
+        payload = encode([key, [message.error.number, str(message.error)], None])
+    if len(payload) <= _MAX_ANSWER:
+        return payload
+    error = InvalidRequest.of("TW1005", limit=_MAX_ANSWER)
+    return encode([key, [error.number, str(error)], None])
 
 
 class StreamDialogue:
     """A legacy request over HTTP. Without a session nobody could be told apart who answers, so nobody is asked."""
 
-    __slots__ = ("_detach", "_questions", "_token", "_way")
+    __slots__ = ("_detach", "_principal", "_questions", "_session", "_way")
 
     def __init__(
-        self, way: Way, questions: Questions, token: str | None, detach: Callable[[], None] = lambda: None
+        self,
+        way: Way,
+        questions: Questions,
+        session: Session,
+        principal: Principal,
+        detach: Callable[[], None] = lambda: None,
     ) -> None:
         self._way = way
         self._questions = questions
-        self._token = token
+        self._session = session
+        self._principal = principal
         self._detach = detach
 
     def notify(self, method: str, params: Json) -> None:
@@ -109,6 +151,6 @@ class StreamDialogue:
         self._detach()
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
-        if self._token is None:
+        if self._session.token is None:
             raise ConnectionLost.of("TW5001")
-        return await self._questions.ask(self._way, self._token, method, params, seconds)
+        return await self._questions.ask(self._way, self._session.name, self._principal, method, params, seconds)

@@ -290,12 +290,18 @@ class _Tape:
         if self.lost:
             return
         for frame in frames:
-            self._resize(len(frame) + _OVERHEAD)
-            self._sizes.append(len(frame) + _OVERHEAD)
+            key = _event_key(self.key, self.last + 1)
+            await self._facts.put(key, frame, KEPT_SECONDS)
+            if self.lost:  # it has been given up meanwhile, but for what was not counted yet
+                await self._facts.remove(key)
+                return
             self.last += 1
-            await self._facts.put(_event_key(self.key, self.last), frame, KEPT_SECONDS)
+            self._sizes.append(len(frame) + _OVERHEAD)
+            self._resize(self._sizes[-1])
         while len(self._sizes) > self._shelf.bounds.events or self.size > self._shelf.bounds.bytes:
             await self._drop()
+        if self.lost:
+            return
         await self._facts.put(self.key, encode([self.last, ended, self._standing]), KEPT_SECONDS)
         if frames or ended:
             await self._facts.publish(self.key, _MORE)
@@ -308,10 +314,12 @@ class _Tape:
 
     async def give_up(self) -> None:
         self.lost = True
-        await self._facts.remove(self.key)
-        while self._sizes:
-            await self._drop()
         self._resize(-self.size)
+        kept = range(self.last - len(self._sizes) + 1, self.last + 1)
+        self._sizes.clear()
+        await self._facts.remove(self.key)
+        for number in kept:
+            await self._facts.remove(_event_key(self.key, number))
 
     def _resize(self, size: int) -> None:
         self.size += size

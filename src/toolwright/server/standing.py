@@ -11,7 +11,6 @@ look again.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import secrets
 
@@ -32,13 +31,13 @@ _ENDED, _FREE, _NEWER = b"ended", b"free", b"newer"
 _log = logging.getLogger("toolwright")
 
 
-async def tell_ended(facts: Facts, token: str) -> None:
+async def tell_ended(facts: Facts, session: Session) -> None:
     """Have the streams of a session that has just been ended look whether it is there, at every worker."""
-    await facts.publish(_channel(token), _ENDED)
+    await facts.publish(_channel(session), _ENDED)
 
 
-def _channel(token: str) -> str:
-    return "standing:" + hashlib.sha256(token.encode()).hexdigest()
+def _channel(session: Session) -> str:
+    return "standing:" + session.name
 
 
 class Standing:
@@ -49,7 +48,7 @@ class Standing:
         self._facts = doors.served.facts
         self._token = session.token or ""
         self._principal = principal
-        self._channel = _channel(self._token)
+        self._channel = _channel(session)
         self._name = secrets.token_hex(8).encode()
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()

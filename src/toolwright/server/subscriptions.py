@@ -51,6 +51,11 @@ class Hub:
 
         return end
 
+    @property
+    def listening(self) -> int:
+        """How many listen."""
+        return len(self._listeners)
+
     def changed(self, change: Change) -> None:
         for key, (loop, _) in tuple(self._listeners.items()):
             if loop.is_closed():

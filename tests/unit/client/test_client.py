@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from toolwright import Client, ToolError
+from toolwright.client.answers import Elicitation
 from toolwright.client.client import Result
 from toolwright.errors import InvalidParams, RequestTimeout, TransportError
 from toolwright.protocol import versions
@@ -231,6 +232,34 @@ def test_a_ping_of_a_legacy_server_is_answered_and_any_other_request_refused():
     answers = run(server, lambda client: asked_by_the_server(client, server))
     assert answers["s1"]["result"] == {}
     assert answers["s2"]["error"]["code"] == -32601
+
+
+def test_a_question_that_a_legacy_server_takes_back_is_not_put_any_longer_and_not_answered():
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def elicit(question: Elicitation) -> bool:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            withdrawn.set()
+        return True
+
+    async def test(client: Client) -> None:
+        params = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
+        server.say({"id": "q", "method": "elicitation/create", "params": params})
+        await asked.wait()
+        server.say({"method": "notifications/cancelled", "params": {"requestId": [1]}})
+        server.say({"method": "notifications/cancelled", "params": {"requestId": "other"}})
+        await client.ping()
+        assert not withdrawn.is_set()
+        server.say({"method": "notifications/cancelled", "params": {"requestId": "q"}})
+        await withdrawn.wait()
+        await client.ping()
+        assert not any(message.get("id") == "q" for message in server.heard)
+
+    server = Scripted(**{"server/discover": -32601, "initialize": INITIALIZED, "ping": {}})
+    run(server, test, elicit=elicit)
 
 
 def test_a_modern_server_may_ask_nothing_and_is_not_answered():

@@ -304,3 +304,16 @@ def test_a_legacy_session_hears_of_changes_once_it_has_said_that_it_is_ready():
         assert await channel.hear() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {}}
 
     talk(test)
+
+
+def test_a_channel_leaves_nobody_listening_however_often_it_said_that_it_is_ready():
+    async def main() -> None:
+        server, _ = made()
+        channel = Channel(server)
+        await channel.handshake("2025-03-26")
+        channel.raw([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 50)
+        await channel.ask("ping")
+        await channel.close()
+        assert server._served.hub.listening == 0  # pyright: ignore
+
+    asyncio.run(main())

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+import pytest
+
+from toolwright.jsonrpc.messages import Request
+from toolwright.jsonrpc.peer import MAX_RUNNING
 from toolwright.policy.pipeline import Limits, standard
+from toolwright.protocol import versions
 from toolwright.protocol.types import Implementation
 from toolwright.server.http import SESSION_HEADER, HttpDoors
+from toolwright.server.identity import Authenticate
+from toolwright.server.legacy import Session
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
@@ -17,6 +25,7 @@ from toolwright.testing.state import LIMIT
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
+from toolwright.transport.http_server import Stream
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
@@ -25,9 +34,19 @@ INITIALIZE = {
 }
 
 
+MODERN = {"mcp-protocol-version": "2026-07-28"}
+
+
 class Quiet:
     def notify(self, method: str, params: Any) -> None:
         raise AssertionError(f"nobody asked for {method}")
+
+
+class Mute(Quiet):
+    async def ask(self, method: str, params: Any, seconds: float) -> Any:
+        raise AssertionError(f"nobody asks {method}")
+
+    def detach(self) -> None: ...
 
 
 def admitted(doors: HttpDoors, headers: dict[str, str]) -> Any:
@@ -37,14 +56,14 @@ def admitted(doors: HttpDoors, headers: dict[str, str]) -> Any:
 class Worker:
     """A worker with one tool that waits until it is cancelled."""
 
-    def __init__(self, key: bytes, facts: MemoryFacts) -> None:
+    def __init__(self, key: bytes, facts: MemoryFacts, authenticate: Authenticate | None = None) -> None:
         self.waiting = asyncio.Event()
         self.cancelled = asyncio.Event()
         tools = LocalToolset()
         tools.add(self.wait)
         provider = standard(tools, limits=Limits())
-        served = Served(Implementation(name="t", version="1"), provider, Sealer([key]), facts)
-        self.doors: HttpDoors = ProtocolServer(served).http()
+        self.served = Served(Implementation(name="t", version="1"), provider, Sealer([key]), facts)
+        self.doors: HttpDoors = ProtocolServer(self.served).http(authenticate)
 
     async def wait(self) -> str:
         """Wait."""
@@ -105,18 +124,148 @@ def test_a_cancellation_of_another_session_reaches_nobody():
     asyncio.run(main())
 
 
-def test_b30_nobody_cancels_with_the_session_of_another():
+@pytest.mark.parametrize(("version", "status"), [({}, 404), (MODERN, 202)])
+def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str], status: int):
     async def main() -> None:
         one, other, session = await two_workers()
         call = asyncio.ensure_future(one.post(CALL, session))
         async with asyncio.timeout(LIMIT):
             await one.waiting.wait()
             stranger = HttpDoors(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
-            headers = {SESSION_HEADER: session}
+            headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
-            assert (await stranger.post(body, admitted(stranger, headers), Quiet())).status == 404
+            assert (await stranger.post(body, admitted(stranger, headers), Quiet())).status == status
+            await one.post({"id": 2, "method": "ping"}, session)
+            await one.post({"id": 3, "method": "ping"}, session)
             assert not one.cancelled.is_set()
             await one.post(CANCEL, session)
             await call
 
     asyncio.run(main())
+
+
+# --- how much of it ---------------------------------------------------------------------------------------------------
+
+
+def by_name(carrier: Carrier) -> Principal:
+    return Principal((carrier.headers or {}).get("authorization", "nobody"))
+
+
+class Member:
+    """A session of somebody at a worker."""
+
+    def __init__(self, worker: Worker, name: str) -> None:
+        self._doors = worker.doors
+        self._headers = {"authorization": name}
+
+    async def begin(self) -> Member:
+        reply = await self.post({"id": 0, "method": "initialize", "params": INITIALIZE})
+        self._headers[SESSION_HEADER] = dict(reply.headers)[SESSION_HEADER]
+        return self
+
+    async def post(self, message: dict[str, Any]) -> Any:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        return await self._doors.post(body, admitted(self._doors, self._headers), Quiet())
+
+    async def set_level(self, level: str) -> None:
+        await self.post({"id": 1, "method": "logging/setLevel", "params": {"level": level}})
+
+    async def get(self, begun: Callable[[], None] = lambda: None) -> Any:
+        """Listen until cancelled, and leave."""
+
+        async def send(event: Any) -> None:
+            if event["type"] == "http.response.start":
+                begun()
+
+        stream = Stream(send)
+        try:
+            return await self._doors.listen(admitted(self._doors, self._headers), stream)
+        finally:
+            stream.abandon()
+
+
+def alone(test: Callable[[Worker, MemoryFacts], Coroutine[Any, Any, None]]) -> None:
+    """With one worker."""
+
+    async def main() -> None:
+        facts = MemoryFacts()
+        worker = Worker(new_key(), facts, by_name)
+        await worker.doors.open()
+        async with asyncio.timeout(LIMIT):
+            await test(worker, facts)
+        worker.doors.closing()
+
+    asyncio.run(main())
+
+
+def test_a_caller_has_so_many_calls_running_gone_or_not_and_others_are_served_all_the_same():
+    async def test(worker: Worker, facts: MemoryFacts) -> None:
+        ada, bob = await Member(worker, "ada").begin(), await Member(worker, "bob").begin()
+        ping = {"id": 1, "method": "ping"}
+        calls = [asyncio.ensure_future(ada.post({**CALL, "id": id})) for id in range(MAX_RUNNING)]
+        await worker.waiting.wait()
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+        assert "TW1021" in json.loads((await ada.post(ping)).body)["error"]["message"]
+        assert json.loads((await bob.post(ping)).body)["result"] == {}
+        await ada.post({**CANCEL, "params": {"requestId": 7}})
+        await worker.cancelled.wait()
+        await bob.post(ping)
+        assert json.loads((await ada.post(ping)).body)["result"] == {}
+
+    alone(test)
+
+
+def test_a_caller_has_so_many_streams_open_and_so_many_that_were_left_are_listened_to():
+    async def test(worker: Worker, facts: MemoryFacts) -> None:
+        ada, bob = await Member(worker, "ada").begin(), await Member(worker, "bob").begin()
+
+        async def opened(member: Member, number: int) -> list[asyncio.Future[Any]]:
+            begun = asyncio.Semaphore(0)
+            streams = [asyncio.ensure_future(member.get(begun.release)) for _ in range(number)]
+            for _ in streams:
+                await begun.acquire()
+            return streams
+
+        streams = await opened(ada, 1_000)
+        refused = await ada.get()
+        assert (refused.status, "TW1054" in refused.body.decode()) == (503, True)
+        streams += await opened(bob, 10)
+        assert worker.served.hub.listening == 1_010
+        for stream in streams:
+            stream.cancel()
+        await asyncio.wait(streams)
+        assert len(worker.doors._alone) <= 1_000  # pyright: ignore
+        (again,) = await opened(ada, 1)
+        again.cancel()
+
+    alone(test)
+
+
+def test_a_level_takes_room_where_it_is_not_the_default():
+    async def test(worker: Worker, facts: MemoryFacts) -> None:
+        ada = await Member(worker, "ada").begin()
+        await ada.set_level("info")
+        assert len(facts) == 0
+        await ada.set_level("debug")
+        await ada.set_level("warning")
+        assert len(facts) == 2
+        await ada.set_level("info")
+        assert len(facts) == 1  # that there once was one
+
+    alone(test)
+
+
+def test_a_session_that_was_ended_while_its_level_was_set_stays_ended():
+    async def test(worker: Worker, facts: MemoryFacts) -> None:
+        legacy = worker.doors._doors.legacy  # pyright: ignore
+        ada = Principal("ada")
+        token = legacy.seal(Session(versions.BY_NAME["2025-11-25"]), ada)
+        session = await legacy.open(token, ada)
+        assert session is not None
+        await legacy.end(session)
+        await legacy.answer(Request(1, "logging/setLevel", {"level": "debug"}), session, Mute(), ada)
+        assert await legacy.open(token, ada) is None
+
+    alone(test)

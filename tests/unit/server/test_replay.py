@@ -73,6 +73,21 @@ class Counting(MemoryFacts):
             await self._more.wait()
 
 
+class Slow(MemoryFacts):
+    """Facts that take their time with what is said ``slowly``, until they are let go on."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(clock)
+        self.begun = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None:
+        if value.startswith(b"slowly"):
+            self.begun.set()
+            await self.may_go_on.wait()
+        await super().put(key, value, seconds)
+
+
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async def main() -> None:
         async with asyncio.timeout(LIMIT):
@@ -179,6 +194,27 @@ def test_what_was_kept_is_forgotten_with_time_and_leaves_room() -> None:
             _, events = await said(replay, b"x" * 2_000)
             assert await read(replay, f"{name_of(events)}.0") == events[1:]
             now += 301.0
+
+    run(scenario)
+
+
+def test_a_stream_that_is_given_up_while_it_is_written_leaves_nothing_and_takes_no_room() -> None:
+    async def scenario() -> None:
+        now = 0.0
+        facts = Slow(lambda: now)
+        replay = Replay(facts, Bounds(total=3_000), clock=lambda: now)
+        given_up = replay.record("t", Wire().stream, polled=True)
+        for frame in (b"one", b"slowly" * 200, b"end"):
+            given_up.send(frame)
+        await facts.begun.wait()
+        _, events = await said(replay, b"x" * 2_400)
+        facts.may_go_on.set()
+        await given_up.close()
+        assert await read(replay, f"{name_of(events)}.0") == events[1:]
+        assert len(facts) == 2  # a head and an event
+        now = 301.0
+        _, events = await said(replay, b"y" * 2_400)
+        assert await read(replay, f"{name_of(events)}.0") == events[1:]
 
     run(scenario)
 
