@@ -69,6 +69,7 @@ class Conversation:
         self._carrier = carrier
         self._principal = principal
         self._session: Session | None = None
+        self._ready = False
         self._listening: set[asyncio.Task[None]] = set()
         self._open_ended: set[asyncio.Task[Any] | None] = set()
         self.peer: Peer | None = None
@@ -88,6 +89,8 @@ class Conversation:
                 if request.method == "logging/setLevel" and self._session is not None:
                     self._session = replaced(self._session, level=self._doors.legacy.level(request))
                 session = self._session or _BEFORE_HANDSHAKE
+                if not self._ready and session.capabilities:
+                    session = replaced(session, capabilities={})  # nobody is asked before it is ready (lifecycle)
                 return await self._doors.legacy.answer(request, session, exchange, self._principal)
 
     async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
@@ -112,6 +115,7 @@ class Conversation:
             case "notifications/cancelled":
                 self._cancel(notification.params)
             case "notifications/initialized" if self._session is not None:
+                self._ready = True
                 self._listen(self._session)
             case _:
                 pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
