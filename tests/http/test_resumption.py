@@ -198,6 +198,7 @@ class Worker:
     def __init__(self, kitchen: Kitchen) -> None:
         self._app = kitchen.server.http_app()
         self._opened = False
+        self.closing = self._app.closing
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if not self._opened:
@@ -539,14 +540,91 @@ def test_who_comes_back_to_a_stream_of_changes_has_missed_none(mounts: Mounts, a
         await add(one, "missed")
         back = one if at == "the same worker" else other
         async with resumed(back, headers, last) as stream:
-            missed, first = await stream.event(), await stream.event()
-            said = [told(missed), told(first), await told_of_changes(back, stream)]
-        assert missed["id"] == last.replace(".0", ".1")
-        assert first["id"].partition(".")[0] != last.partition(".")[0]  # another stream goes on
-        return said
+            missed = await stream.event()
+            await add(one, "here")
+            await add(other, "there")
+            events = [missed, await stream.event()]
+        async with resumed(back, headers, events[-1]["id"]) as stream:
+            await told_of_changes(one, stream)
+        name = last.removesuffix(".0")
+        assert [event["id"] for event in events] == [f"{name}.1", f"{name}.2"]
+        return [told(event) for event in events]
 
     with two_workers(mounts) as endpoints:
-        assert asyncio.run(scenario(*endpoints)) == ["list_changed", "primed", "list_changed"]
+        assert asyncio.run(scenario(*endpoints)) == ["list_changed", "list_changed"]
+
+
+@pytest.mark.parametrize("at", ["the same worker", "another"])
+def test_who_comes_back_before_the_old_connection_is_seen_to_be_broken_misses_nothing(mounts: Mounts, at: str) -> None:
+    async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
+        headers = in_session(await one.initialize())
+        async with listening(one, headers) as old:
+            last = (await old.event())["id"]
+            numbers: list[str] = []
+            for number in range(10):
+                await add(one, f"added-{number}")
+                async with resumed(one if at == "the same worker" else other, headers, last) as stream:
+                    last = (await stream.event())["id"]
+                    numbers.append(last.rpartition(".")[2])
+            await rest(old)
+            return numbers
+
+    with two_workers(mounts) as endpoints:
+        assert asyncio.run(scenario(*endpoints)) == [str(number) for number in range(1, 11)]
+
+
+def test_a_stream_that_was_come_back_to_speaks_and_an_older_one_goes_on_after_it(mounts: Mounts) -> None:
+    async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
+        headers = in_session(await one.initialize())
+        async with listening(one, headers) as old:
+            await old.event()
+            async with listening(one, headers) as new:
+                last = (await new.event())["id"]
+                async with resumed(other, headers, last) as back:
+                    said = [*await rest(new), await told_of_changes(one, back)]
+            return [*said, await told_of_changes(one, old)]
+
+    with two_workers(mounts) as endpoints:
+        assert asyncio.run(scenario(*endpoints)) == ["list_changed", "list_changed"]
+
+
+def test_a_stream_that_was_come_back_to_ends_with_its_session(mounts: Mounts) -> None:
+    async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
+        headers = in_session(await one.initialize())
+        async with listening(one, headers) as stream:
+            last = (await stream.event())["id"]
+        async with resumed(other, headers, last) as stream:
+            said = [await told_of_changes(one, stream)]
+            await other.ask("DELETE", headers=headers)
+            return said + await rest(stream)
+
+    with two_workers(mounts) as endpoints:
+        assert set(asyncio.run(scenario(*endpoints))) == {"list_changed"}
+
+
+def test_when_the_worker_that_writes_a_stream_ends_another_stream_goes_on_for_who_came_back(mounts: Mounts) -> None:
+    async def scenario(one: Endpoint, other: Endpoint) -> list[str]:
+        headers = in_session(await one.initialize())
+        async with listening(one, headers) as stream:
+            last = (await stream.event())["id"]
+        async with resumed(other, headers, last) as stream:
+            said = [await told_of_changes(one, stream)]
+            await one.modern("tools/call", {"name": "end"})
+            while said[-1] != "primed":
+                said.append(told(await stream.event()))
+            return [*said, await told_of_changes(other, stream)]
+
+    facts = MemoryFacts()
+    ending, staying = Kitchen(facts), Kitchen(facts)
+    app = Worker(ending)
+
+    async def end() -> None:
+        app.closing()
+
+    ending.server.add_tool(end)
+    with mounts.mounted(app) as first, mounts.mounted(Worker(staying)) as second:
+        said = asyncio.run(scenario(Endpoint(mounts.port, first), Endpoint(mounts.port, second)))
+    assert set(said) == {"list_changed", "primed"}
 
 
 @pytest.mark.requirement("LHTTP-16")

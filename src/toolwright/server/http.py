@@ -318,23 +318,19 @@ class HttpDoors:
 
     async def _listen(self, session: Session, caller: Caller, stream: Stream) -> None:
         token, last = session.token or "", caller.header(_EVENT_HEADER)
-        standing = Standing(self._doors, session, caller.principal)  # hears of changes while an older one is read
-        try:
-            goes_on = last is None or await self._replay.resume(token, last, stream)
-        except BaseException:
-            standing.close()
-            raise
-        if not goes_on or stream.gone:
-            return standing.close()
+        if last is not None:
+            may_go_on = await self._replay.resume(token, last, stream)
+            if not may_go_on or self._ending or stream.gone or await self._session(caller) is None:
+                return
+        standing = Standing(self._doors, session, caller.principal)
         recording = self._replay.record(token, stream, polled=session.revision.polling, standing=True)
         task = asyncio.get_running_loop().create_task(standing.run(recording))
         self._standing[standing] = task
         task.add_done_callback(lambda _: self._forget_standing(standing))
         try:
-            await asyncio.wait((task,))
+            await standing.released.wait()
         finally:
             self._left(standing)
-        return None
 
     def _left(self, standing: Standing) -> None:
         """Its connection is gone. Only so many wait for somebody to come back, those that were left last."""

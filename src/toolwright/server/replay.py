@@ -4,6 +4,9 @@ What a stream of a legacy session says is kept in the facts for some minutes, so
 connection broke. One worker writes a stream, the one whose call speaks; whoever resumes it reads what is kept, and then
 what comes. Nothing is sent before it is kept, so that an id that a client has seen can be found.
 
+A stream that belongs to no request goes on while somebody reads it. Whoever does tells its writer so, and is answered:
+a stream that has nothing to say would look like one whose worker is no more.
+
 An event's id is the stream's name and a number. Streams are filed under a hash of the session and the name: with
 another session, the id leads nowhere.
 """
@@ -26,7 +29,7 @@ from toolwright.jsonrpc.messages import Json, decode, encode, encode_notificatio
 from toolwright.state.facts import Facts
 from toolwright.transport.http_server import Stream
 
-__all__ = ["KEPT_SECONDS", "RETRY_MS", "Bounds", "Recording", "Replay"]
+__all__ = ["GONE", "HERE", "KEPT_SECONDS", "RETRY_MS", "TAKEN", "Bounds", "Recording", "Replay"]
 
 KEPT_SECONDS = 300.0
 RETRY_MS = 1_000
@@ -36,7 +39,10 @@ _LOOK_SECONDS = 5.0  # a word between workers may be lost; whoever follows looks
 _MAX_PENDING = 1_000
 _OVERHEAD = 256
 _ID = re.compile(r"([A-Za-z0-9_-]{22})\.([0-9]{1,9})")
-_MORE, _LEAVE = b"more", b"leave"
+
+# Words on the channel of a stream. Its writer says the first three, a reader the others, and its name.
+_MORE, _LEAVE, _HEARD = b"more", b"leave", b"heard"
+TAKEN, HERE, GONE = b"taken", b"here", b"gone"
 
 _log = logging.getLogger("toolwright")
 
@@ -51,12 +57,22 @@ class Bounds:
 
 
 class Replay:
-    """The streams that this worker writes, and the way to those of all workers. ``clock`` gives seconds."""
+    """The streams that this worker writes, and the way to those of all workers. ``clock`` gives seconds.
+
+    Who follows a stream looks every ``look_seconds`` whether there is more, though nothing was said.
+    """
 
     def __init__(
-        self, facts: Facts, bounds: Bounds | None = None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        facts: Facts,
+        bounds: Bounds | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        look_seconds: float = _LOOK_SECONDS,
     ) -> None:
         self._facts = facts
+        self._clock = clock
+        self._look_seconds = look_seconds
         self._shelf = _Shelf(facts, bounds or Bounds(), clock)
 
     def record(self, token: str, stream: Stream, *, polled: bool, standing: bool = False) -> Recording:
@@ -69,18 +85,18 @@ class Replay:
     async def resume(self, token: str, id: str, stream: Stream) -> bool:
         """Send all that came after the event ``id`` on its stream, and what comes, until that stream ends.
 
-        Whoever had it before has it no longer. True when it was a standing one, so that another may take its place.
-        ``InvalidRequest``, before anything is sent, when there is no such event of this session, or a part of what came
-        after it is not kept any more.
+        Whoever had it before has it no longer. True when it was a standing one that has ended, or whose worker is no
+        more, so that another may take its place. ``InvalidRequest``, before anything is sent, when there is no such
+        event of this session, or a part of what came after it is not kept any more.
         """
         parts = _ID.fullmatch(id)
         if parts is None:
             raise InvalidRequest.of("TW1050", id=id[:80])
-        reader = _Reader(self._facts, _key(token, parts[1]), id, int(parts[2]))
+        reader = _Reader(self._facts, _key(token, parts[1]), id, int(parts[2]), self._clock, self._look_seconds)
         unsubscribe = await self._facts.subscribe(reader.key, reader.hear)
         try:
             events = await reader.read()
-            await self._facts.publish(reader.key, reader.name)
+            await reader.say(TAKEN)
             stream.open()
             while True:
                 for number, frame in events:
@@ -88,16 +104,17 @@ class Replay:
                     stream.send(frame, f"{parts[1]}.{number}")
                 if reader.leaves:
                     stream.leave(RETRY_MS)
-                if reader.over or stream.gone:
+                if reader.taken or stream.gone:
+                    return False
+                if reader.ended or not await reader.wait():
                     return reader.standing
-                if not await reader.more() and reader.standing:
-                    return True  # its worker is no more
                 try:
                     events = await reader.read()
                 except InvalidRequest:
                     return False  # whoever comes back is told why
         finally:
             unsubscribe()
+            await reader.leave()
 
 
 class Recording:
@@ -116,7 +133,7 @@ class Recording:
         self._standing = standing
         self._task: asyncio.Task[None] | None = None
         self.polled = polled
-        self.when_taken: Callable[[], None] = lambda: None
+        self.when_read: Callable[[bytes, bytes], None] = lambda word, reader: None
 
     @property
     def begun(self) -> bool:
@@ -131,7 +148,7 @@ class Recording:
         self._tape = self._shelf.tape(_key(self._token, self._name), standing=self._standing)
         self._pending: deque[bytes] = deque(maxlen=_MAX_PENDING)
         self._more = asyncio.Event()
-        self._leaving = self._ended = False
+        self._leaving = self._ended = self._asked = False
         self._task = asyncio.get_running_loop().create_task(self._write())
 
     def notify(self, method: str, params: Json) -> None:
@@ -159,10 +176,14 @@ class Recording:
             self._more.set()
             await asyncio.wait((self._task,))
 
-    def _hear(self, word: bytes) -> None:
-        if word not in (_MORE, _LEAVE):  # it is the name of another connection, which has the stream now
+    def _hear(self, said: bytes) -> None:
+        word, _, reader = said.partition(b" ")
+        if word == TAKEN:
             self._stream.leave()
-            self.when_taken()
+        if word in (TAKEN, HERE, GONE) and self._standing:
+            self._asked = word != GONE
+            self.when_read(word, reader)
+            self._more.set()
 
     async def _write(self) -> None:
         unsubscribe: Callable[[], None] | None = None
@@ -189,6 +210,9 @@ class Recording:
         frames = tuple(self._pending)
         self._pending.clear()
         leaving, self._leaving = self._leaving, False
+        if self._asked:
+            self._asked = False
+            await self._say(_HEARD)
         ended, first = self._ended, self._tape.last + 1
         await self._keep(frames, ended=ended)
         for number, frame in enumerate(frames, first):
@@ -206,8 +230,11 @@ class Recording:
         if not self._stream.gone:
             self._stream.leave(RETRY_MS)
         else:
-            with self._unless_the_facts_fail():
-                await self._facts.publish(self._tape.key, _LEAVE)
+            await self._say(_LEAVE)
+
+    async def _say(self, word: bytes) -> None:
+        with self._unless_the_facts_fail():
+            await self._facts.publish(self._tape.key, word)
 
     @contextlib.contextmanager
     def _unless_the_facts_fail(self) -> Generator[None]:
@@ -221,42 +248,57 @@ class Recording:
 class _Reader:
     """One connection's place in a stream that it follows."""
 
-    def __init__(self, facts: Facts, key: str, id: str, after: int) -> None:
+    def __init__(
+        self, facts: Facts, key: str, id: str, after: int, clock: Callable[[], float], look_seconds: float
+    ) -> None:
         self._facts = facts
         self._id = id
         self._after = after
+        self._look_seconds = look_seconds
+        self._clock = clock
         self._more = asyncio.Event()
-        self._ended = self._taken = False
+        self._name = secrets.token_hex(8).encode()
+        self._said = 0.0
+        self._heard = False
         self.key = key
-        self.name = secrets.token_hex(8).encode()
-        self.leaves = False
-        self.standing = False
+        self.leaves = self.ended = self.taken = self.standing = False
 
-    @property
-    def over(self) -> bool:
-        return self._ended or self._taken
-
-    def hear(self, word: bytes) -> None:
-        if word == _LEAVE:
-            self.leaves = True
-        elif word not in (_MORE, self.name):
-            self._taken = True
+    def hear(self, said: bytes) -> None:
+        word, _, reader = said.partition(b" ")
+        if not reader:
+            self._heard = True  # it is the writer
+        self.leaves = self.leaves or word == _LEAVE
+        self.taken = self.taken or (word == TAKEN and reader != self._name)
         self._more.set()
 
-    async def more(self) -> bool:
-        """Wait for news, or for as long as none may be missed. Whether there was some."""
+    async def say(self, word: bytes) -> None:
+        """Tell the writer."""
+        self._heard, self._said = False, self._clock()
+        await self._facts.publish(self.key, b"%b %b" % (word, self._name))
+
+    async def leave(self) -> None:
+        """Tell the writer of a stream that nobody reads it now, so that one that is read may speak."""
+        if self.standing and not self.ended and not self.taken:
+            with contextlib.suppress(StateError):
+                await self.say(GONE)
+
+    async def wait(self) -> bool:
+        """Wait for news, or for as long as none may be missed. False when a standing stream's worker is no more."""
         try:
-            async with asyncio.timeout(_LOOK_SECONDS):
+            async with asyncio.timeout(self._look_seconds):
                 await self._more.wait()
         except TimeoutError:
-            return False
+            if self.standing and not self._heard:
+                return False
         self._more.clear()
+        if self.standing and self._clock() - self._said > _REFRESH_SECONDS:
+            await self.say(HERE)
         return True
 
     async def read(self) -> list[tuple[int, bytes]]:
         """The events that have come since, with their numbers. ``InvalidRequest`` unless all of them are there."""
         head = await self._facts.get(self.key)
-        last, self._ended, self.standing = (0, True, False) if head is None else decode(head)
+        last, self.ended, self.standing = (0, True, False) if head is None else decode(head)
         if head is None or self._after > last:
             raise InvalidRequest.of("TW1050", id=self._id)
         events: list[tuple[int, bytes]] = []

@@ -2,7 +2,8 @@
 
 A session may open several, at any worker; each message goes to one of them. The newest speaks, the others are silent,
 and one of those goes on when the newest ends. When its connection breaks, the one that spoke listens on for a while,
-so that a client that comes back misses nothing; it ends with its session.
+so that a client that comes back misses nothing; whichever worker it comes back to, this is where the stream is written.
+It ends with its session.
 
 Who speaks is a fact that all workers share. What one worker says to the others on a session's channel only has them
 look again.
@@ -18,7 +19,7 @@ from toolwright.errors import StateError
 from toolwright.jsonrpc.messages import Json, encode_notification
 from toolwright.server.dual_era import Doors
 from toolwright.server.legacy import Session
-from toolwright.server.replay import KEPT_SECONDS, Recording
+from toolwright.server.replay import GONE, HERE, KEPT_SECONDS, TAKEN, Recording
 from toolwright.state.facts import Facts
 from toolwright.tools.toolset import Principal
 
@@ -41,7 +42,10 @@ def _channel(session: Session) -> str:
 
 
 class Standing:
-    """One such stream. It hears of changes from the moment it is made; :meth:`run` says them, :meth:`close` ends it."""
+    """One such stream. It hears of changes from the moment it is made; :meth:`run` says them, :meth:`close` ends it.
+
+    ``released`` is set once its own connection has no part in it any more.
+    """
 
     def __init__(self, doors: Doors, session: Session, principal: Principal) -> None:
         self._legacy = doors.legacy
@@ -53,8 +57,10 @@ class Standing:
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
         self._untold: dict[bytes, None] = {}  # the same heard twice before it is told is told once
-        self._over = self._look = False
-        self._alone_until: float | None = None
+        self._over = self._look = self._claims = False
+        self._reader: bytes | None = None  # the connection that came back to it, if there is one
+        self._until: float | None = None  # when nobody will come back any more; None while it has its own connection
+        self.released = asyncio.Event()
         self._news = doors.legacy.news(session, principal)
         self._news.listen()
         self._hearing = self._loop.create_task(self._news.tell(self._heard))
@@ -69,8 +75,29 @@ class Standing:
 
     def left(self) -> None:
         """The connection is gone; who comes back within the time that streams are kept misses nothing."""
-        self._alone_until = self._loop.time() + KEPT_SECONDS
+        if self._until is None:
+            self._wait_for(None)
+
+    def _wait_for(self, reader: bytes | None) -> None:
+        """For a sign of this reader, or for anybody to come back."""
+        self._reader = reader
+        self._until = self._loop.time() + KEPT_SECONDS
         self._woken.set()
+
+    def _read(self, word: bytes, reader: bytes) -> None:
+        """Somebody has come back and has the stream now, still has it, or has left it."""
+        if word == TAKEN:
+            self._claims = True  # of all connections this one came last
+            self._wait_for(reader)
+            self.released.set()
+        elif word == HERE and self._until is not None and self._reader in (None, reader):
+            self._wait_for(reader)
+        elif word == GONE and reader == self._reader:
+            self._wait_for(None)
+
+    @property
+    def _alone(self) -> bool:
+        return self._until is not None and self._reader is None
 
     def _deaf(self, hearing: asyncio.Task[None]) -> None:
         """The server is about to end, or something failed; or this has been closed."""
@@ -84,14 +111,14 @@ class Standing:
 
     def _hear(self, word: bytes) -> None:
         """``newer`` comes with the name of the stream that speaks now."""
-        if word.startswith(_NEWER) and self._alone_until is not None and not word.endswith(self._name):
+        if word.startswith(_NEWER) and self._alone and not word.endswith(self._name):
             self._over = True
         self._look = True
         self._woken.set()
 
     async def run(self, recording: Recording) -> None:
-        """Say what changes until the session or the server ends, the stream is taken over, or nobody comes back."""
-        recording.when_taken = self.close
+        """Say what changes until the session or the server ends, or nobody comes back."""
+        recording.when_read = self._read
         try:
             await self._speak(recording)
         except StateError as error:
@@ -99,12 +126,12 @@ class Standing:
         finally:
             self.close()
             await recording.close()
+            self.released.set()
 
     async def _speak(self, recording: Recording) -> None:
         unsubscribe = await self._facts.subscribe(self._channel, self._hear)
         try:
-            await self._facts.put(self._channel, self._name, _CLAIM_SECONDS)
-            await self._facts.publish(self._channel, _NEWER + self._name)
+            await self._claim()
             recording.begin()
             while not self._over:
                 await self._step(recording)
@@ -113,12 +140,21 @@ class Standing:
         finally:
             unsubscribe()
 
+    async def _claim(self) -> None:
+        await self._facts.put(self._channel, self._name, _CLAIM_SECONDS)
+        await self._facts.publish(self._channel, _NEWER + self._name)
+
     async def _step(self, recording: Recording) -> None:
         self._woken.clear()
+        if self._claims:
+            self._claims = False
+            await self._claim()
         if self._look:
             self._look = False
             await self._look_around()
-        if self._alone_until is not None and not await self._may_wait():
+        if self._until is not None and self._loop.time() >= self._until:
+            self._over = True
+        if self._alone and not await self._may_wait():
             self._over = True
         while self._untold and not self._over:
             frame = next(iter(self._untold))
@@ -139,21 +175,21 @@ class Standing:
         """Whether there still is a session, and nobody speaks for it; who speaks says that it still does."""
         if await self._legacy.open(self._token, self._principal) is None:
             self._over = True
-        elif self._alone_until is None and await self._speaks():
+        elif not self._alone and await self._speaks():
             await self._facts.put(self._channel, self._name, _CLAIM_SECONDS)
 
     async def _speaks(self) -> bool:
         speaker = await self._facts.get(self._channel)
-        if speaker is None and self._alone_until is None:
+        if speaker is None and not self._alone:
             return await self._facts.put_if_absent(self._channel, self._name, _CLAIM_SECONDS)
         return speaker in (None, self._name)
 
     async def _may_wait(self) -> bool:
-        """Whether one without a connection listens on: the one that spoke, and not for ever."""
+        """Whether one without a connection listens on: the one that spoke."""
         speaker = await self._facts.get(self._channel)
         if speaker == self._name:
             await self._fall_silent()
-        return speaker in (None, self._name) and self._loop.time() < (self._alone_until or 0.0)
+        return speaker in (None, self._name)
 
     async def _fall_silent(self) -> None:
         """Leave the word to an older one."""

@@ -235,3 +235,75 @@ def test_a_reader_who_is_slow_is_waited_for_and_loses_nothing() -> None:
         assert [event.rpartition(b"data: ")[2] for event in events[1:]] == [*map(b"%d".__mod__, range(1_800)), b"end"]
 
     run(scenario)
+
+
+class Looked(MemoryFacts):
+    """Facts that tell how often somebody has looked; ``silent`` ones by which nobody hears anything."""
+
+    def __init__(self, *, silent: bool) -> None:
+        super().__init__()
+        self._silent = silent
+        self._looks = asyncio.Semaphore(0)
+
+    async def get(self, key: str) -> bytes | None:
+        self._looks.release()
+        return await super().get(key)
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        if not self._silent:
+            await super().publish(channel, payload)
+
+    async def looks(self, number: int) -> None:
+        for _ in range(number):
+            await self._looks.acquire()
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_stream_with_nothing_to_say_is_followed_unless_its_writer_does_not_hear_either(silent: bool) -> None:
+    async def scenario() -> None:
+        facts = Looked(silent=silent)
+        replay = Replay(facts, look_seconds=0.05)
+        first, second = Wire(), Wire()
+        recording = replay.record("t", first.stream, polled=True, standing=True)
+        readers: list[bytes] = []
+        recording.when_read = lambda word, reader: readers.append(word)
+        recording.begin()
+        await first.until(b"data")
+        id = first.sent.split(b"\n")[0].removeprefix(b"id: ").decode()
+        reading = asyncio.ensure_future(replay.resume("t", id, second.stream))
+        if not silent:
+            await facts.looks(5)
+            recording.send(b"one")
+            await second.until(b"one")
+            second.stream.abandon()
+        assert await reading is silent
+        await asyncio.sleep(0)  # what is published is heard in the next turn of the loop
+        assert readers == ([] if silent else [b"taken", b"gone"])
+        await recording.close()
+
+    run(scenario)
+
+
+def test_who_follows_a_stream_with_much_to_say_tells_its_writer_now_and_then() -> None:
+    async def scenario() -> None:
+        now = 0.0
+        replay = Replay(MemoryFacts(), clock=lambda: now)
+        first, second = Wire(), Wire()
+        recording = replay.record("t", first.stream, polled=True, standing=True)
+        readers: list[bytes] = []
+        recording.when_read = lambda word, reader: readers.append(word)
+        recording.begin()
+        await first.until(b"data")
+        id = first.sent.split(b"\n")[0].removeprefix(b"id: ").decode()
+        reading = asyncio.ensure_future(replay.resume("t", id, second.stream))
+        recording.send(b"one")
+        await second.until(b"one")
+        assert readers == [b"taken"]
+        now = 101.0
+        recording.send(b"two")
+        await second.until(b"two")
+        assert readers == [b"taken", b"here"]
+        await recording.close()
+        assert await reading
+
+    run(scenario)
