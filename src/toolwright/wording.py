@@ -318,8 +318,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "参数 {name!r} 无法由文本转换而来；请使用 str、int、float、bool、枚举、字符串 Literal、日期等类型。",
     ),
     "TW3031": (
-        "what completes values takes the prefix, and the arguments if it wants them: {name}(prefix, arguments).",
-        "补全函数接收前缀，需要时再接收其余参数：{name}(prefix, arguments)。",
+        "what completes values takes the prefix, and the arguments and the context if it wants them: "
+        "{name}(prefix, arguments, context).",
+        "补全函数接收前缀，需要时再接收其余参数和上下文：{name}(prefix, arguments, context)。",
     ),
     "TW3032": (
         "{name!r} is not a prompt's name; use 1 to 128 printable characters. Pass name=… for functions without one.",
@@ -329,6 +330,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW3034": (
         "the variables of {uri!r} and the parameters of its function differ: {names}.",
         "{uri!r} 的变量与其函数的参数不一致：{names}。",
+    ),
+    "TW3036": (
+        "it does not say which parameters it takes ({problem}); wrap it in a function that does.",
+        "它没有说明自己接收哪些参数（{problem}）；请用一个写明参数的函数包装它。",
     ),
     "TW3020": ("x-mcp-header cannot be used so: {problem}.", "x-mcp-header 用法有误：{problem}。"),
     "TW3021": (

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from toolwright.protocol.schema import FOREIGN, OWN, Bounds, Schema, SchemaError, compile_schema, explain
+from toolwright.protocol.wrapping import wrapped
 
 MARKER = "hunter2"  # stands in every string that a value holds; no schema of these tests has it
 
@@ -159,3 +160,33 @@ def test_recursive_forms_take_bounded_time(depth: int, width: int, combine: str,
     start = time.process_time()
     assert bool(schema.problems(value)) is not schema.accepts(value)
     assert time.process_time() - start < 2
+
+
+def referring(schema: dict[str, Any], address: str | None, name: str, reference: str) -> dict[str, Any]:
+    """The schema with an address, and a property ``name`` that refers to a part of it."""
+    property = {"properties": {name: {"$ref": reference}, "n": {"type": "integer"}}}
+    return {**({"$id": address} if address else {}), **schema, "anyOf": [property, {"items": property}]}
+
+
+@patient
+@given(
+    st.builds(
+        referring,
+        schemas,
+        st.sampled_from([None, "https://e.x/s", "s", "urn:s"]),
+        st.sampled_from(["default", "enum", "const", "$ref", "$id", "properties", "result"]),
+        st.sampled_from(["#/$defs/one", "#/%24defs/two", "#", "#/anyOf/0", "#/anyOf/0/properties/n", "s#/anyOf/1"]),
+    ),
+    st.recursive(
+        literals,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(names | st.sampled_from(["default", "$ref", "result"]), inner, max_size=3)
+        ),
+        max_leaves=8,
+    ),
+)
+def test_a_value_fits_a_schema_where_it_fits_the_wrapped_one_wrapped(schema: dict[str, Any], value: Any):
+    judge = compiled(schema, OWN)
+    assume(isinstance(judge, Schema))
+    assert compile_schema(wrapped(schema), bounds=OWN).accepts({"result": value}) is judge.accepts(value)

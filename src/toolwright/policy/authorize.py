@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from toolwright.errors import InvalidParams, ToolError, UnknownTool
+from toolwright.errors import InvalidParams, ToolError, UnknownEntry, UnknownTool
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, allow_all
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome
+from toolwright.protocol.uris import read_template
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
     CompletionGet,
@@ -23,6 +25,7 @@ from toolwright.tools.toolset import (
     ToolCall,
     Wrapper,
     found,
+    resource_of,
     unknown,
 )
 from toolwright.tools.views import filtered
@@ -54,7 +57,8 @@ EntryT = TypeVar("EntryT", wire.Resource, wire.ResourceTemplate, wire.Prompt)
 class _Authorize(Wrapper):
     """``shown`` is what may be seen of the tools of ``inner``; a call is decided about once, here.
 
-    What a library has is listed unless it is hidden, and found, read, got and completed only where it is allowed.
+    What a library has is listed unless it is hidden, and found, read, got and completed only where it is allowed;
+    a completion names no resource that may not be read.
     """
 
     decide: Decide
@@ -105,8 +109,24 @@ class _Authorize(Wrapper):
         return await self.inner.get_prompt(get)
 
     async def complete(self, get: CompletionGet) -> Completion:
-        await self.find_entries(get)
-        return await self.inner.complete(get)
+        [entry] = await self.find_entries(get)
+        completion = await self.inner.complete(get)
+        if not isinstance(entry, wire.ResourceTemplate):
+            return completion
+        template = read_template(entry.uriTemplate)
+        if not {get.argument, *get.arguments}.issuperset(template.variables):
+            return completion  # which resource it will be is still open
+        uris = {value: template.expand({**get.arguments, get.argument: value}) for value in completion.values}
+        values = [value for value, uri in uris.items() if await self._allows(resource_of(entry, uri), get.context)]
+        # How many more there are, this caller may not learn: nobody has looked which of them are denied.
+        return Completion(values, None if completion.hasMore else len(values), completion.hasMore)
+
+    async def _allows(self, resource: wire.Resource, context: RequestContext) -> bool:
+        """Whether a resource that may come of a template may be read, by whatever it would be read."""
+        entries: tuple[Entry, ...] = (resource,)
+        with contextlib.suppress(UnknownEntry):
+            entries = await self.inner.find_entries(ResourceRead(resource.uri, context))
+        return all(isinstance(self.decide(entry, context, None), Allow) for entry in entries)
 
     def _hides(self, subject: Subject, context: RequestContext) -> bool:
         verdict = self.decide(subject, context, None)

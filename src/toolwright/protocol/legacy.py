@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
+from toolwright.jsonrpc.messages import Json, encode, is_object
 from toolwright.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
 from toolwright.protocol.questions import InputRequest, sayable
 from toolwright.protocol.types import (
@@ -36,8 +36,9 @@ from toolwright.protocol.types import (
     Tool,
 )
 from toolwright.protocol.versions import Revision
+from toolwright.protocol.wrapping import wrapped, wraps
 
-__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection", "wraps"]
+__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
 
 
 class InitializeParams(msgspec.Struct, frozen=True):
@@ -143,7 +144,7 @@ class Projection:
         if revision.title and tool.title is not None:
             said["title"] = tool.title
         if revision.structured and tool.outputSchema is not None:
-            said["outputSchema"] = _wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
+            said["outputSchema"] = wrapped(tool.outputSchema) if wraps(tool.outputSchema) else tool.outputSchema
         if revision.annotations and (annotations := self._annotations(tool)):
             said["annotations"] = annotations
         if revision.icons and tool.icons is not None:
@@ -242,34 +243,3 @@ class Projection:
 
 def _closed(members: Mapping[str, Json], meta: Mapping[str, Json] | None) -> bytes:
     return encode({**members, "_meta": meta} if meta else members)
-
-
-def wraps(schema: Mapping[str, Json] | None) -> bool:
-    """Whether results of this schema have to be wrapped: to a legacy client, structured content is an object."""
-    return schema is not None and schema.get("type") != "object"
-
-
-_WRAPPED = "#/properties/result"
-_ROOT_ONLY = ("$schema", "$defs", "definitions")
-_VALUES = ("const", "enum", "default", "examples")
-
-
-def _wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
-    """The schema of ``{"result": value}``. What it defines stays at the root, where references look for it."""
-    moved = _moved(dict(schema))
-    root = {key: moved.pop(key) for key in _ROOT_ONLY if key in moved}
-    return {**root, "type": "object", "properties": {"result": moved}, "required": ["result"]}
-
-
-def _moved(value: Json) -> Json:
-    """A part of a schema, its references to the former root put right."""
-    if is_array(value):
-        return [_moved(item) for item in value]
-    if not is_object(value):
-        return value
-    moved = {key: inner if key in _VALUES else _moved(inner) for key, inner in value.items()}
-    target = value.get("$ref")
-    if isinstance(target, str) and (target == "#" or target.startswith("#/")):
-        kept = any(target.startswith(f"#/{word}/") for word in _ROOT_ONLY)
-        moved["$ref"] = target if kept else _WRAPPED + target[1:]
-    return moved

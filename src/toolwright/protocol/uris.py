@@ -1,14 +1,15 @@
 """URIs, and templates of URIs: which text is one, and which variables a URI gives a template (RFC 3986, RFC 6570).
 
 Of RFC 6570 there are ``{name}`` (level 1: one segment) and ``{+path}`` (several segments). A template is read backwards
-here: what a URI says becomes values, and whatever could be read as another file than it says does not match.
+here: what a URI says becomes values, and whatever could be read as another file than it says does not match. Values
+have one spelling each, so that whoever judges a URI has judged what is read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol.types import Value
@@ -34,46 +35,54 @@ def is_template(text: str) -> bool:
 
 
 class Template(Value, frozen=True):
-    """A template that was read. ``variables`` are in order; the names in ``deep`` may hold slashes."""
+    """A template that was read. ``variables`` are in order, between ``literals``; the names in ``deep`` may hold
+    slashes."""
 
     text: str
     variables: tuple[str, ...]
+    literals: tuple[str, ...]
     deep: frozenset[str]
     pattern: re.Pattern[str]
-    after_slash: frozenset[str]
 
     def match(self, uri: str) -> Mapping[str, str] | None:
-        """What the variables are in ``uri``, decoded; ``None`` where it has another form.
+        """What the variables are in ``uri``, decoded; ``None`` where it has another form, or spells them otherwise than
+        :meth:`expand` does.
 
         A variable is never empty and ends where the text that follows it in the template first stands. No value holds
-        NUL; one segment holds no slash or backslash and is not ``.`` or ``..``; of several, none is ``..``, and what
-        follows a slash does not begin with another one.
+        control characters or a backslash. One segment holds no slash; of several, none is empty, and the first does not
+        begin like a drive (``c:``). None is ``.`` or ``..``.
         """
         found = self.pattern.fullmatch(uri)
         if found is None:
             return None
-        values: dict[str, str] = {}
-        for name in self.variables:
-            value = _decoded(found[name])
-            if value is None or not self._is_safe(name, value):
-                return None
-            values[name] = value
-        return values
+        values = {name: unquote_to_bytes(found[name]).decode(errors="replace") for name in self.variables}
+        if not all(self._is_safe(name, value) for name, value in values.items()):
+            return None
+        return values if self.expand(values) == uri else None
+
+    def expand(self, values: Mapping[str, str]) -> str:
+        """The URI that has these values: the one spelling (RFC 6570, section 3.2).
+
+        Encoded is what is not unreserved, or, in several segments, neither unreserved nor reserved; also ``?`` and
+        ``#``, which would end a path, and ``%`` always.
+        """
+        parts = [self.literals[0]]
+        for name, after in zip(self.variables, self.literals[1:], strict=True):
+            parts += quote(values[name], safe=_RESERVED if name in self.deep else ""), after
+        return "".join(parts)
 
     def _is_safe(self, name: str, value: str) -> bool:
-        segments = re.split(r"[/\\]", value)
-        if "\0" in value:
-            return False
-        if name not in self.deep:
-            return len(segments) == 1 and value not in (".", "..")
-        return ".." not in segments and not (name in self.after_slash and not segments[0])
+        segments = value.split("/") if name in self.deep else [value]
+        return (
+            _UNSAFE.search(value) is None
+            and not {"", ".", ".."}.intersection(segments)
+            and (_DRIVE.match(value) is None if name in self.deep else "/" not in value)
+        )
 
 
-def _decoded(value: str) -> str | None:
-    try:
-        return unquote_to_bytes(value).decode()
-    except UnicodeDecodeError:
-        return None
+_RESERVED = ":/[]@!$&'()*+,;="
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
+_DRIVE = re.compile("[A-Za-z]:")
 
 
 def read_template(text: str) -> Template:
@@ -94,10 +103,7 @@ def read_template(text: str) -> Template:
     parts = [_part(plus, name, after) for (plus, name), after in zip(variables, literals[1:], strict=True)]
     pattern = re.escape(literals[0]) + "".join(parts)
     deep = frozenset(name for plus, name in variables if plus)
-    slashed = frozenset(
-        name for (_, name), before in zip(variables, literals[:-1], strict=True) if before.endswith("/")
-    )
-    return Template(text, names, deep, re.compile(pattern), slashed)
+    return Template(text, names, tuple(literals), deep, re.compile(pattern))
 
 
 def _variable(text: str, expression: str) -> tuple[str, str]:

@@ -5,7 +5,6 @@ They stand beside the tools, go through the same layers, and come and go at any 
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from toolwright.tools.toolset import (
     ResourceRead,
     Unwatch,
     Wrapper,
+    resource_of,
     unknown,
 )
 
@@ -80,6 +80,21 @@ class _Template(Value, frozen=True):
     definition: wire.ResourceTemplate
     function: TextFunction
     template: Template
+
+    def arguments_of(self, uri: str) -> Mapping[str, Any] | None:
+        """What the function is called with; ``None`` where ``uri`` is not one of its resources.
+
+        What is no value of its parameters is none, and neither is another spelling of a value: what has been decided
+        about a URI would not hold for it.
+        """
+        texts = self.template.match(uri)
+        if texts is None:
+            return None
+        try:
+            arguments = self.function.convert(texts)
+        except InvalidParams:
+            return None
+        return arguments if self.template.expand(self.function.spell(arguments)) == uri else None
 
 
 class _Prompt(Value, frozen=True):
@@ -247,13 +262,10 @@ class LocalLibrary(NoTools):
         if fixed is not None:
             return _Reading((fixed.definition,), fixed.function, {}, fixed.definition.mimeType)
         for made in tuple(self._templates.values()):
-            texts = made.template.match(read.uri)
-            # What is no value of its parameters is not one of its resources.
-            with contextlib.suppress(InvalidParams):
-                if texts is not None:
-                    arguments = made.function.convert(texts)
-                    entries = (made.definition, _instance(made.definition, read.uri))
-                    return _Reading(entries, made.function, arguments, made.definition.mimeType)
+            arguments = made.arguments_of(read.uri)
+            if arguments is not None:
+                entries = (made.definition, resource_of(made.definition, read.uri))
+                return _Reading(entries, made.function, arguments, made.definition.mimeType)
         raise unknown(read)
 
     def _on(self, shelf: Mapping[str, T], operation: PromptGet | CompletionGet) -> T:
@@ -277,14 +289,7 @@ class LocalLibrary(NoTools):
 
     async def complete(self, get: CompletionGet) -> Completion:
         entry = self._on(self._prompts, get) if get.of == "prompt" else self._on(self._templates, get)
-        return await entry.function.complete(get.argument, get.value, get.arguments)
-
-
-def _instance(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
-    """The resource of a template that is read; its name is the template's."""
-    return wire.Resource(
-        uri, template.name, template.title, template.description, template.mimeType, annotations=template.annotations
-    )
+        return await entry.function.complete(get.argument, get.value, get.arguments, get.context)
 
 
 def _check_settings(said: Mapping[str, Any], known: type) -> None:

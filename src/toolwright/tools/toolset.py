@@ -49,6 +49,7 @@ __all__ = [
     "Wrapper",
     "found",
     "guarded",
+    "resource_of",
     "unknown",
 ]
 
@@ -232,6 +233,13 @@ Operation: TypeAlias = ToolCall | LibraryOperation
 
 Entry: TypeAlias = wire.Resource | wire.ResourceTemplate | wire.Prompt
 """What a library has."""
+
+
+def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
+    """The resource of a template that ``uri`` is; its name is the template's."""
+    return wire.Resource(
+        uri, template.name, template.title, template.description, template.mimeType, annotations=template.annotations
+    )
 
 
 class Toolset(Protocol):

@@ -156,7 +156,8 @@ def _sorted(tools: Iterable[Tool]) -> Tools:
 
 @dataclass(frozen=True)
 class _Combined:
-    """Several providers as one. The first that has a resource or prompt answers for it."""
+    """Several providers as one. The first that has a resource or prompt answers for it; a resource of anybody's goes
+    before the templates of all."""
 
     parts: tuple[Provider, ...]
     _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
@@ -205,10 +206,16 @@ class _Combined:
         return self._memos["prompts"].of(lists, lambda: _first_of_each(lists, lambda prompt: prompt.name))
 
     async def _first(self, operation: LibraryOperation) -> tuple[Provider, tuple[Entry, ...]]:
+        of_template: tuple[Provider, tuple[Entry, ...]] | None = None
         for part in self.parts:
             with contextlib.suppress(UnknownEntry):
-                return part, await part.find_entries(operation)
-        raise unknown(operation)
+                entries = await part.find_entries(operation)
+                if not isinstance(entries[0], wire.ResourceTemplate):
+                    return part, entries
+                of_template = of_template or (part, entries)
+        if of_template is None:
+            raise unknown(operation)
+        return of_template
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         return (await self._first(operation))[1]

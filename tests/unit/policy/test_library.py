@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+import pydantic
 import pytest
 
-from toolwright.errors import InternalError, InvalidParams
+from toolwright import Completes
+from toolwright.errors import InternalError, InvalidParams, UnknownEntry
 from toolwright.policy.pipeline import Limits, standard
 from toolwright.policy.rules import ALLOW, Ask, Deny, Subject
+from toolwright.protocol.types import Completion
 from toolwright.server.served import SILENT
 from toolwright.tools.library import LocalLibrary
-from toolwright.tools.toolset import LOCAL, PromptGet, RequestContext, ResourceRead
+from toolwright.tools.toolset import LOCAL, CompletionGet, PromptGet, RequestContext, ResourceRead
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -102,3 +105,69 @@ def test_what_is_too_large_does_not_leave(read: Any):
     with pytest.raises(InvalidParams) as caught:
         asyncio.run(read(guarded(lambda: "x" * 200)))
     assert caught.value.code == "TW2006"
+
+
+def docs(decide: Any) -> Any:
+    """Documents with names that complete; ``docs:secret`` and ``docs:fixed`` are resources of their own."""
+    library = LocalLibrary()
+    library.add_resource("docs:{name}", document, name="document")
+    library.add_resource("docs:{name}/{page}", document, name="page")
+    library.add_resource("docs:fixed", must_not_run, name="internal")
+    return standard(library, limits=Limits(), decide=decide)
+
+
+def names(prefix: str, arguments: Mapping[str, str]) -> list[str]:
+    return [name for name in ("public", "secret", "fixed", "a b") if name.startswith(prefix)]
+
+
+def pages(prefix: str) -> list[str]:
+    return [str(number) for number in range(200)]
+
+
+async def document(name: Annotated[str, Completes(names)], page: Annotated[int, Completes(pages)] = 1) -> str:
+    return name
+
+
+def completed(library: Any, template: str, argument: str, prefix: str = "", **settled: str) -> Completion:
+    return asyncio.run(library.complete(CompletionGet("template", template, argument, prefix, settled, CONTEXT)))
+
+
+def no_secrets(subject: Subject, context: RequestContext, arguments: Any) -> Any:
+    if subject.name == "internal":
+        return Ask("really?")
+    return Deny("", hidden=True) if getattr(subject, "uri", "").startswith(("docs:secret", "docs:public/9")) else ALLOW
+
+
+@pytest.mark.requirement("CACHE-18")
+def test_a_completion_does_not_name_what_may_not_be_read():
+    library = docs(no_secrets)
+    assert completed(library, "docs:{name}", "name") == Completion(["public", "a b"], 2, False)
+    assert completed(library, "docs:{name}", "name", "s") == Completion([], 0, False)
+
+
+def test_of_many_values_nobody_is_told_how_many_are_hidden():
+    got = completed(docs(no_secrets), "docs:{name}/{page}", "page", name="public")
+    assert [value for value in got.values if value.startswith("9")] == []
+    assert (len(got.values), got.total, got.hasMore) == (89, None, True)
+
+
+def test_what_is_not_settled_yet_is_left_to_the_one_who_completes():
+    assert completed(docs(no_secrets), "docs:{name}/{page}", "name").values == ["public", "secret", "fixed", "a b"]
+
+
+@pytest.mark.parametrize("uri", ["docs:%73ecret", "docs:%20secret", "docs:SECRET", "docs:secret%20", "docs:./secret"])
+def test_what_is_denied_under_its_uri_is_not_read_under_another(uri: str):
+    trimmed = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, to_lower=True)]
+
+    async def document(name):  # type: ignore[no-untyped-def]
+        return name
+
+    document.__annotations__["name"] = trimmed
+    library = LocalLibrary()
+    library.add_resource("docs:{name}", document, name="document")
+    guarded = standard(library, limits=Limits(), decide=no_secrets)
+    for asked in (uri, "docs:secret"):
+        with pytest.raises(UnknownEntry):
+            asyncio.run(guarded.read_resource(ResourceRead(asked, CONTEXT)))
+        with pytest.raises(UnknownEntry):
+            asyncio.run(guarded.find_entries(ResourceRead(asked, CONTEXT)))

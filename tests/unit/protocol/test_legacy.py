@@ -86,6 +86,55 @@ def test_a_title_goes_where_2025_03_26_has_one():
             {"enum": [{"$ref": "#/a"}], "$ref": "#anchor"},
             {"properties": {"result": {"enum": [{"$ref": "#/a"}], "$ref": "#anchor"}}},
         ),
+        (
+            {"$id": "https://e.x/s", "items": {"$ref": "#/$defs/a"}, "not": {"$ref": "s#/items"}, "$defs": {"a": True}},
+            {
+                "$id": "https://e.x/s",
+                "$defs": {"a": True},
+                "properties": {
+                    "result": {"items": {"$ref": "#/$defs/a"}, "not": {"$ref": "s#/properties/result/items"}}
+                },
+            },
+        ),
+        (
+            {"$id": "urn:a", "$defs": {"b": {"$id": "urn:b", "items": {"$ref": "#/x"}, "not": {"$ref": "urn:a"}}}},
+            {
+                "$id": "urn:a",
+                "$defs": {"b": {"$id": "urn:b", "items": {"$ref": "#/x"}, "not": {"$ref": "urn:a#/properties/result"}}},
+                "properties": {"result": {}},
+            },
+        ),
+        (
+            {"items": {"properties": {"default": {"$ref": "#/items"}, "$ref": {"enum": [{"$ref": "#/items"}]}}}},
+            {
+                "properties": {
+                    "result": {
+                        "items": {
+                            "properties": {
+                                "default": {"$ref": "#/properties/result/items"},
+                                "$ref": {"enum": [{"$ref": "#/items"}]},
+                            }
+                        }
+                    }
+                }
+            },
+        ),
+        (
+            {"$defs": {"a b": True}, "items": {"$ref": "#/%24defs/a%20b"}, "not": {"$ref": "#/$defsx"}},
+            {
+                "$defs": {"a b": True},
+                "properties": {
+                    "result": {"items": {"$ref": "#/%24defs/a%20b"}, "not": {"$ref": "#/properties/result/$defsx"}}
+                },
+            },
+        ),
+        (
+            {"$schema": "http://json-schema.org/draft-07/schema#", "$id": "#a", "items": {"$ref": "#", "$id": "b"}},
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "properties": {"result": {"$id": "#a", "items": {"$ref": "#/properties/result", "$id": "b"}}},
+            },
+        ),
     ],
 )
 def test_an_output_schema_without_an_object_at_its_root_is_wrapped_into_one(

@@ -42,7 +42,10 @@ def test_what_is_no_absolute_uri_is_none(text: str):
         ("a:b/{x}/c", "a:b/1/c", {"x": "1"}),
         ("a:///{+p}", "a:///b/c.d", {"p": "b/c.d"}),
         ("a://{+p}", "a:///b", None),
-        ("a:{+p}", "a:/b", {"p": "/b"}),
+        ("a:{+p}", "a:/b", None),
+        ("a:{+p}", "a:b/c", {"p": "b/c"}),
+        ("a:{+p}", "a:bb:c/d@e,(f)%20%3F%25", {"p": "bb:c/d@e,(f) ?%"}),
+        ("a:{x}", "a:b%40c~d", {"x": "b@c~d"}),
         ("a:{+p}/end", "a:1/end/2/end", {"p": "1/end/2"}),
         ("a:{x}/{+p}", "a:1/2/3", {"x": "1", "p": "2/3"}),
         ("a:{x}", "a:", None),
@@ -56,17 +59,48 @@ def test_a_uri_gives_the_variables_of_its_template(template: str, uri: str, valu
     assert read_template(template).match(uri) == values
 
 
-@pytest.mark.parametrize("value", [".", "..", "%2e%2E", "a%2Fb", "a%5Cb", "%5C", "a%00", "%ff", "%C3", "/"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(".", "..", "%2e%2E", "a%2Fb", "a%5Cb", "%5C", "a%00", "%ff", "%C3", "/"),
+        *("a%0A", "%1B%5B8m", "%7F", "%C2%9B", "%EF%BF%BD%FF"),
+    ],
+)
 def test_what_could_be_another_file_is_no_value(value: str):
     assert read_template("a:b/{x}").match(f"a:b/{value}") is None
 
 
 @pytest.mark.parametrize(
     "value",
-    ["..", "../a", "a/../b", "a/..", "%2e%2e/a", "a%2f..%2fb", "a%5C..%5Cb", "/etc", "%2Fetc", "%5Ca", "a%00/b"],
+    [
+        *("..", "../a", "a/../b", "a/..", "%2e%2e/a", "a%2f..%2fb", "a%5C..%5Cb", "/etc", "%2Fetc", "%5Ca", "a%00/b"),
+        *(".", "./a", "a/.", "a/./b", "a//b", "a/", "a%5Cb", "c:", "C:/a", "c:a", "C%3A%5Ca", "a%0Ab", "a/%C2%85"),
+    ],
 )
-def test_what_could_lead_out_of_its_folder_is_no_path(value: str):
-    assert read_template("a:///{+path}").match(f"a:///{value}") is None
+@pytest.mark.parametrize("template", ["a:///{+path}", "a:{+path}"])
+def test_what_could_lead_out_of_its_folder_is_no_path(template: str, value: str):
+    assert read_template(template).match(template.replace("{+path}", value)) is None
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        *(
+            ("a:{x}", value)
+            for value in ("%61dmin", "adm%69n", "%7Ea", "a%2Db", "a%3a", "a:b", "a@b", "a(b)", "%c3%A4")
+        ),
+        *(("a:{+x}", value) for value in ("%61/b", "a%2Fb", "a%2fb", "a%3Ab", "a%40b", "a%3f", "%c3%A4")),
+    ],
+)
+def test_another_spelling_of_a_value_is_no_match(template: str, value: str):
+    assert read_template(template).match(f"a:{value}") is None
+
+
+@pytest.mark.parametrize("template", ["a:{x}", "a:b/{x}/c", "a:{+x}"])
+@pytest.mark.parametrize("value", ["admin", "a b", "ä茶", "50%", "%41", "a?b#c", "a.b-c_d~e", "b@c:d,e;f=(g)*!$&'+[h]"])
+def test_what_is_expanded_is_matched(template: str, value: str):
+    read = read_template(template)
+    assert read.match(read.expand({"x": value})) == {"x": value}
 
 
 @pytest.mark.parametrize(

@@ -377,6 +377,10 @@ def greedy(a: Annotated[int, Depends(lambda one, two: 1)]) -> str: ...
 def shapeless_result() -> asyncio.Event: ...
 
 
+def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
+    return 0
+
+
 @pytest.mark.parametrize(
     ("function", "settings", "code", "fix"),
     [
@@ -385,6 +389,7 @@ def shapeless_result() -> asyncio.Event: ...
         (variable, {}, "TW3002", "name each parameter"),
         (keywords, {}, "TW3002", "name each parameter"),
         (missing, {}, "TW3003", "module level"),
+        (set[str]().add, {}, "TW3036", "wrap it"),
         (two_contexts, {}, "TW3004", "only one parameter"),
         (untyped, {}, "TW3005", "a: str"),
         (shapeless, {}, "TW3006", "Depends"),
@@ -398,6 +403,7 @@ def shapeless_result() -> asyncio.Event: ...
         (wrong_default, {}, "TW3011", "change the default or the type"),
         (out_of_range, {}, "TW3011", "change the default or the type"),
         (greedy, {}, "TW3012", "the context or nothing"),
+        (of_builtin, {}, "TW3036", "wrap it"),
     ],
     ids=str,
 )

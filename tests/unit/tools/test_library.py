@@ -6,7 +6,12 @@ import asyncio
 import enum
 import threading
 from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
+from uuid import UUID
 
 import pydantic
 import pytest
@@ -130,6 +135,76 @@ def test_a_resource_goes_before_a_template_and_the_first_template_before_the_nex
     library.add_resource("a:{+x}", _second)
     library.add_resource("a:fixed", lambda: "fixed")
     assert [read(library, uri)[0].text for uri in ("a:fixed", "a:one", "a:one/two")] == ["fixed", "first", "second"]
+
+
+class Size(enum.Enum):
+    SMALL = "small"
+
+
+Lower = Annotated[str, pydantic.AfterValidator(str.lower)]
+Trimmed = Annotated[str, pydantic.StringConstraints(strip_whitespace=True)]
+Named = Annotated[str, pydantic.AfterValidator(lambda text: PurePosixPath(text))]
+NO_JSON = Annotated[str, pydantic.AfterValidator(lambda text: Version(text.lower()))]
+
+
+class Version:
+    """Nothing that JSON knows."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize(
+    ("type_", "read_as", "others"),
+    [
+        (int, "7", ["07", "+7", "7.0", " 7", "7 ", "0_7", "٧"]),
+        (int, "-7", ["-07", "- 7"]),
+        (int, "0", ["-0", "00"]),
+        (float, "7", ["7.0", "07", "7e0", "+7", "7.00"]),
+        (float, "7.5", ["7.50", "75e-1"]),
+        (float, "0", ["-0", "-0.0", "0.0"]),
+        (Decimal, "100", ["1E+2", "1e2", "100.0", "0100"]),
+        (Decimal, "0.5", [".5", "0.50", "5E-1"]),
+        (Decimal, "0", ["-0", "0E+5", "-0.0", "0e-5"]),
+        (Decimal, "3", ["3E-0", "30e-1", "3e999999999"]),
+        (bool, "true", ["True", "1", "yes", "on"]),
+        (date, "2026-07-28", ["2026-07-28T00:00:00", "1785196800"]),
+        (datetime, "2026-07-28T10:00:00Z", ["2026-07-28T12:00:00+02:00", "2026-07-28 10:00Z", "2026-07-28t10:00:00z"]),
+        (timedelta, "PT1H", ["PT60M", "3600", "01:00:00"]),
+        (UUID, "12345678-1234-5678-1234-567812345678", ["12345678123456781234567812345678"]),
+        (Size, "small", ["SMALL", "Small"]),
+        (Size | None, "small", ["SMALL"]),
+        (int | None, "7", ["07"]),
+        (Lower, "admin", ["Admin", "ADMIN"]),
+        (Trimmed, "admin", [" admin", "admin "]),
+        (Named, "admin", ["./admin"]),
+        (NO_JSON, "v1", ["V1"]),
+    ],
+)
+def test_a_value_is_read_under_one_uri_only(type_: Any, read_as: str, others: list[str]):
+    def function(value):  # type: ignore[no-untyped-def]
+        return "read"
+
+    function.__annotations__["value"] = type_
+    library = LocalLibrary()
+    library.add_resource("a:{value}", function)
+    assert read(library, f"a:{quote(read_as, safe='')}")[0].text == "read"
+    for other in others:
+        with pytest.raises(UnknownEntry):
+            read(library, f"a:{quote(other, safe='')}")
+
+
+def test_a_parameter_with_another_name_on_the_wire_is_spelt_under_that():
+    library = LocalLibrary()
+
+    @library.resource("a:{number}")
+    def item(n: Annotated[int, pydantic.Field(alias="number")]) -> str:
+        return str(n)
+
+    assert read(library, "a:7")[0].text == "7"
 
 
 def _first(x: str) -> str:
@@ -272,6 +347,13 @@ def test_a_function_gives_values_and_sees_what_is_settled():
     assert complete(completed_by(kinds), "a", "b").values == ["b!"]
 
 
+def test_what_completes_may_ask_who_wants_to_know():
+    def mine(prefix: str, arguments: Mapping[str, str], context: Context) -> list[str]:
+        return [f"{prefix}-{context.principal.id}"]
+
+    assert complete(completed_by(mine), "a", "x").values == ["x-local"]
+
+
 def test_the_variables_of_a_template_are_completed():
     library = LocalLibrary()
 
@@ -323,6 +405,8 @@ def of_text(a: str) -> str:
         (lambda library: library.add_resource("a:{a}/{b}", of_text), "TW3034"),
         (lambda library: library.add_resource("a:{a}", untyped), "TW3005"),
         (lambda library: library.add_resource("a:{a}", of_list), "TW3030"),
+        (lambda library: library.add_resource("a:b", set().add), "TW3036"),  # type: ignore[arg-type]
+        (lambda library: completed_by(dict), "TW3036"),
         (lambda library: library.add_resource("taken:", lambda: ""), "TW3022"),
         (lambda library: library.add_resource("taken:a", lambda: ""), "TW3033"),
         (lambda library: library.add_resource("taken:{a}", of_text), "TW3033"),
@@ -332,7 +416,7 @@ def of_text(a: str) -> str:
         (lambda library: library.add_prompt(lambda: "", name=" a"), "TW3032"),
         (lambda library: library.add_prompt(of_list), "TW3030"),
         (lambda library: library.add_prompt(of_numbers), "TW3030"),
-        (lambda library: completed_by(lambda *, prefix, a, b: []), "TW3031"),
+        (lambda library: completed_by(lambda a, b, c, d: []), "TW3031"),
         (lambda library: library.add_prompt(of_text, mime_type="a/b"), "TW3014"),
         (lambda library: library.add_resource("a:b", lambda: "", meta={"x y": 1}), "TW3035"),
         (lambda library: library.add_resource("a:{a}", of_text, meta={"io.mcp/x": 1}), "TW3035"),
@@ -457,3 +541,13 @@ def test_of_several_libraries_the_first_that_has_it_answers():
     for ask in (lambda: read(both, "b:b"), lambda: get(both, "nix"), lambda: complete(both, "a", "", name="nix")):
         with pytest.raises(UnknownEntry):
             ask()
+
+
+def test_a_resource_of_any_library_goes_before_the_templates_of_all():
+    one, other = LocalLibrary(), with_resource("fixed")
+    one.add_resource("a:{x}", _first)
+    other.add_resource("a:{+x}", _second)
+    both = combined(one, other)
+    assert [read(both, uri)[0].text for uri in ("a:b", "a:c", "a:c/d")] == ["fixed", "first", "second"]
+    [entry] = asyncio.run(both.find_entries(ResourceRead("a:b", CONTEXT)))
+    assert entry == asyncio.run(both.list_resources(CONTEXT))[0]

@@ -27,8 +27,9 @@ class Depends:
 class Completes:
     """``Annotated[str, Completes(suggest)]``: the values of a prompt's argument, or of a template's variable.
 
-    ``suggest(prefix)`` or ``suggest(prefix, arguments)`` returns the values that begin so; ``arguments`` are those that
-    are settled already. It may be ``async``. A client is shown the first 100.
+    ``suggest(prefix)``, ``suggest(prefix, arguments)`` or ``suggest(prefix, arguments, context)`` returns the values
+    that begin so; ``arguments`` are those that are settled already, ``context`` says who asks. It may be ``async``. A
+    client is shown the first 100.
     """
 
     suggest: Callable[..., Any]

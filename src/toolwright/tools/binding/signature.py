@@ -54,7 +54,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     parameters: list[Parameter] = []
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in _parameters(function):
         annotation = hints.get(parameter.name, MISSING)
         _check_parameter(parameter, annotation)
         if RequestContext in (annotation, *_options(annotation)):
@@ -80,6 +80,13 @@ def plain(function: Any) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _parameters(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError) as error:  # a part of the interpreter that does not say what it takes
+        raise DefinitionError.of("TW3036", problem=str(error)) from None
 
 
 def _documented(function: Any) -> Any:
@@ -145,4 +152,4 @@ def _without_default(item: Any) -> Sequence[Any]:
 
 def required(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters that somebody has to give; one with a default is the function's own business."""
-    return [one for one in inspect.signature(function).parameters.values() if one.default is MISSING]
+    return [one for one in _parameters(function) if one.default is MISSING]

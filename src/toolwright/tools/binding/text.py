@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime, time
+from decimal import Decimal
 from typing import Annotated, Any, get_args, get_origin
 
 import pydantic
@@ -15,6 +17,7 @@ import pydantic
 from toolwright.errors import DefinitionError, InvalidParams, InvalidResult
 from toolwright.jsonrpc.messages import is_array
 from toolwright.protocol.types import Completion, Value
+from toolwright.protocol.uris import MAX_URI
 from toolwright.tools.binding.bind import caller, injector, located
 from toolwright.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Completes
@@ -27,11 +30,11 @@ __all__ = ["Argument", "TextFunction"]
 
 MAX_VALUES = 100
 
-Suggest = Callable[[str, Mapping[str, str]], Awaitable[Sequence[str]]]
+Suggest = Callable[[str, Mapping[str, str], RequestContext], Awaitable[Sequence[str]]]
 
 
 class Argument(Value, frozen=True):
-    """``suggest(prefix, arguments)`` gives the values that begin so; ``None`` where nobody knows any."""
+    """``suggest(prefix, arguments, context)`` gives the values that begin so; ``None`` where nobody knows any."""
 
     name: str
     title: str | None
@@ -53,6 +56,7 @@ class TextFunction:
         self._call = caller(function, signature.is_async, blocking, pool)
         self._given = injector(signature)
         self._positional = [parameter.name for parameter in signature.parameters if parameter.positional]
+        self._keys = {parameter.name: parameter.key for parameter in signature.parameters}
 
     def convert(self, texts: Mapping[str, str]) -> dict[str, Any]:
         """``texts`` as what the function wants. ``InvalidParams`` names what is missing, unknown, or does not fit."""
@@ -61,6 +65,15 @@ class TextFunction:
         except pydantic.ValidationError as error:
             problems = "; ".join(_problems(error))[:400]
             raise InvalidParams.of("TW1041", subject=self._what, problems=problems) from None
+
+    def spell(self, arguments: Mapping[str, Any]) -> dict[str, str]:
+        """The texts of arguments that have been converted: one spelling, of all that ``convert`` makes the same of.
+
+        It is what JSON says of the value, and ``str`` where JSON has no word for it.
+        """
+        values = {name: _one_of_equals(value) for name, value in arguments.items()}
+        written = self._adapter.dump_python(values, mode="json", warnings=False, fallback=str)
+        return {self._keys[name]: _spelt(value) for name, value in written.items()}
 
     async def call(self, arguments: Mapping[str, Any], context: RequestContext) -> Any:
         """What the function returns for arguments that have been converted, or the question that it asks."""
@@ -71,7 +84,9 @@ class TextFunction:
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
 
-    async def complete(self, name: str, prefix: str, arguments: Mapping[str, str]) -> Completion:
+    async def complete(
+        self, name: str, prefix: str, arguments: Mapping[str, str], context: RequestContext
+    ) -> Completion:
         """The values of an argument that begin with ``prefix``, 100 at the most; ``InvalidParams`` for an unknown one.
 
         ``InvalidResult`` where the author's own function returns no list of texts.
@@ -81,7 +96,7 @@ class TextFunction:
             raise InvalidParams.of("TW1042", subject=self._what, name=name[:128])
         if argument.suggest is None:
             return Completion([], 0, False)
-        values: Any = await argument.suggest(prefix, arguments)
+        values: Any = await argument.suggest(prefix, arguments, context)
         if not isinstance(values, list | tuple) or not all(map(_is_str, values)):  # pyright: ignore[reportUnknownArgumentType]
             raise InvalidResult(f"what completes {name!r} is not a list of text")
         texts: list[str] = list(values)  # pyright: ignore[reportUnknownArgumentType]
@@ -115,7 +130,7 @@ def _argument(
     parameter: Parameter, schema: Mapping[str, Any], definitions: Mapping[str, Any], pool: ThreadPool
 ) -> Argument:
     choices = tuple(map(_spelt, _choices(schema, definitions)))
-    if not (choices or _is_text(schema, definitions)) or not _all_fit(choices, parameter.type):
+    if not (_all_fit(choices, parameter.type) if choices else _is_text(schema, definitions)):
         raise DefinitionError.of("TW3030", name=parameter.name)
     needed = parameter.default is MISSING
     suggest = _suggest(parameter.type, choices, pool)
@@ -148,6 +163,26 @@ def _spelt(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _one_of_equals(value: Any) -> Any:
+    """The value, or its text where equal values are written in more than one way: 7.0 is ``7``, a time is in UTC."""
+    if isinstance(value, float):
+        return str(value + 0.0).removesuffix(".0")
+    if isinstance(value, Decimal):
+        return _plain_decimal(value)
+    if isinstance(value, datetime | time) and value.utcoffset():
+        return ""
+    return value
+
+
+def _plain_decimal(value: Decimal) -> str:
+    """Without an exponent and without zeros that say nothing; nothing for what no URI could hold."""
+    if abs(value.adjusted()) > MAX_URI:
+        return ""
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
 _TEXT = ("string", "integer", "number", "boolean")
 
 
@@ -171,7 +206,7 @@ def _all_fit(choices: Sequence[str], type_: Any) -> bool:
 
 
 def _among(choices: Sequence[str]) -> Suggest:
-    async def suggest(prefix: str, arguments: Mapping[str, str]) -> Sequence[str]:
+    async def suggest(prefix: str, arguments: Mapping[str, str], context: RequestContext) -> Sequence[str]:
         return [choice for choice in choices if choice.lower().startswith(prefix.lower())]
 
     return suggest
@@ -179,11 +214,11 @@ def _among(choices: Sequence[str]) -> Suggest:
 
 def _own(function: Callable[..., Any], pool: ThreadPool) -> Suggest:
     count = len(required(function))
-    if count not in (1, 2):
+    if count not in (1, 2, 3):
         raise DefinitionError.of("TW3031", name=getattr(function, "__name__", str(function)))
     call = caller(function, inspect.iscoroutinefunction(plain(function)), blocking=True, pool=pool)
 
-    async def suggest(prefix: str, arguments: Mapping[str, str]) -> Sequence[str]:
-        return await (call(prefix) if count == 1 else call(prefix, arguments))
+    async def suggest(prefix: str, arguments: Mapping[str, str], context: RequestContext) -> Sequence[str]:
+        return await call(*(prefix, arguments, context)[:count])
 
     return suggest
