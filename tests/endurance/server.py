@@ -8,7 +8,7 @@ from collections import Counter
 
 from toolwright import Context, Limits, Server
 
-server = Server("endurance", limits=Limits(seconds=120.0))
+server = Server("endurance", threads=1, limits=Limits(seconds=120.0))  # so that no thread comes later than the others
 ended: Counter[str] = Counter()
 
 
@@ -62,9 +62,12 @@ async def large(kilobytes: int) -> str:
 
 @server.tool
 async def change() -> str:
-    """Add a tool and take it away again."""
-    server.add_tool(lambda: "", name="extra")
-    server.remove_tool("extra")
+    """Add a tool, or take it away again."""
+    ended["changes"] += 1
+    if ended["changes"] % 2:
+        server.add_tool(lambda: "", name="extra")
+    else:
+        server.remove_tool("extra")
     return ""
 
 

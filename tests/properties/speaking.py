@@ -109,9 +109,9 @@ def server(tools: LocalToolset = TOOLS) -> ProtocolServer:
     return ProtocolServer(Served(Implementation("t", "1"), provider, Sealer([new_key()]), MemoryFacts(), page_size=2))
 
 
-async def settle() -> None:
+async def settle(turns: int = 40) -> None:
     """Let everything run that can."""
-    for _ in range(40):
+    for _ in range(turns):
         await asyncio.sleep(0)
 
 
@@ -143,7 +143,7 @@ class Answer:
 
     @property
     def frames(self) -> list[bytes]:
-        """The messages in it, whether it is JSON or a stream of events; one without data only has an id."""
+        """The messages in it, whether it is JSON or a stream of events. An event without data is none."""
         if self.headers.get("content-type") != "text/event-stream":
             return [self.body] if self.body else []
         return [data.encode() for kind, data in events_of(self.body.decode()) if kind == "message" and data]
