@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from toolwright.protocol.types import TextResource as TextResource
     from toolwright.tools.binding import Completes as Completes
     from toolwright.tools.binding import Depends as Depends
-    from toolwright.tools.binding import Form as Form
+    from toolwright.tools.binding.forms import Form as Form
     from toolwright.tools.library import LocalLibrary as LocalLibrary
     from toolwright.tools.local import LocalToolset as LocalToolset
     from toolwright.tools.rounds import Answer as Answer
@@ -66,7 +66,7 @@ _EXPORTS = {
     "Deny": "toolwright.policy.rules",
     "Depends": "toolwright.tools.binding",
     "EmbeddedResource": "toolwright.protocol.types",
-    "Form": "toolwright.tools.binding",
+    "Form": "toolwright.tools.binding.forms",
     "ImageContent": "toolwright.protocol.types",
     "Limits": "toolwright.policy.pipeline",
     "Link": "toolwright.tools.rounds",

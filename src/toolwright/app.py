@@ -7,9 +7,10 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
+from toolwright.loading import load
 from toolwright.policy.pipeline import LAYERS, Limits, standard
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.protocol.types import Implementation
@@ -17,7 +18,6 @@ from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
-from toolwright.server.sse import SseDoors
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
@@ -25,8 +25,10 @@ from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Access, HttpApp
 from toolwright.wording import LANGUAGES
+
+if TYPE_CHECKING:  # a server on stdio does without
+    from toolwright.transport.http_server import Access, HttpApp
 
 __all__ = ["Server"]
 
@@ -184,8 +186,9 @@ class Server:
         ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
         It takes one process: a session lives where its stream is.
         """
-        old = SseDoors(self._protocol) if sse else None
-        return HttpApp(self._protocol.http(self.authenticate), access or Access(), sse=old)
+        http = load("transport.http_server")
+        old = load("server.sse:SseDoors")(self._protocol) if sse else None
+        return http.HttpApp(self._protocol.http(self.authenticate), access or http.Access(), sse=old)
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""

@@ -60,13 +60,17 @@ def test_every_name_in_an_all_is_there():
     assert missing == []
 
 
+HTTP = [f"toolwright.{name}" for name in ("transport.http_server", "server.http", "server.replay", "server.sse")]
+
+
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
         ("import toolwright", ["pydantic", "msgspec", "httpx2", "asyncio", "uvicorn"]),
         ("from toolwright import Client", ["pydantic", "uvicorn", "click", "jsonschema_rs"]),
-        ("from toolwright import Server", ["httpx2", "uvicorn", "click", "sqlite3"]),
+        ("from toolwright import Server", ["httpx2", "uvicorn", "click", "sqlite3", *HTTP]),
+        ("from toolwright import Server; Server('s').connect(print)", ["cryptography", *HTTP]),
     ],
 )
 def test_nobody_pays_for_what_they_do_not_use(statement: str, unwanted: list[str]):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.peer import Peer
+from toolwright.loading import load
 from toolwright.server.dual_era import Conversation, Doors
-from toolwright.server.http import HttpDoors
 from toolwright.server.identity import Authenticate, identify
 from toolwright.server.served import Served
 from toolwright.tools.toolset import LOCAL, Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.lines import MAX_LINE
+
+if TYPE_CHECKING:  # a server on stdio does without
+    from toolwright.server.http import HttpDoors
 
 __all__ = ["ProtocolServer", "ServerSession"]
 
@@ -35,7 +39,7 @@ class ProtocolServer:
         return ServerSession(conversation, write, self.served.language)
 
     def http(self, authenticate: Authenticate | None = None) -> HttpDoors:
-        return HttpDoors(self._doors, authenticate)
+        return load("server.http:HttpDoors")(self._doors, authenticate)
 
 
 class ServerSession:

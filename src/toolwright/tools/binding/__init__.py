@@ -11,7 +11,6 @@ arguments come as text: prompts and templates), ``forms`` (types that a person f
 from __future__ import annotations
 
 from toolwright.tools.binding.bind import Bound, bind, bind_raw
-from toolwright.tools.binding.forms import Form
 from toolwright.tools.binding.results import json_text
 from toolwright.tools.binding.settings import Completes, Depends, Settings
 from toolwright.tools.binding.text import Argument, TextFunction
@@ -21,7 +20,6 @@ __all__ = [
     "Bound",
     "Completes",
     "Depends",
-    "Form",
     "Settings",
     "TextFunction",
     "bind",
