@@ -88,7 +88,7 @@ class Reading:
         ]
         return [
             up_to("memory grown", self.megabytes - before.megabytes, megabytes, "MB"),
-            up_to("descriptors, tasks, threads left", sum(max(0, number) for number in more), 0, ""),
+            up_to("descriptors, tasks, threads left", sum(max(0, number) for number in more), 2, ""),
         ]
 
 
