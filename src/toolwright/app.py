@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
-from toolwright.policy.pipeline import LAYERS, Limits, standard
-from toolwright.policy.rules import Decide, allow_all
+from toolwright.policy.pipeline import Guard, Limits, described, standard
+from toolwright.policy.rules import Decide
 from toolwright.protocol.types import Implementation
 from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
@@ -54,7 +54,7 @@ class Server:
         instructions: str | None = None,
         toolsets: Sequence[Provider] = (),
         limits: Limits | None = None,
-        decide: Decide = allow_all,
+        decide: Decide | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -68,20 +68,26 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._limits = limits
-        self._decide = decide
-        self._keys = keys
-        self._facts = facts
+        self._guard = Guard(language=language).given("Server({}=…)", limits=limits, decide=decide)
         own = shelved(self.tools, self.library)
-        provider = combined(own, *toolsets) if toolsets else own
+        self._provider = combined(own, *toolsets) if toolsets else own
+        self._facts = facts
+        self._keys = keys
+        self._info = Implementation(name=name, version=version, title=title)
+        self._instructions = instructions
+        self._page_size = page_size
+        self._put_together(keys or (new_key(),), facts or MemoryFacts())
+
+    def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
+        """The tools, the pipeline and the doors."""
         self._served = Served(
-            Implementation(name=name, version=version, title=title),
-            standard(provider, limits=limits or Limits(), decide=decide, language=language),
-            Sealer(keys or (new_key(),)),
-            facts if facts is not None else MemoryFacts(),
-            instructions=instructions,
-            page_size=page_size,
-            language=language,
+            self._info,
+            standard(self._provider, self._guard, facts),
+            Sealer(keys),
+            facts,
+            instructions=self._instructions,
+            page_size=self._page_size,
+            language=self._guard.language,
         )
         self._protocol = ProtocolServer(self._served)
 
@@ -174,8 +180,8 @@ class Server:
         asyncio.run(self._serve_stdio())
 
     async def _serve_stdio(self) -> None:
-        await self.check()
-        await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
+        async with self.serving():
+            await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
         if _is_held_up():
             os._exit(0)
 
@@ -188,26 +194,25 @@ class Server:
         """
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
-        return http.HttpApp(self._protocol.http(self.authenticate), access or http.Access(), sse=old)
+        return http.HttpApp(
+            self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
+        )
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""
-        facts = facts if self._facts is None else self._facts
-        self._served = replace(self._served, sealer=Sealer(self._keys or keys), facts=facts)
-        self._protocol = ProtocolServer(self._served)
+        self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
 
-    async def check(self) -> None:
-        """Before serving: raise ``DefinitionError`` where the tools cannot be listed together."""
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """What the server needs while it serves is open within; :meth:`run` and the lifespan of
+        :meth:`http_app` enter it. Raises ``DefinitionError`` where the tools cannot be listed together.
+        """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
+        yield
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        limits = self._limits or Limits()
-        facts = {"seconds": f"{limits.seconds:g}", "max_bytes": limits.max_bytes}
-        origins = {"timeout": "limits", "tidy": "limits"} if self._limits is not None else {}
-        if self._decide is not allow_all:
-            origins |= dict.fromkeys(("authorize", "authorize arguments"), "decide")
-        return [(name, *_said(state, facts, origins.get(name))) for name, state in LAYERS]
+        return described(self._guard)
 
 
 _KEY_BYTES = 16
@@ -223,12 +228,6 @@ def _check(**settings: bool) -> None:
     for name, holds in settings.items():
         if not holds:
             raise ConfigurationError.of("TW4009", name=f"Server({name}=…)", wanted=_WANTED[name])
-
-
-def _said(state: str, facts: Mapping[str, Any], setting: str | None) -> tuple[str, str]:
-    if setting == "decide":
-        return "on: the server's own decision", "Server(decide=…)"
-    return state.format(**facts), "default" if setting is None else f"Server({setting}=…)"
 
 
 def _is_held_up() -> bool:

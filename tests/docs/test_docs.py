@@ -25,7 +25,7 @@ import pytest
 
 from toolwright import Client
 from toolwright.cli.main import cli
-from toolwright.policy.pipeline import LAYERS
+from toolwright.policy.pipeline import Guard, described
 from toolwright.protocol import versions
 from toolwright.protocol.schema import SchemaError, compile_schema
 from toolwright.transport.http_runner import HEAD_BYTES
@@ -271,7 +271,7 @@ def first_column(page: Path, heading: str) -> list[str]:
 
 
 def test_the_readme_names_every_layer_in_order() -> None:
-    assert first_column(ROOT / "README.md", "What is on by default") == [row[0] for row in LAYERS]
+    assert first_column(ROOT / "README.md", "What is on by default") == [row[0] for row in described(Guard())]
 
 
 def test_the_readme_names_every_revision_newest_first() -> None:

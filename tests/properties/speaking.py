@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from toolwright import Context, ToolError
-from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.pipeline import Guard, Limits, standard
 from toolwright.protocol import modern, versions
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
@@ -105,7 +105,7 @@ TOOLS = tools_of(Gates())
 
 def server(tools: LocalToolset = TOOLS) -> ProtocolServer:
     """A server that nobody has spoken to."""
-    provider = standard(tools, limits=Limits(seconds=1e6))
+    provider = standard(tools, Guard(Limits(seconds=1e6)))
     return ProtocolServer(Served(Implementation("t", "1"), provider, Sealer([new_key()]), MemoryFacts(), page_size=2))
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from toolwright import Completes
 from toolwright.errors import RpcError
-from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.pipeline import Guard, standard
 from toolwright.policy.rules import ALLOW, Deny, Subject, Verdict
 from toolwright.protocol.uris import is_uri, read_template
 from toolwright.server.served import SILENT
@@ -130,13 +130,13 @@ def test_what_is_hidden_is_what_was_never_there(hidden: set[str]):
         return Deny("secret", hidden=True) if subject.name in hidden else ALLOW
 
     async def main() -> None:
-        shown = standard(library(), limits=Limits(), decide=decide)
+        shown = standard(library(), Guard(decide=decide))
         bare = library()
         for name in hidden:
             bare.remove_resource(f"a:{name}")
             bare.remove_resource(f"t:{name}/{{x}}")
             bare.remove_prompt(name)
-        model = standard(bare, limits=Limits())
+        model = standard(bare)
         for listed in ("list_resources", "list_templates", "list_prompts"):
             assert await getattr(shown, listed)(CONTEXT) == await getattr(model, listed)(CONTEXT)
             assert await getattr(shown, listed)(CONTEXT) is await getattr(shown, listed)(CONTEXT)

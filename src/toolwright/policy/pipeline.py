@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
@@ -13,9 +15,10 @@ from toolwright.policy.limits import concurrency, rate, timeout
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
+from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.toolset import Provider, guarded
 
-__all__ = ["LAYERS", "Limits", "standard"]
+__all__ = ["Guard", "Limits", "described", "standard"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +34,61 @@ class Limits:
                 raise ConfigurationError.of("TW4009", name=f"Limits({name}=…)", wanted="a number above 0")
 
 
-def standard(provider: Provider, *, limits: Limits, decide: Decide = allow_all, language: str = "en") -> Provider:
-    """``provider`` behind everything that the specification demands of servers, outermost first."""
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The settings of all layers; each has a default. ``origins``: which of them came from where, for ``inspect``."""
+
+    limits: Limits = Limits()
+    decide: Decide = allow_all
+    language: str = "en"
+    origins: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def given(self, origin: str, **settings: Any) -> Self:
+        """With those ``settings`` that are not ``None``; ``origin`` is where they came from, ``{}`` being the name."""
+        said = {name: value for name, value in settings.items() if value is not None}
+        return replace(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
+
+
+def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
+    """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
+    the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
+    guard, facts = guard or Guard(), facts or MemoryFacts()
     return guarded(
         provider,
         audit,  # also what is refused
-        answered(language),  # below, failures are exceptions; above, they are results
-        authorize(decide),  # hidden and unknown read the same
+        answered(guard.language),  # below, failures are exceptions; above, they are results
+        authorize(guard.decide),  # hidden and unknown read the same
         rate,  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
-        authorize_arguments(decide),
+        authorize_arguments(guard.decide),
         confirm,  # human time is not counted below
         concurrency,
-        timeout(limits.seconds),
-        tidy(limits.max_bytes),  # what leaves fits the schema and the limit
+        timeout(guard.limits.seconds),
+        tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
     )
 
 
-LAYERS = (
-    ("audit", "stands, records nothing yet"),
-    ("answered", "on: failures become results, crash text is masked"),
-    ("authorize", "stands, allows all"),
-    ("rate", "stands, no limit"),
-    ("validate", "on: published schema, closed objects, no coercion"),
-    ("authorize arguments", "stands, allows all"),
-    ("confirm", "stands, asks nothing"),
-    ("concurrency", "stands, plain functions bounded by their threads"),
-    ("timeout", "on: {seconds} s a call"),
-    ("tidy", "on: output schema, {max_bytes} bytes a result"),
+_Said = Callable[[Guard], str]
+
+_LAYERS: tuple[tuple[str, str, _Said], ...] = (
+    ("audit", "audit", lambda guard: "stands, records nothing yet"),
+    ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
+    ("authorize", "decide", lambda guard: _decision(guard)),
+    ("rate", "rate", lambda guard: "stands, no limit"),
+    ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
+    ("authorize arguments", "decide", lambda guard: _decision(guard)),
+    ("confirm", "confirm", lambda guard: "stands, asks nothing"),
+    ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
+    ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
+    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
 )
-"""What ``toolwright inspect`` prints, in the order of :func:`standard`."""
+# layer, in the order of `standard` → the setting it goes by → what it does
+
+
+def _decision(guard: Guard) -> str:
+    return "stands, allows all" if guard.decide is allow_all else "on: the server's own decision"
+
+
+def described(guard: Guard) -> list[tuple[str, str, str]]:
+    """Each layer, outermost first: its name, what it does, and where its setting came from."""
+    return [(name, said(guard), guard.origins.get(setting, "default")) for name, setting, said in _LAYERS]

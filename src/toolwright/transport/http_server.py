@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ from toolwright.jsonrpc.messages import Json, encode_failure, encode_notificatio
 from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
 
-__all__ = ["LOOPBACK", "SSE_POSTS", "Access", "Endpoint", "HttpApp", "Reply", "SseEndpoint", "Stream"]
+__all__ = ["LOOPBACK", "SSE_POSTS", "Access", "Endpoint", "HttpApp", "Page", "Reply", "SseEndpoint", "Stream"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Event: TypeAlias = MutableMapping[str, Any]
@@ -40,12 +41,15 @@ _MAX_WAITING = 8 * 1024 * 1024
 
 
 class Reply(Value, frozen=True):
-    """A whole HTTP answer; a body is JSON."""
+    """A whole HTTP answer; a body is JSON unless ``headers`` say otherwise."""
 
     status: int
     body: bytes = b""
     headers: Sequence[tuple[str, str]] = ()
 
+
+Page: TypeAlias = Callable[[Carrier], Awaitable[Reply]]
+"""What answers a GET beside the endpoint: metadata, health. Nobody has said who asks."""
 
 CallerT = TypeVar("CallerT")
 CallerIn = TypeVar("CallerIn", contravariant=True)
@@ -109,9 +113,10 @@ def _host_name(host: str) -> str:
 
 
 class HttpApp:
-    """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse``.
+    """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse`` and
+    ``pages``, which anyone may GET who may reach the host.
 
-    A body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
+    ``around`` is open while requests are served. A body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
     """
 
     def __init__(
@@ -121,6 +126,8 @@ class HttpApp:
         *,
         path: str = "/mcp",
         sse: SseEndpoint[Any] | None = None,
+        pages: Mapping[str, Page] | None = None,
+        around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
     ) -> None:
@@ -128,6 +135,8 @@ class HttpApp:
         self._access = access
         self._path = path
         self._sse = sse
+        self._pages = pages or {}
+        self._around = around
         self._max_body = max_body
         self._body_seconds = body_seconds
         self._routes: dict[str, dict[str, _Handler]] = {
@@ -137,9 +146,12 @@ class HttpApp:
             self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
         self._long: set[_ends_with_the_client] = set()
 
-    async def open(self) -> None:
-        """Before the first request, on the event loop that serves; the ASGI lifespan does it."""
-        await self._endpoint.open()
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """Around all requests, on the event loop that serves; the ASGI lifespan enters it."""
+        async with self._around():
+            await self._endpoint.open()
+            yield
 
     def closing(self) -> None:
         """The server is about to end: what is still asked after a moment is told so. On the event loop that serves."""
@@ -152,10 +164,10 @@ class HttpApp:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        await self.open()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        self.closing()
+        async with self.serving():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            self.closing()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,14 +180,18 @@ class HttpApp:
             return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TW1027", header=repeated))))
         if (reason := self._access.refusal(headers)) is not None:
             return await _send(send, _refusal(403, reason))
-        methods = self._routes.get(scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/"))
+        client = scope.get("client")
+        carrier = Carrier("http", headers, client[0] if client else None)
+        path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
+        if (page := self._pages.get(path)) is not None and scope["method"] in ("GET", "HEAD"):
+            return await _send(send, await page(carrier))
+        methods = self._routes.get(path)
         if methods is None:
             return await _send(send, _refusal(404, f"nothing here; the endpoint is {self._path}"))
         handle = methods.get(scope["method"])
         if handle is None:
             return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
-        client = scope.get("client")
-        caller = self._endpoint.admit(Carrier("http", headers, client[0] if client else None))
+        caller = self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
             return await _send(send, caller)
         return await handle(_Asked(caller, headers, scope, receive, send))
@@ -311,7 +327,7 @@ async def _send(send: Send, reply: Reply) -> None:
     headers: list[tuple[bytes, bytes]] = []
     if reply.status != 204:  # which has neither a body nor its length (RFC 9110, section 8.6)
         headers.append((b"content-length", b"%d" % len(reply.body)))
-    if reply.body:
+    if reply.body and not any(name == "content-type" for name, _ in reply.headers):
         headers.append((b"content-type", b"application/json"))
     if reply.status >= 400:  # a cache may keep 404, 405 and 410 unless it is told not to (RFC 9110, section 15.1)
         headers.append((b"cache-control", b"no-store"))

@@ -13,7 +13,7 @@ import pytest
 
 from toolwright import Completes
 from toolwright.errors import InternalError, InvalidParams, UnknownEntry
-from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.pipeline import Guard, Limits, standard
 from toolwright.policy.rules import ALLOW, Ask, Deny, Subject
 from toolwright.protocol.types import Completion
 from toolwright.server.served import SILENT
@@ -52,7 +52,7 @@ def guarded(make: Callable[[], str], verdict: Any = ALLOW) -> Any:
     def decide(subject: Subject, context: RequestContext, arguments: Any) -> Any:
         return verdict
 
-    return standard(shelf(make), limits=Limits(seconds=0.05, max_bytes=100), decide=decide)
+    return standard(shelf(make), Guard(Limits(seconds=0.05, max_bytes=100), decide))
 
 
 def crash() -> str:
@@ -113,7 +113,7 @@ def docs(decide: Any) -> Any:
     library.add_resource("docs:{name}", document, name="document")
     library.add_resource("docs:{name}/{page}", document, name="page")
     library.add_resource("docs:fixed", must_not_run, name="internal")
-    return standard(library, limits=Limits(), decide=decide)
+    return standard(library, Guard(decide=decide))
 
 
 def names(prefix: str, arguments: Mapping[str, str]) -> list[str]:
@@ -165,7 +165,7 @@ def test_what_is_denied_under_its_uri_is_not_read_under_another(uri: str):
     document.__annotations__["name"] = trimmed
     library = LocalLibrary()
     library.add_resource("docs:{name}", document, name="document")
-    guarded = standard(library, limits=Limits(), decide=no_secrets)
+    guarded = standard(library, Guard(decide=no_secrets))
     for asked in (uri, "docs:secret"):
         with pytest.raises(UnknownEntry):
             asyncio.run(guarded.read_resource(ResourceRead(asked, CONTEXT)))

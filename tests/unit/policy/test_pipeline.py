@@ -11,7 +11,7 @@ import pytest
 
 from toolwright.errors import InternalError, RpcError, ToolError, UnknownTool
 from toolwright.policy.answered import answered
-from toolwright.policy.pipeline import LAYERS, Limits, standard
+from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rules import ALLOW, Decide, Deny
 from toolwright.protocol.types import (
     CallToolResult,
@@ -30,7 +30,7 @@ ROOT = RequestContext(Principal("root"), SILENT)
 
 
 def guarded(tools: LocalToolset, decide: Decide | None = None, **limits: Any) -> Provider:
-    return standard(tools, limits=Limits(**limits), **({"decide": decide} if decide else {}))
+    return standard(tools, Guard(Limits(**limits)).given("", decide=decide))
 
 
 def call(provider: Provider, name: str = "tool", context: RequestContext = CONTEXT, **arguments: Any) -> CallToolResult:
@@ -50,7 +50,7 @@ def must_not_run(*_: Any, **__: Any) -> Any:
 
 
 def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
-    assert [name for name, _ in LAYERS] == [
+    assert [name for name, _, _ in described(Guard())] == [
         "audit",
         "answered",
         "authorize",
@@ -203,7 +203,7 @@ def test_a_plain_tool_that_would_end_the_process_is_an_error(error: type[BaseExc
 
 
 def test_an_error_is_said_in_the_language_of_the_server():
-    provider = answered("zh")(standard(with_tool(takes), limits=Limits(), language="zh"))
+    provider = answered("zh")(standard(with_tool(takes), Guard(language="zh")))
     assert "参数无效" in call(provider, path=1).content[0].text
 
 

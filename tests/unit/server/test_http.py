@@ -11,7 +11,7 @@ import pytest
 
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import MAX_RUNNING
-from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.pipeline import standard
 from toolwright.protocol import versions
 from toolwright.protocol.types import Implementation
 from toolwright.server.http import SESSION_HEADER, HttpDoors
@@ -61,7 +61,7 @@ class Worker:
         self.cancelled = asyncio.Event()
         tools = LocalToolset()
         tools.add(self.wait)
-        provider = standard(tools, limits=Limits())
+        provider = standard(tools)
         self.served = Served(Implementation(name="t", version="1"), provider, Sealer([key]), facts)
         self.doors: HttpDoors = ProtocolServer(self.served).http(authenticate)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolwright.errors import InvalidParams
-from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.pipeline import Guard, standard
 from toolwright.policy.rules import ALLOW, Decide, Deny, Subject, Verdict, allow_all
 from toolwright.server.served import SILENT
 from toolwright.server.subscriptions import KINDS, MAX_FOLLOWED, Followed, Follows, Hub, News, SharedFollowed
@@ -105,7 +105,7 @@ class Desk:
 
     def __init__(self, decide: Decide = allow_all) -> None:
         self.hub, self.library, self.told = Hub(), LocalLibrary(), list[tuple[str, str, Any]]()
-        self.provider = standard(self.library, limits=Limits(), decide=decide)
+        self.provider = standard(self.library, Guard(decide=decide))
         self.provider.watch(self.hub.changed)
         self.library.add_resource("a:b", lambda: "")
 

@@ -171,4 +171,9 @@ def test_a_name_that_gets_too_long_or_has_no_letter_left_is_refused():
 def test_a_name_that_gets_too_long_ends_a_server_before_it_serves():
     server = Server("long", version="1", toolsets=[prefixed(toolset("a" * 100), "p" * 50)])
     with pytest.raises(DefinitionError, match="tool name"):
-        asyncio.run(server.check())
+        asyncio.run(_serve(server))
+
+
+async def _serve(server: Server) -> None:
+    async with server.serving():
+        """It does not come to this."""

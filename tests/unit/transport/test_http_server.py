@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.policy.pipeline import Limits, standard
+from toolwright.policy.pipeline import standard
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import Served
@@ -26,7 +26,7 @@ SCOPE = {
 }
 
 
-PROVIDER = standard(LocalToolset(), limits=Limits())
+PROVIDER = standard(LocalToolset())
 SERVED = Served(Implementation(name="t", version="1"), PROVIDER, Sealer([new_key()]), MemoryFacts())
 ENDPOINT = ProtocolServer(SERVED).http()
 
