@@ -305,11 +305,11 @@ def idle_sessions(size: float) -> Sequence[Figure]:
 
 
 def gone(asked: dict[str, object], number: int, server: Http, **headers: str) -> None:
-    """So many clients that ask, and go away in the middle; 100 at a time."""
+    """So many clients that ask, each with an id of its own, and go away in the middle; 100 at a time."""
     begun = server.state().get("begun", 0)
     while number > 0:
         width = min(100, number)
-        connections = [server.begin(asked, **headers) for _ in range(width)]
+        connections = [server.begin({**asked, "id": begun + index}, **headers) for index in range(width)]
         begun += width
         if not within(lambda begun=begun: server.state().get("begun", 0) == begun):
             raise TimeoutError("calls did not begin")
