@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.transport.http_server import Access
+from toolwright.transport.carrier import Carrier
+from toolwright.transport.http_server import Access, HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Answer, Endpoint, Headers, modern
@@ -138,6 +139,24 @@ def test_a_body_that_does_not_say_is_refused_once_it_is_too_large(mounts: Mounts
     headers = [*JSON, ("Transfer-Encoding", "chunked"), ("Content-Length", None)]
     answer = ask(mounts, "POST", piece * 17, headers)
     assert answer.status == 413
+
+
+def test_b54_a_connection_whose_body_does_not_come_ends_with_its_answer(mounts: Mounts) -> None:
+    class Nobody:
+        def admit(self, carrier: Carrier) -> str:
+            return "anyone"
+
+    app: Any = HttpApp(Nobody(), Access(), body_seconds=0.05)  # pyright: ignore[reportArgumentType]
+
+    async def scenario(endpoint: Endpoint) -> None:
+        headers = [*JSON, ("Content-Length", "10"), ("Connection", "keep-alive")]
+        async with endpoint.open("POST", b"{", headers) as stream:
+            assert (stream.status, stream.headers["connection"]) == (408, "close")
+            assert json.loads(await stream.body())["error"]["code"] == -32600
+            assert await stream.rest() == b""  # the end, and not the 30 s that an idle connection has
+
+    with mounts.mounted(app) as path:
+        asyncio.run(scenario(Endpoint(mounts.port, path)))
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "HEAD"])

@@ -90,11 +90,16 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
+def _for_all(request: InputRequest) -> bool:
+    return True
+
+
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one.
+    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
+    whether the client's revision can put a question.
     """
 
     principal: Principal
@@ -102,6 +107,7 @@ class RequestContext(Value, frozen=True):
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
+    has_words: Callable[[InputRequest], bool] = _for_all
     kept: list[Kept] = []  # noqa: RUF012 - each context has its own
 
     def keep(
@@ -139,9 +145,10 @@ class RequestContext(Value, frozen=True):
         return self._rounds().ask_all(questions)
 
     def can_ask(self, question: Question[Any]) -> bool:
-        """Whether this client says that it can answer such a question."""
+        """Whether this client can be asked so: it says that it answers such a question, and its revision has words for
+        it."""
         request: InputRequest = question.request
-        return self.rounds is not None and not lacking((request,), self.capabilities)
+        return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
 
     @overload
     def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
