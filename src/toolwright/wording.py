@@ -179,6 +179,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
     ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
+    # limits, for the model
+    "TW2100": (
+        "{tool} was called too often. Wait {seconds} s, then go on more slowly; what was asked has not been done.",
+        "调用 {tool} 过于频繁。请等待 {seconds} 秒后放慢速度继续；本次请求未执行。",
+    ),
+    "TW2101": (
+        "This cannot be done now: the server cannot check its limits. Try again in a minute, or tell the user.",
+        "暂时无法执行：服务器无法核对限额。请一分钟后重试，或告知用户。",
+    ),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
     "TW3102": (
@@ -378,6 +387,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Serve such clients from a process of their own, or without --workers.",
         "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
         "或不使用 --workers。",
+    ),
+    # limits, in the operator's log
+    "TW4100": (
+        "Calls are refused, for limits cannot be checked: {problem} Make the store of facts reachable again.",
+        "无法核对限额，因此拒绝调用：{problem} 请恢复共享状态存储的访问。",
     ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier

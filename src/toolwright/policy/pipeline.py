@@ -11,8 +11,10 @@ from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.confirm import confirm
-from toolwright.policy.limits import concurrency, rate, timeout
+from toolwright.policy.limits import concurrency, timeout
+from toolwright.policy.rate import RateLimits, rate
 from toolwright.policy.rules import Decide, allow_all
+from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
@@ -40,7 +42,9 @@ class Guard:
 
     limits: Limits = Limits()
     decide: Decide = allow_all
+    rate: RateLimits = field(default_factory=RateLimits)
     language: str = "en"
+    signals: Signals = field(default_factory=Signals)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -58,7 +62,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         audit,  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
         authorize(guard.decide),  # hidden and unknown read the same
-        rate,  # before any question: nobody floods the user
+        rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(guard.decide),
         confirm,  # human time is not counted below
@@ -74,7 +78,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: "stands, records nothing yet"),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
     ("authorize", "decide", lambda guard: _decision(guard)),
-    ("rate", "rate", lambda guard: "stands, no limit"),
+    ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "decide", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),

@@ -128,6 +128,9 @@ def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool
         settings.seconds,
         settings.max_bytes,
         stoppable,
+        settings.rate,
+        settings.at_once,
+        settings.max_argument_bytes,
     )
 
 
