@@ -56,7 +56,7 @@ class Guard:
 def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
-    guard, facts = guard or Guard(), facts or MemoryFacts()
+    guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     return guarded(
         provider,
         audit,  # also what is refused
