@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolError as ToolError
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.concurrency import Concurrency as Concurrency
     from toolwright.policy.pipeline import Limits as Limits
     from toolwright.policy.rate import RateLimits as RateLimits
     from toolwright.policy.rules import Allow as Allow
@@ -62,6 +63,7 @@ _EXPORTS = {
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",
     "Completes": "toolwright.tools.binding",
+    "Concurrency": "toolwright.policy.concurrency",
     "ConfigurationError": "toolwright.errors",
     "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",

@@ -188,6 +188,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This cannot be done now: the server cannot check its limits. Try again in a minute, or tell the user.",
         "暂时无法执行：服务器无法核对限额。请一分钟后重试，或告知用户。",
     ),
+    "TW2102": (
+        "{tool} is busy: {running} calls of it are running, and no more can wait. Try again in {seconds} s, or ask for "
+        "less at once.",
+        "{tool} 正忙：已有 {running} 个调用在运行，无法再排队。请 {seconds} 秒后重试，或减少同时发出的请求。",
+    ),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
     "TW3102": (
@@ -392,6 +397,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4100": (
         "Calls are refused, for limits cannot be checked: {problem} Make the store of facts reachable again.",
         "无法核对限额，因此拒绝调用：{problem} 请恢复共享状态存储的访问。",
+    ),
+    "TW4101": (
+        "A call of {tool} was given up, and its thread goes on: {count} threads run for nobody. Let the tool end by "
+        "itself, make it async, or give it isolation='process'.",
+        "已放弃对 {tool} 的一次调用，但其线程仍在运行：共有 {count} 个线程无人等待。请让该工具自行结束、改为异步，"
+        "或设置 isolation='process'。",
+    ),
+    "TW4102": (
+        "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
+        "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
     ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier

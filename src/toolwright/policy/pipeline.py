@@ -10,8 +10,9 @@ from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
+from toolwright.policy.concurrency import Concurrency, concurrency
 from toolwright.policy.confirm import confirm
-from toolwright.policy.limits import concurrency, timeout
+from toolwright.policy.limits import timeout
 from toolwright.policy.rate import RateLimits, rate
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.signals import Signals
@@ -43,6 +44,7 @@ class Guard:
     limits: Limits = Limits()
     decide: Decide = allow_all
     rate: RateLimits = field(default_factory=RateLimits)
+    concurrency: Concurrency = field(default_factory=Concurrency)
     language: str = "en"
     signals: Signals = field(default_factory=Signals)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -66,7 +68,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(guard.decide),
         confirm,  # human time is not counted below
-        concurrency,
+        concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
         timeout(guard.limits.seconds),
         tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
     )
@@ -82,7 +84,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "decide", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),
-    ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
+    ("concurrency", "concurrency", lambda guard: f"on: {guard.concurrency}"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from toolwright.errors import ConfigurationError, StateError, ToolError
-from toolwright.policy.signals import Sign, Signals
+from toolwright.policy.signals import KINDS, Sign, Signals
 from toolwright.protocol.types import ToolOutcome
 from toolwright.state.facts import Bucket, Facts, MemoryFacts, Rates
 from toolwright.tools.bounds import Rate
@@ -115,7 +115,7 @@ class _Rate(Layer):
         return await self.inner.call_tool(call)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
-        context, kind = operation.context, _KINDS[type(operation)]
+        context, kind = operation.context, KINDS[type(operation)]
         if context.rounds is None or not context.rounds.number:
             known = self.known.get((context.principal.id, kind)) or self._learn(context.principal.id, kind, None)
             if wait := await self.take(known[1]):
@@ -137,14 +137,6 @@ class _Rate(Layer):
         )
         self.known[caller, name] = known = (own, buckets)
         return known
-
-
-# What a library offers is found by URIs that callers make up: a bucket for each would be no limit.
-_KINDS: dict[type, str] = {
-    ResourceRead: "resources/read",
-    PromptGet: "prompts/get",
-    CompletionGet: "completion/complete",
-}
 
 
 def _bucket(key: str, rate: Rate) -> Bucket:

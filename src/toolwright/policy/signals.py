@@ -8,11 +8,20 @@ from collections.abc import Callable
 from typing import Literal
 
 from toolwright.protocol.types import Value
-from toolwright.tools.toolset import Principal
+from toolwright.tools.toolset import CompletionGet, Principal, PromptGet, ResourceRead
 
-__all__ = ["Sign", "Signals"]
+__all__ = ["KINDS", "Sign", "Signals"]
 
 _log = logging.getLogger("toolwright")
+
+
+# What a library offers is found by URIs and names that callers make up: to count each by itself would be no limit.
+# No tool can be called so, for a name has no slash.
+KINDS: dict[type, str] = {
+    ResourceRead: "resources/read",
+    PromptGet: "prompts/get",
+    CompletionGet: "completion/complete",
+}
 
 
 class Sign(Value, frozen=True):
