@@ -19,6 +19,7 @@ from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.bounds import Rate
 from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
 
@@ -199,7 +200,7 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
+    A limit of ``None`` is the server's.
     """
 
     definition: wire.Tool
@@ -211,6 +212,9 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    rate: Rate | None = None
+    at_once: int | None = None
+    max_argument_bytes: int | None = None
 
     @property
     def name(self) -> str:
