@@ -8,10 +8,12 @@ from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
-from toolwright.policy.audit import audit
+from toolwright.policy.audit import audit, intent
+from toolwright.policy.audit_settings import Audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.confirm import confirm
 from toolwright.policy.limits import concurrency, rate, timeout
+from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
@@ -41,6 +43,7 @@ class Guard:
     limits: Limits = Limits()
     decide: Decide = allow_all
     language: str = "en"
+    audit: Audit = field(default_factory=Audit)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -49,13 +52,18 @@ class Guard:
         return replace(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
 
 
-def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
+def standard(
+    provider: Provider, guard: Guard | None = None, facts: Facts | None = None, recorder: Recorder | None = None
+) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
-    the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
+    the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
+    ``recorder`` writes what happened; without it, into memory.
+    """
     guard, facts = guard or Guard(), facts or MemoryFacts()
+    recorder = recorder or Recorder(guard.audit)
     return guarded(
         provider,
-        audit,  # also what is refused
+        audit(recorder),  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
         authorize(guard.decide),  # hidden and unknown read the same
         rate,  # before any question: nobody floods the user
@@ -63,6 +71,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         authorize_arguments(guard.decide),
         confirm,  # human time is not counted below
         concurrency,
+        intent(recorder),  # nothing refuses below: what is written to run, runs
         timeout(guard.limits.seconds),
         tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
     )
@@ -71,7 +80,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
 _Said = Callable[[Guard], str]
 
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
-    ("audit", "audit", lambda guard: "stands, records nothing yet"),
+    ("audit", "audit", lambda guard: guard.audit.said()),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
     ("authorize", "decide", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: "stands, no limit"),
@@ -79,6 +88,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("authorize arguments", "decide", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),
     ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
+    ("intent", "audit", lambda guard: guard.audit.said_of_intents()),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
 )

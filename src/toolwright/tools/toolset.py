@@ -45,6 +45,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "Toolset",
+    "Trail",
     "Unwatch",
     "Wrapper",
     "found",
@@ -89,11 +90,27 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
+@dataclass(slots=True)
+class Trail:
+    """What its record will say of an operation, written by whoever learns it on the way.
+
+    ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
+    it was allowed, ``code`` is that of the failure, and ``intent`` the id of a record that was written before.
+    """
+
+    tool: Tool | None = None
+    ran: bool = False
+    decision: str = ""
+    rule: str = ""
+    code: str = ""
+    intent: str = ""
+
+
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call.
+    what is known from earlier rounds of this call. ``trail`` is for the layers, and absent where nothing is recorded.
     """
 
     principal: Principal
@@ -101,6 +118,7 @@ class RequestContext(Value, frozen=True):
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
+    trail: Trail | None = None
 
     def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
@@ -439,4 +457,6 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     if call.tool is not None:
         return call, call.tool
     tool = await toolset.find_tool(call.name, call.context)
+    if call.context.trail is not None:
+        call.context.trail.tool = tool
     return ToolCall(call.name, call.arguments, call.context, tool, call.admit), tool
