@@ -7,13 +7,16 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.policy.audit_settings import Audit
 from toolwright.policy.concurrency import Concurrency
 from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rate import RateLimits
+from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide
 from toolwright.protocol.types import Implementation
 from toolwright.server.identity import Authenticate
@@ -21,6 +24,7 @@ from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
 from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.state.log import Log
 from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
@@ -43,8 +47,9 @@ class Server:
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
-    ``concurrency`` how many calls run at once. ``decide`` is the access decision. ``language`` (``en`` or ``zh``) is
-    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on
+    ``concurrency`` how many calls run at once. ``decide`` is the access decision. ``audit`` is where is recorded what
+    happens: a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``)
+    is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on
     loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends
     legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
     """
@@ -61,6 +66,7 @@ class Server:
         rate: Rate | RateLimits | None = None,
         concurrency: Concurrency | None = None,
         decide: Decide | None = None,
+        audit: Audit | Log | str | bool | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -74,13 +80,14 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = Guard(language=language).given(
+        self._guard = _recording(Guard(language=language), audit, name).given(
             "Server({}=…)",
             limits=limits,
             rate=rate and RateLimits.of(rate),
             concurrency=concurrency,
             decide=decide,
         )
+        self._recorder = Recorder(self._guard.audit)
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
@@ -94,7 +101,7 @@ class Server:
         """The tools, the pipeline and the doors."""
         self._served = Served(
             self._info,
-            standard(self._provider, self._guard, facts),
+            standard(self._provider, self._guard, facts, self._recorder),
             Sealer(keys),
             facts,
             instructions=self._instructions,
@@ -220,7 +227,13 @@ class Server:
         :meth:`http_app` enter it. Raises ``DefinitionError`` where the tools cannot be listed together.
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
-        yield
+        async with self._recorder.open():
+            yield
+
+    @property
+    def audit_log(self) -> Log:
+        """What has been recorded. While the server does not serve, and in memory, it is kept in memory."""
+        return self._recorder.log
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
@@ -240,6 +253,18 @@ def _check(**settings: bool) -> None:
     for name, holds in settings.items():
         if not holds:
             raise ConfigurationError.of("TW4009", name=f"Server({name}=…)", wanted=_WANTED[name])
+
+
+def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:
+    """With what the author said of records; else the operator, by the environment; else a file of the user's."""
+    if audit is not None:
+        return guard.given("Server({}=…)", audit=Audit.of(audit).at(name))
+    if said := os.environ.get(_AUDIT):
+        return guard.given(_AUDIT, audit=Audit.of(said != "off" and said).at(name))
+    return replace(guard, audit=Audit().at(name))
+
+
+_AUDIT = "TOOLWRIGHT_AUDIT"
 
 
 def _is_held_up() -> bool:

@@ -627,14 +627,30 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "状态文件 {path} 目前无法使用：{problem}。未作任何更改。",
     ),
     "TW7004": (
-        "{limit} jobs wait for the state file {path} already; this one was refused.",
-        "已有 {limit} 项任务在等待状态文件 {path}；本次请求被拒绝。",
+        "{limit} jobs wait for the store {path} already; this one was refused.",
+        "已有 {limit} 项任务在等待存储 {path}；本次请求被拒绝。",
     ),
-    "TW7005": ("The state file {path} is not open.", "状态文件 {path} 未打开。"),
+    "TW7005": ("The store {path} is not open.", "存储 {path} 未打开。"),
     "TW7006": (
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
     ),
+    # the audit log
+    "TW7010": (
+        'What this server does cannot be recorded: {problem} Say where it can, Server(…, audit="sqlite:PATH") or '
+        "the variable TOOLWRIGHT_AUDIT, or that nothing shall be recorded, audit=False.",
+        '无法记录此服务器的操作：{problem}请用 Server(…, audit="sqlite:PATH") 或环境变量 TOOLWRIGHT_AUDIT '
+        "指定可用的位置；若不需要记录，请设置 audit=False。",
+    ),
+    "TW7011": (
+        "{subject} was not started, and nothing was changed: it must be recorded first, and the audit log cannot be "
+        "written now. Tell the user that the operator of this server has to look at its log; repeating the call helps "
+        "only once that is done.",
+        "{subject} 未启动，也没有任何更改：它必须先被记录，而审计日志目前无法写入。请告知用户：需要由此服务器的运维人员"
+        "查看其日志；在此之前重复调用没有作用。",
+    ),
+    "TW7012": ("The seal file {path} cannot be written now: {problem}.", "封存文件 {path} 目前无法写入：{problem}。"),
+    "TW7013": ("{path} is no seal file: {problem}.", "{path} 不是封存文件：{problem}。"),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

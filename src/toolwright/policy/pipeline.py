@@ -8,13 +8,15 @@ from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
-from toolwright.policy.audit import audit
+from toolwright.policy.audit import audit, intent
+from toolwright.policy.audit_settings import Audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.concurrency import Concurrency, concurrency
 from toolwright.policy.confirm import confirm
 from toolwright.policy.keep import BUDGET, keeping, kept
 from toolwright.policy.limits import timeout
 from toolwright.policy.rate import RateLimits, rate
+from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
@@ -48,6 +50,7 @@ class Guard:
     concurrency: Concurrency = field(default_factory=Concurrency)
     language: str = "en"
     signals: Signals = field(default_factory=Signals)
+    audit: Audit = field(default_factory=Audit)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -56,13 +59,18 @@ class Guard:
         return replace(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
 
 
-def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
+def standard(
+    provider: Provider, guard: Guard | None = None, facts: Facts | None = None, recorder: Recorder | None = None
+) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
-    the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
+    the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
+    ``recorder`` writes what happened; without it, into memory.
+    """
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
+    recorder = recorder or Recorder(guard.audit)
     return guarded(
         provider,
-        audit,  # also what is refused
+        audit(recorder),  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
         authorize(guard.decide),  # hidden and unknown read the same
         rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
@@ -70,6 +78,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         authorize_arguments(guard.decide),
         confirm,  # human time is not counted below
         concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
+        intent(recorder),  # nothing refuses below: what is written to run, runs
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
         tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
@@ -80,7 +89,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
 _Said = Callable[[Guard], str]
 
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
-    ("audit", "audit", lambda guard: "stands, records nothing yet"),
+    ("audit", "audit", lambda guard: guard.audit.said()),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
     ("authorize", "decide", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
@@ -88,6 +97,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("authorize arguments", "decide", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),
     ("concurrency", "concurrency", lambda guard: f"on: {guard.concurrency}"),
+    ("intent", "audit", lambda guard: guard.audit.said_of_intents()),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
     ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),

@@ -47,6 +47,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "Toolset",
+    "Trail",
     "Unwatch",
     "Wrapper",
     "found",
@@ -91,6 +92,22 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
+@dataclass(slots=True)
+class Trail:
+    """What its record will say of an operation, written by whoever learns it on the way.
+
+    ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
+    it was allowed, ``code`` is that of the failure, and ``intent`` the id of a record that was written before.
+    """
+
+    tool: Tool | None = None
+    ran: bool = False
+    decision: str = ""
+    rule: str = ""
+    code: str = ""
+    intent: str = ""
+
+
 def _for_all(request: InputRequest) -> bool:
     return True
 
@@ -100,7 +117,7 @@ class RequestContext(Value, frozen=True):
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
     what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
-    whether the client's revision can put a question.
+    whether the client's revision can put a question. ``trail`` is for the layers, and absent where nothing is recorded.
     """
 
     principal: Principal
@@ -109,6 +126,7 @@ class RequestContext(Value, frozen=True):
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
     has_words: Callable[[InputRequest], bool] = _for_all
+    trail: Trail | None = None
     kept: list[Kept] = []  # noqa: RUF012 - each context has its own
 
     def keep(
@@ -471,4 +489,6 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     if call.tool is not None:
         return call, call.tool
     tool = await toolset.find_tool(call.name, call.context)
+    if call.context.trail is not None:
+        call.context.trail.tool = tool
     return ToolCall(call.name, call.arguments, call.context, tool, call.admit), tool
