@@ -11,8 +11,9 @@ from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.confirm import confirm
+from toolwright.policy.deciding import decision
 from toolwright.policy.limits import concurrency, rate, timeout
-from toolwright.policy.rules import Decide, allow_all
+from toolwright.policy.rules import Decide, Held, Rules, allow_all
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
@@ -40,6 +41,8 @@ class Guard:
 
     limits: Limits = Limits()
     decide: Decide = allow_all
+    rules: Rules | None = None
+    held: Held = field(default_factory=dict[str, frozenset[str]])
     language: str = "en"
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -53,14 +56,15 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
     guard, facts = guard or Guard(), facts or MemoryFacts()
+    decide = decision(guard.rules, guard.decide, guard.held)
     return guarded(
         provider,
         audit,  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
-        authorize(guard.decide),  # hidden and unknown read the same
+        authorize(decide),  # hidden and unknown read the same
         rate,  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
-        authorize_arguments(guard.decide),
+        authorize_arguments(decide),
         confirm,  # human time is not counted below
         concurrency,
         timeout(guard.limits.seconds),
@@ -73,10 +77,10 @@ _Said = Callable[[Guard], str]
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: "stands, records nothing yet"),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
-    ("authorize", "decide", lambda guard: _decision(guard)),
+    ("authorize", "rules", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: "stands, no limit"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
-    ("authorize arguments", "decide", lambda guard: _decision(guard)),
+    ("authorize arguments", "rules", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),
     ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
@@ -86,9 +90,17 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
 
 
 def _decision(guard: Guard) -> str:
-    return "stands, allows all" if guard.decide is allow_all else "on: the server's own decision"
+    said = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
+    said += ["the server's own decision"] if guard.decide is not allow_all else []
+    return f"on: {' and '.join(said)}" if said else "on: scopes that tools require; allows all else"
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
     """Each layer, outermost first: its name, what it does, and where its setting came from."""
-    return [(name, said(guard), guard.origins.get(setting, "default")) for name, setting, said in _LAYERS]
+    origins = {**guard.origins, "rules": _origin_of_decision(guard)}
+    return [(name, said(guard), origins.get(setting, "default")) for name, setting, said in _LAYERS]
+
+
+def _origin_of_decision(guard: Guard) -> str:
+    """It is put together from what several have said."""
+    return ", ".join(guard.origins[name] for name in ("rules", "decide") if name in guard.origins) or "default"

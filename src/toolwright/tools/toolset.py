@@ -23,6 +23,7 @@ from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
     "EFFECTS",
+    "EVERYONE",
     "LOCAL",
     "Change",
     "Channel",
@@ -77,6 +78,9 @@ class Principal(Value, frozen=True):
 
 
 LOCAL = Principal("local")
+
+EVERYONE = Principal("everyone")
+"""Nobody who calls: who lists as this very object sees what there is for anyone, to check rules against it."""
 
 
 class Channel(Protocol):
@@ -171,7 +175,7 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
+    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit. ``requires`` are the scopes that a caller needs.
     """
 
     definition: wire.Tool
@@ -183,6 +187,7 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    requires: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:

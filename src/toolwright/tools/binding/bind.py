@@ -128,6 +128,7 @@ def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool
         settings.seconds,
         settings.max_bytes,
         stoppable,
+        frozenset(settings.requires),
     )
 
 
