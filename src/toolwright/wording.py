@@ -408,7 +408,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     # the operator's file and its rules
     "TW4300": ("Cannot read {file}: {problem}.", "无法读取 {file}：{problem}。"),
     "TW4301": ("{place}: this is not TOML: {problem}.", "{place}：不是合法的 TOML：{problem}。"),
-    "TW4302": ("{place}: {key} {problem}.", "{place}：{key} {problem}。"),
+    "TW4302": ("{place}: {key} {problem}.", "{place}：{key} 不符合要求：{problem}。"),
     "TW4303": (
         "{place}: the rule {name!r} can never match: {earlier!r} ({before}) stands before it and takes all that it "
         "would. Move it up, narrow that one, or take one of them out.",
@@ -449,6 +449,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4312": (
         "--config goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
         "--config 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
+    ),
+    "TW4313": (
+        "This server has nothing that is called {name!r}. Near: {nearest}.",
+        "本服务器没有名为 {name!r} 的项。相近的有：{nearest}。",
+    ),
+    "TW4314": ("{file} has no rules: add [[rules]].", "{file} 中没有规则：请添加 [[rules]]。"),
+    "TW4315": (
+        "{place}: this is no record of an audit log; each line is one JSON object.",
+        "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
     ),
     # client and carrier
     "TW5001": (

@@ -169,7 +169,7 @@ class Rule(Value, frozen=True):
             case "allow":
                 return Allow(self.name)
             case "ask":
-                return Ask(self.reason, self.name)
+                return Ask(self.reason or self.name, self.name)
             case "deny" | "hide":
                 return Deny(self.reason, rule=self.name)
 

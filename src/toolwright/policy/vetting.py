@@ -18,7 +18,7 @@ from toolwright.protocol.schema.dialects import HERE, dialect_of, subschemas
 from toolwright.protocol.types import Value
 from toolwright.tools.toolset import Provider, RequestContext, Tool
 
-__all__ = ["Inventory", "astray", "closest", "dead", "inventory"]
+__all__ = ["Inventory", "astray", "closest", "dead", "inventory", "judged"]
 
 Place: TypeAlias = Callable[[tuple[str | int, ...]], str]
 """``FILE:LINE`` of what stands there."""
@@ -126,7 +126,7 @@ def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[Con
     if not properties or None in properties:
         return  # whatever it is called: there may be a tool that takes it
     known = {name for one in properties for name in one or ()}
-    for name in _judged(rule.arguments.definition):
+    for name in judged(rule.arguments.definition):
         if name not in known:
             at = place(("rules", rule.number, "arguments"))
             yield ConfigurationError.of("TW4306", place=at, argument=name, nearest=closest(name, known))
@@ -142,7 +142,7 @@ def _properties(tool: Tool) -> Collection[str] | None:
 _APPLICATORS = dialect_of(None).applicators
 
 
-def _judged(schema: Any) -> Iterator[str]:
+def judged(schema: Any) -> Iterator[str]:
     """The arguments that a schema says something about."""
     if not is_object(schema):
         return
@@ -152,7 +152,7 @@ def _judged(schema: Any) -> Iterator[str]:
     for keyword, value in schema.items():
         if _APPLICATORS.get(keyword) == HERE:
             for _, inner in subschemas(keyword, value):
-                yield from _judged(inner)
+                yield from judged(inner)
 
 
 def closest(word: str, options: Collection[str], count: int = 5) -> str:

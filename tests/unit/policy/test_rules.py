@@ -87,7 +87,7 @@ then = "deny"
 
 def test_a_tool_is_there_when_some_arguments_are_allowed_or_asked_about():
     assert decide(SOME.replace("THEN", "allow"), tool()) == Allow("docs")
-    assert decide(SOME.replace("THEN", "ask"), tool()) == Ask(rule="docs")
+    assert decide(SOME.replace("THEN", "ask"), tool()) == Ask("docs", "docs")
     assert decide(SOME.replace("THEN", "deny"), tool()) == Deny(hidden=True, rule="docs")
 
 
@@ -100,7 +100,7 @@ def test_arguments_are_judged_by_their_schema():
 
 def test_a_rule_may_go_by_effect():
     text = '[[rules]]\neffect = ["destructive", "open-world"]\nthen = "ask"\n[[rules]]\nthen = "allow"\n'
-    assert decide(text, tool(effect="destructive"), {}) == Ask(rule="rule 1")
+    assert decide(text, tool(effect="destructive"), {}) == Ask("rule 1", "rule 1")
     assert decide(text, tool(effect="write"), {}) == Allow("rule 2")
     assert decide(text, Prompt("p")) == Allow("rule 2")
 
