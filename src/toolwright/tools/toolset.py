@@ -25,6 +25,7 @@ from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
     "EFFECTS",
+    "EVERYONE",
     "LOCAL",
     "Change",
     "Channel",
@@ -80,6 +81,9 @@ class Principal(Value, frozen=True):
 
 
 LOCAL = Principal("local")
+
+EVERYONE = Principal("everyone")
+"""Nobody who calls: who lists as this very object sees what there is for anyone, to check rules against it."""
 
 
 class Channel(Protocol):
@@ -218,7 +222,7 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    A limit of ``None`` is the server's.
+    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs.
     """
 
     definition: wire.Tool
@@ -233,6 +237,7 @@ class Tool(Value, frozen=True):
     rate: Rate | None = None
     at_once: int | None = None
     max_argument_bytes: int | None = None
+    requires: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
