@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolError as ToolError
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.confirm import Confirm as Confirm
     from toolwright.policy.pipeline import Limits as Limits
     from toolwright.policy.rules import Allow as Allow
     from toolwright.policy.rules import Ask as Ask
@@ -61,6 +62,7 @@ _EXPORTS = {
     "Client": "toolwright.client.client",
     "Completes": "toolwright.tools.binding",
     "ConfigurationError": "toolwright.errors",
+    "Confirm": "toolwright.policy.confirm",
     "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",
     "Deny": "toolwright.policy.rules",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.policy.approvals import Approvals, approvals_url
+from toolwright.policy.confirm import Confirm
 from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rules import Decide
 from toolwright.protocol.types import Implementation
@@ -18,7 +22,8 @@ from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
-from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.state.facts import Facts, MemoryFacts, Values
+from toolwright.state.on_demand import OnDemand
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
@@ -39,10 +44,11 @@ class Server:
     """A tool server for clients of either era, safe without a setting.
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
-    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en``
-    or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server
-    listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a
-    restart ends legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
+    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``confirm`` says
+    before which tools a person is asked. ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate``
+    says who an HTTP request comes from; without it the server listens on loopback only. ``keys`` seal what clients
+    carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions, cursors and open
+    questions. ``facts`` is where several workers share state.
     """
 
     def __init__(
@@ -55,6 +61,7 @@ class Server:
         toolsets: Sequence[Provider] = (),
         limits: Limits | None = None,
         decide: Decide | None = None,
+        confirm: Confirm | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -68,7 +75,9 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = Guard(language=language).given("Server({}=…)", limits=limits, decide=decide)
+        self._guard = Guard(language=language, server=name).given(
+            "Server({}=…)", limits=limits, decide=decide, confirm=confirm
+        )
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
@@ -80,9 +89,10 @@ class Server:
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
         """The tools, the pipeline and the doors."""
+        self._tickets = OnDemand(self._open_tickets, facts)
         self._served = Served(
             self._info,
-            standard(self._provider, self._guard, facts),
+            standard(self._provider, self._guard, facts, approvals=Approvals(self._tickets)),
             Sealer(keys),
             facts,
             instructions=self._instructions,
@@ -208,7 +218,20 @@ class Server:
         :meth:`http_app` enter it. Raises ``DefinitionError`` where the tools cannot be listed together.
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
-        yield
+        async with self._tickets:
+            yield
+
+    def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
+        """Where ``toolwright approvals`` finds them too."""
+        return load("state.urls:open_facts")(approvals_url(self._guard.confirm.store))
+
+    def with_guard(self, **settings: Any) -> Server:
+        """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
+        tests."""
+        other = copy.copy(self)
+        other._guard = self._guard.given("with_guard({}=…)", **settings)
+        other._put_together(self._keys or (new_key(),), self._facts or MemoryFacts())
+        return other
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""

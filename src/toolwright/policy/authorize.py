@@ -10,7 +10,7 @@ from typing import TypeVar
 from toolwright.errors import InvalidParams, ToolError, UnknownEntry, UnknownTool
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, allow_all
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from toolwright.protocol.uris import read_template
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
@@ -154,9 +154,8 @@ class _AuthorizeArguments(Wrapper):
         match self.decide(tool, call.context, call.arguments):
             case Deny() as verdict:
                 raise _refused(verdict, call.name)
-            case Ask():
-                # Nobody can be asked yet, so nobody has said yes.
-                raise ToolError.of("TW2008", tool=call.name)
+            case Ask(question):
+                return await self.inner.call_tool(replaced(call, asks=question))
             case Allow():
                 return await self.inner.call_tool(call)
 

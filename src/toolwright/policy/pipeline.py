@@ -8,9 +8,10 @@ from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
+from toolwright.policy.approvals import Approvals
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
-from toolwright.policy.confirm import confirm
+from toolwright.policy.confirm import Confirm, confirm, spend
 from toolwright.policy.limits import concurrency, rate, timeout
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.tidy import tidy
@@ -36,11 +37,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The settings of all layers; each has a default. ``origins``: which of them came from where, for ``inspect``."""
+    """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked.
+    ``origins``: which of them came from where, for ``inspect``."""
 
     limits: Limits = Limits()
     decide: Decide = allow_all
+    confirm: Confirm = field(default_factory=Confirm)
     language: str = "en"
+    server: str = ""
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -49,10 +53,18 @@ class Guard:
         return replace(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
 
 
-def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
+def standard(
+    provider: Provider,
+    guard: Guard | None = None,
+    facts: Facts | None = None,
+    *,
+    approvals: Approvals | None = None,
+) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
-    the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
+    the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
+    ``approvals`` is where tickets lie; without it they lie in ``facts``."""
     guard, facts = guard or Guard(), facts or MemoryFacts()
+    approvals = approvals or Approvals(facts)
     return guarded(
         provider,
         audit,  # also what is refused
@@ -61,8 +73,11 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         rate,  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(guard.decide),
-        confirm,  # human time is not counted below
+        confirm(
+            guard.confirm, approvals, facts, server=guard.server, language=guard.language
+        ),  # human time counts above
         concurrency,
+        spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
         tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
     )
@@ -77,8 +92,9 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("rate", "rate", lambda guard: "stands, no limit"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "decide", lambda guard: _decision(guard)),
-    ("confirm", "confirm", lambda guard: "stands, asks nothing"),
+    ("confirm", "confirm", lambda guard: _confirmation(guard.confirm)),
     ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
+    ("spend", "confirm", lambda guard: "on: a yes is used up right before the run, once"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
 )
@@ -87,6 +103,12 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
 
 def _decision(guard: Guard) -> str:
     return "stands, allows all" if guard.decide is allow_all else "on: the server's own decision"
+
+
+def _confirmation(settings: Confirm) -> str:
+    which = ", ".join(sorted(settings.effects))
+    asks = f"asks before {which} tools" if which else "asks only where a tool or a rule says so"
+    return f"on: {asks}; by ticket where the client cannot ask"
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:

@@ -35,6 +35,8 @@ class ToolSettings(TypedDict, total=False):
     max_bytes: int
     blocking: bool
     visible: Callable[[Principal], bool]
+    confirm: bool
+    preview: Callable[[dict[str, Any]], Any]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
 

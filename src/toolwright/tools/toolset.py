@@ -30,6 +30,7 @@ __all__ = [
     "Context",
     "Effect",
     "Entry",
+    "Grant",
     "Kind",
     "Layer",
     "Library",
@@ -171,7 +172,8 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
+    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit, and ``confirm`` of ``None`` that its effect says
+    whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
     """
 
     definition: wire.Tool
@@ -183,17 +185,38 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    confirm: bool | None = None
+    preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
 
     @property
     def name(self) -> str:
         return self.definition.name
 
 
+class Grant(Protocol):
+    """A person's consent to one call. It is used up by ``take``, right before the run; ``ToolError`` when it has been.
+    After it ``give_back`` when the call only asked on, or ``settle`` when it has run. ``keep`` when the call failed:
+    what was not used up by then holds for the identical call. ``by`` says what the consent was.
+    """
+
+    @property
+    def by(self) -> str: ...
+
+    async def take(self) -> None: ...
+
+    async def give_back(self) -> None: ...
+
+    async def settle(self) -> None: ...
+
+    async def keep(self) -> None: ...
+
+
 class ToolCall(Value, frozen=True):
     """One call. ``tool`` is there once a layer has found it; views replace both together.
 
     ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
-    ``RpcError``, and belongs where the arguments are checked.
+    ``RpcError``, and belongs where the arguments are checked. ``asks`` is why a rule wants a person to decide, and
+    ``grant`` what they have said.
     """
 
     name: str
@@ -201,6 +224,8 @@ class ToolCall(Value, frozen=True):
     context: RequestContext
     tool: Tool | None = None
     admit: Callable[[Tool], None] | None = None
+    asks: str | None = None
+    grant: Grant | None = None
 
 
 class ResourceRead(Value, frozen=True):
@@ -439,4 +464,4 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     if call.tool is not None:
         return call, call.tool
     tool = await toolset.find_tool(call.name, call.context)
-    return ToolCall(call.name, call.arguments, call.context, tool, call.admit), tool
+    return ToolCall(call.name, call.arguments, call.context, tool, call.admit, call.asks, call.grant), tool

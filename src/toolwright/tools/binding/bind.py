@@ -49,7 +49,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         schema = input_schema(adapter, signature)
         output = Output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
-        tool = _tool(definition, settings, stoppable=signature.is_async or not settings.blocking)
+        tool = _tool(definition, settings, pool, stoppable=signature.is_async or not settings.blocking)
         return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool), settings.visible)
 
 
@@ -60,7 +60,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
     with located(f"Tool {definition.name!r}", handler):
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
-        tool = _tool(made, settings, stoppable=is_async or not settings.blocking)
+        tool = _tool(made, settings, pool, stoppable=is_async or not settings.blocking)
         with_context = _takes_context(handler)
     call = caller(handler, is_async, settings.blocking, pool)
 
@@ -108,7 +108,7 @@ def _definition(
     )
 
 
-def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool:
+def _tool(definition: wire.Tool, settings: Settings, pool: ThreadPool, *, stoppable: bool) -> Tool:
     if definition.inputSchema.get("type") != "object":
         raise DefinitionError.of("TW3009")
     input_schema = compile_schema(definition.inputSchema, bounds=OWN)
@@ -128,7 +128,15 @@ def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool
         settings.seconds,
         settings.max_bytes,
         stoppable,
+        settings.confirm,
+        _preview(settings.preview, pool),
     )
+
+
+def _preview(
+    preview: Callable[[dict[str, Any]], Any] | None, pool: ThreadPool
+) -> Callable[[dict[str, Any]], Awaitable[Any]] | None:
+    return None if preview is None else caller(preview, inspect.iscoroutinefunction(preview), True, pool)
 
 
 def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], defs: Any) -> None:

@@ -49,6 +49,9 @@ class Settings:
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
       neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
       flags and the time, since a list must not depend on a connection.
+    - ``confirm``: whether a person is asked before each call; otherwise the effect decides (``docs/approvals.md``).
+    - ``preview(arguments)``: text that says what such a call would do; shown to the person who is asked. It must not do
+      anything, and may be ``async``.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -63,6 +66,8 @@ class Settings:
     max_bytes: int | None = None
     blocking: bool = True
     visible: Callable[[Principal], bool] | None = None
+    confirm: bool | None = None
+    preview: Callable[[dict[str, Any]], Any] | None = None
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -100,6 +105,10 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
+def _is_yes_or_no(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def _are_objects(value: Any) -> bool:
     return not isinstance(value, str | Mapping) and all(isinstance(one, Mapping) for one in value)
 
@@ -111,5 +120,6 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("description", _is_text, "text"),
     ("seconds", _is_positive, "a number above 0"),
     ("max_bytes", _is_positive, "a number above 0"),
+    ("confirm", _is_yes_or_no, "True or False"),
     ("examples", _are_objects, "a list of objects"),
 )
