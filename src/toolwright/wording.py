@@ -593,6 +593,24 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
     ),
+    "TW7050": (
+        "The state store {url} failed: {problem}. Whether it did what was asked last is not known; what depends on it "
+        "is refused. Check that the store runs and can be reached from here.",
+        "状态存储 {url} 出错：{problem}。上一个请求是否已生效无法得知；依赖它的操作均被拒绝。"
+        "请检查该存储是否在运行且可从此处访问。",
+    ),
+    "TW7051": ("The state store {url} is not open.", "状态存储 {url} 未打开。"),
+    "TW7052": (
+        "{url!r} is no address of a Redis or Valkey; write redis://user:password@host:port/db, with rediss:// for TLS; "
+        "?prefix=… and, with TLS, ?ssl_ca_certs=FILE may follow.",
+        "{url!r} 不是 Redis 或 Valkey 的地址；请写成 redis://用户:密码@主机:端口/库号，TLS 用 rediss://；"
+        "其后可加 ?prefix=…，使用 TLS 时还可加 ?ssl_ca_certs=文件。",
+    ),
+    "TW7053": (
+        "State at {scheme}:// needs the package {package!r}, which is not installed: "
+        "pip install 'toolwright[{extra}]'.",
+        "使用 {scheme}:// 的状态存储需要未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+    ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
@@ -118,6 +118,13 @@ class Listeners:
 
     def __bool__(self) -> bool:
         return bool(self._channels)
+
+    def __iter__(self) -> Iterator[str]:
+        """The channels that somebody listens on."""
+        return iter(tuple(self._channels))
+
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._channels
 
     def add(self, channel: str, callback: Callback, after: int) -> Callable[[], None]:
         """Returns what ends it; ending twice is harmless, and once ended it is not called again."""
