@@ -198,6 +198,11 @@ class Server:
             self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
         )
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether the author gave keys; without them, whoever serves has to."""
+        return bool(self._keys)
+
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)

@@ -611,6 +611,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "pip install 'toolwright[{extra}]'.",
         "使用 {scheme}:// 的状态存储需要未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
     ),
+    "TW7054": (
+        "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
+        "with `openssl rand -base64 32`; the first seals, the others still open.",
+        "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
+        "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
+    ),
+    "TW7055": (
+        "Servers that share {url} need the same key, and this one has none: what one hands to a client, the others "
+        "could not open. Write a key into a file with `openssl rand -base64 32`, give that file to each, and start "
+        "with --key-file FILE or with TOOLWRIGHT_KEY.",
+        "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。"
+        "请用 `openssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --key-file 文件 或 TOOLWRIGHT_KEY 启动。",
+    ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

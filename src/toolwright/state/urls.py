@@ -21,7 +21,7 @@ from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log, MemoryLog
 from toolwright.state.sqlite import SqliteFacts, SqliteLog
 
-__all__ = ["is_across_machines", "open_facts", "open_log"]
+__all__ = ["is_across_machines", "open_facts", "open_log", "shown"]
 
 T = TypeVar("T")
 
@@ -59,12 +59,14 @@ def _find(table: Mapping[str, Opener[T]], url: str) -> AbstractAsyncContextManag
     return opened
 
 
+def shown(url: str) -> str:
+    """``url`` without the part before the @: the URL of a store elsewhere holds its password there."""
+    return re.sub("//.*@", "//…@", url)
+
+
 def _unknown(table: Mapping[str, Opener[T]], url: str) -> ConfigurationError:
-    # Not the part before the @: the URL of a store elsewhere holds its password there.
-    shown = re.sub("//.*@", "//…@", url)
-    return ConfigurationError.of(
-        "TW7001", url=shown, supported=", ".join(FORMS[name] for name in table if name in FORMS)
-    )
+    supported = ", ".join(FORMS[scheme] for scheme in table if scheme in FORMS)
+    return ConfigurationError.of("TW7001", url=shown(url), supported=supported)
 
 
 def _memory_facts(parts: SplitResult) -> MemoryFacts | None:
