@@ -243,6 +243,11 @@ class Server:
         self._config = config
         self._put_together(self._sealed_by, self._shared)
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether the author gave keys; without them, whoever serves has to."""
+        return bool(self._keys)
+
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)

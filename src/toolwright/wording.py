@@ -803,6 +803,37 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
     ),
+    "TW7050": (
+        "The state store {url} failed: {problem}. Whether it did what was asked last is not known; what depends on it "
+        "is refused. Check that the store runs and can be reached from here.",
+        "状态存储 {url} 出错：{problem}。上一个请求是否已生效无法得知；依赖它的操作均被拒绝。"
+        "请检查该存储是否在运行且可从此处访问。",
+    ),
+    "TW7051": ("The state store {url} is not open.", "状态存储 {url} 未打开。"),
+    "TW7052": (
+        "{url!r} is no address of a Redis or Valkey; write redis://user:password@host:port/db, with rediss:// for TLS; "
+        "?prefix=… and, with TLS, ?ssl_ca_certs=FILE may follow.",
+        "{url!r} 不是 Redis 或 Valkey 的地址；请写成 redis://用户:密码@主机:端口/库号，TLS 用 rediss://；"
+        "其后可加 ?prefix=…，使用 TLS 时还可加 ?ssl_ca_certs=文件。",
+    ),
+    "TW7053": (
+        "State at {scheme}:// needs the package {package!r}, which is not installed: "
+        "pip install 'toolwright[{extra}]'.",
+        "使用 {scheme}:// 的状态存储需要未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+    ),
+    "TW7054": (
+        "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
+        "with `openssl rand -base64 32`; the first seals, the others still open.",
+        "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
+        "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
+    ),
+    "TW7055": (
+        "Servers that share {url} need the same key, and this one has none: what one hands to a client, the others "
+        "could not open. Write a key into a file with `openssl rand -base64 32`, give that file to each, and start "
+        "with --key-file FILE or with TOOLWRIGHT_KEY.",
+        "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。"
+        "请用 `openssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --key-file 文件 或 TOOLWRIGHT_KEY 启动。",
+    ),
     # the audit log
     "TW7010": (
         'What this server does cannot be recorded: {problem} Say where it can, Server(…, audit="sqlite:PATH") or '

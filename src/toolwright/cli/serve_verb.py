@@ -19,7 +19,13 @@ __all__ = ["command"]
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
 @click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
-@click.option("--state", metavar="URL", help="HTTP: where workers share state. Default: a private SQLite file.")
+@click.option(
+    "--state",
+    metavar="URL",
+    envvar="TOOLWRIGHT_STATE",
+    help="HTTP: where workers share state, redis://… for several machines. Default: a private SQLite file.",
+)
+@click.option("--key-file", metavar="FILE", help="HTTP: the keys that several machines need to have in common.")
 def command(
     target: str,
     roots: tuple[str, ...],
@@ -29,12 +35,13 @@ def command(
     hosts: tuple[str, ...],
     sse: bool,
     state: str | None,
+    key_file: str | None,
 ) -> None:
     """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
     spec = Spec.of(target, roots, config)
     if http is not None:
-        load("cli.serve_http:serve_http")(spec, http, workers, hosts, state, sse=sse)
-    elif workers > 1 or hosts or state or sse:
+        load("cli.serve_http:serve_http")(spec, http, workers, hosts, state, key_file, sse=sse)
+    elif workers > 1 or hosts or state or sse or key_file:
         raise ConfigurationError.of("TW4004")
     else:
         load_server(spec).run()
