@@ -21,7 +21,7 @@ from toolwright.server.server import ProtocolServer, ServerSession
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
+from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Secrets, Tool
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
@@ -39,7 +39,8 @@ class Server:
     """A tool server for clients of either era, safe without a setting.
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
-    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en``
+    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``secrets`` are
+    masked in what leaves, unless it is ``keep``. ``language`` (``en``
     or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server
     listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a
     restart ends legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
@@ -55,6 +56,7 @@ class Server:
         toolsets: Sequence[Provider] = (),
         limits: Limits | None = None,
         decide: Decide | None = None,
+        secrets: Secrets | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -62,13 +64,14 @@ class Server:
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
+        _check(secrets=secrets in (None, "mask", "keep"))
         _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
         self.name = name
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = Guard(language=language).given("Server({}=…)", limits=limits, decide=decide)
+        self._guard = Guard(language=language).given("Server({}=…)", limits=limits, decide=decide, secrets=secrets)
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
@@ -218,6 +221,7 @@ class Server:
 _KEY_BYTES = 16
 _WANTED = {
     "language": " or ".join(LANGUAGES),
+    "secrets": "mask or keep",
     "threads": "1 or more",
     "page_size": "1 or more",
     "keys": f"keys of {_KEY_BYTES} bytes or more",

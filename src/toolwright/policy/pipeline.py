@@ -16,7 +16,7 @@ from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
-from toolwright.tools.toolset import Provider, guarded
+from toolwright.tools.toolset import Provider, Secrets, guarded
 
 __all__ = ["Guard", "Limits", "described", "standard"]
 
@@ -41,6 +41,7 @@ class Guard:
     limits: Limits = Limits()
     decide: Decide = allow_all
     language: str = "en"
+    secrets: Secrets = "mask"
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -64,7 +65,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         confirm,  # human time is not counted below
         concurrency,
         timeout(guard.limits.seconds),
-        tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
+        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
     )
 
 
@@ -80,7 +81,8 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),
     ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
-    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
+    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned"),
+    ("secrets", "secrets", lambda guard: "on: masked" if guard.secrets == "mask" else "off: kept"),
 )
 # layer, in the order of `standard` → the setting it goes by → what it does
 

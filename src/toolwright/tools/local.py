@@ -14,7 +14,17 @@ from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
 from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import (
+    Change,
+    Effect,
+    NoLibrary,
+    Principal,
+    RequestContext,
+    Secrets,
+    Tool,
+    ToolCall,
+    Unwatch,
+)
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -34,6 +44,8 @@ class ToolSettings(TypedDict, total=False):
     seconds: float
     max_bytes: int
     blocking: bool
+    secrets: Secrets
+    untrusted: bool
     visible: Callable[[Principal], bool]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]

@@ -24,6 +24,7 @@ from toolwright.tools.rounds import Question, Rounds
 __all__ = [
     "EFFECTS",
     "LOCAL",
+    "SILENT",
     "Change",
     "Channel",
     "CompletionGet",
@@ -42,6 +43,7 @@ __all__ = [
     "Provider",
     "RequestContext",
     "ResourceRead",
+    "Secrets",
     "Tool",
     "ToolCall",
     "Toolset",
@@ -54,6 +56,9 @@ __all__ = [
 ]
 
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
+Secrets: TypeAlias = Literal["mask", "keep"]
+"""What becomes of secrets in what leaves."""
+
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
 Unwatch: TypeAlias = Callable[[], None]
@@ -87,6 +92,19 @@ class Channel(Protocol):
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
     def detach(self) -> None: ...
+
+
+class _Silent:
+    """The channel of a request that asked for neither progress nor logs."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+SILENT = _Silent()
 
 
 class RequestContext(Value, frozen=True):
@@ -171,7 +189,7 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
+    ``None`` for ``seconds``, ``max_bytes`` and ``secrets`` means the server's setting.
     """
 
     definition: wire.Tool
@@ -183,6 +201,8 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    secrets: Secrets | None = None
+    untrusted: bool = False
 
     @property
     def name(self) -> str:

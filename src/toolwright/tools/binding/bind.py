@@ -128,6 +128,8 @@ def _tool(definition: wire.Tool, settings: Settings, *, stoppable: bool) -> Tool
         settings.seconds,
         settings.max_bytes,
         stoppable,
+        settings.secrets,
+        settings.untrusted,
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, get_args
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
-from toolwright.tools.toolset import Effect, Principal
+from toolwright.tools.toolset import Effect, Principal, Secrets
 
 __all__ = ["Completes", "Depends", "Settings"]
 
@@ -49,6 +49,9 @@ class Settings:
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
       neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
       flags and the time, since a list must not depend on a connection.
+    - ``secrets``: ``mask`` those in what the tool says, or ``keep`` them, for a tool whose business they are; the
+      server's setting otherwise.
+    - ``untrusted=True``: what the tool says comes from strangers (web pages, mail), and is marked so for the client.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -62,6 +65,8 @@ class Settings:
     seconds: float | None = None
     max_bytes: int | None = None
     blocking: bool = True
+    secrets: Secrets | None = None
+    untrusted: bool = False
     visible: Callable[[Principal], bool] | None = None
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -111,5 +116,6 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("description", _is_text, "text"),
     ("seconds", _is_positive, "a number above 0"),
     ("max_bytes", _is_positive, "a number above 0"),
+    ("secrets", lambda value: value in get_args(Secrets), "mask or keep"),
     ("examples", _are_objects, "a list of objects"),
 )
