@@ -79,7 +79,7 @@ class Server:
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._page_size = page_size
-        self._put_together(keys or (new_key(),), facts or MemoryFacts())
+        self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
         """The tools, the pipeline and the doors."""

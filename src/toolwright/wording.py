@@ -178,6 +178,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Tell the user.",
         "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
     ),
+    "TW2017": (
+        "The result is too large to be kept: {size} bytes, more than {limit}. "
+        "Ask for less: a smaller range, fewer rows or a narrower filter.",
+        "结果过大，无法保留：{size} 字节，超过 {limit}。请缩小请求：更小的范围、更少的行或更窄的筛选。",
+    ),
+    "TW2018": (
+        "Too much is kept for this caller already. Ask for less, or try again in {seconds} s.",
+        "已为此调用者保留过多内容。请缩小请求，或在 {seconds} 秒后重试。",
+    ),
+    "TW2019": (
+        "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
+        "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
+    ),
     # what leaves
     "TW2300": (
         "The result of {tool} was withheld: it held {what}, and without that it does not fit its output schema. "

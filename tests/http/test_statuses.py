@@ -147,7 +147,7 @@ def test_an_unsupported_version_is_400_and_names_the_supported_ones(mounts: Moun
 
 
 @pytest.mark.requirement("HTTP-24")
-@pytest.mark.parametrize("method", ["nix", "resources/list", "ping", "initialize", "logging/setLevel"])
+@pytest.mark.parametrize("method", ["nix", "prompts/list", "ping", "initialize", "logging/setLevel"])
 def test_an_unknown_method_is_404(mounts: Mounts, method: str) -> None:
     got = modern(mounts, method)
     assert (got.status, got.code) == (404, -32601)

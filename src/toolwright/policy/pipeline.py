@@ -11,6 +11,7 @@ from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.confirm import confirm
+from toolwright.policy.keep import BUDGET, keeping, kept
 from toolwright.policy.limits import concurrency, rate, timeout
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.tidy import tidy
@@ -53,7 +54,7 @@ class Guard:
 def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
-    guard, facts = guard or Guard(), facts or MemoryFacts()
+    guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     return guarded(
         provider,
         audit,  # also what is refused
@@ -65,7 +66,9 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         confirm,  # human time is not counted below
         concurrency,
         timeout(guard.limits.seconds),
+        keeping(facts),  # also what tidying had to leave out
         tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
+        kept(facts, guard.language),
     )
 
 
@@ -83,6 +86,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned"),
     ("secrets", "secrets", lambda guard: "on: masked" if guard.secrets == "mask" else "off: kept"),
+    ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
 )
 # layer, in the order of `standard` → the setting it goes by → what it does
 

@@ -19,6 +19,7 @@ from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
@@ -111,7 +112,7 @@ class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call.
+    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one.
     """
 
     principal: Principal
@@ -119,6 +120,26 @@ class RequestContext(Value, frozen=True):
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
+    kept: list[Kept] = []  # noqa: RUF012 - each context has its own
+
+    def keep(
+        self,
+        value: str | bytes | Any,
+        name: str,
+        *,
+        mime_type: str | None = None,
+        description: str | None = None,
+        seconds: float = 900.0,
+    ) -> wire.ResourceLink:
+        """Hand out something large by reference: return the link, and whoever made this call can read it for a while.
+
+        To all others there is nothing at its URI. Text stays text, ``bytes`` stay bytes, any other value has to be
+        plain, and becomes JSON. What is long is read in parts, and each says which comes next. At most about 64 MiB
+        are kept for a caller at once; beyond that the call fails. Nothing is kept of a call that fails or asks.
+        """
+        thing = Kept.of(value, name, mime_type, description, seconds)
+        self.kept.append(thing)
+        return thing.link
 
     def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
