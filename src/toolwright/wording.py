@@ -264,6 +264,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
         "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
     ),
+    # what leaves
+    "TW2300": (
+        "The result of {tool} was withheld: it held {what}, and without that it does not fit its output schema. "
+        "Tell the user.",
+        "{tool} 的结果已被扣留：其中含有{what}，去除后不符合其输出模式。请告知用户。",
+    ),
+    "TW2301": (
+        "{tool} changes things, and was called with {mask}, which stands for a secret that this server masked: the "
+        "mask would be written in its place. Leave that part as it is, or let the user enter the value.",
+        "{tool} 会做出更改，而参数中含有 {mask}。它代表本服务器已遮盖的机密：写入后会覆盖原值。"
+        "请保持该部分不变，或由用户输入该值。",
+    ),
+    "TW2302": (
+        "{what} holds characters that nobody sees ({kinds}). Remove them; in their place is: {shown}.",
+        "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
+    ),
+    "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     "TW2200": (
         "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "
