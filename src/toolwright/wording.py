@@ -117,6 +117,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{limit} questions wait for your answers already; answer some of them.",
         "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
     ),
+    "TW1100": (
+        "This needs the scopes {scopes}. Ask the authorization server for a token that has all of them, then repeat "
+        "the request.",
+        "此操作需要权限范围 {scopes}。请向授权服务器申请包含全部所需权限范围的令牌，然后重试该请求。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
