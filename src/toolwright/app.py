@@ -76,7 +76,7 @@ class Server:
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._page_size = page_size
-        self._put_together(keys or (new_key(),), facts or MemoryFacts())
+        self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
         """The tools, the pipeline and the doors."""
@@ -194,8 +194,9 @@ class Server:
         """
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
+        doors = self._protocol.http(self.authenticate)
         return http.HttpApp(
-            self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
+            doors, access or http.Access(), sse=old, pages=doors.pages, once=doors.once, around=self.serving
         )
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
 from toolwright.errors import ConfigurationError
@@ -23,20 +24,23 @@ from toolwright.transport import http_runner
 __all__ = ["serve_http"]
 
 
-def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state: str | None, *, sse: bool) -> None:
+def serve_http(
+    spec: Spec, callers: Callers, http: str, workers: int, hosts: Sequence[str], state: str | None, *, sse: bool
+) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError`` before anything listens."""
     if sse and workers > 1:
         raise ConfigurationError.of("TW4010")
     address = http_runner.parse_address(http)
-    authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
-    http_runner.check_bind(address, authenticates=authenticates)
+    server = load_server(spec)  # wrong targets and settings fail here, before there are workers
+    callers.let_into(server)
+    http_runner.check_bind(address, authenticates=server.authenticate is not None)
     if state is not None:
         open_facts(state)  # made, not opened: a URL that nobody knows fails here too
     listener = http_runner.bind(address)
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
-        hosts = (*http_runner.hosts_of(address), *hosts)
-        _hand_over(Job(spec, hosts, url, base64.b64encode(new_key()).decode(), sse))
+        hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
+        _hand_over(Job(spec, callers, hosts, url, base64.b64encode(new_key()).decode(), sse))
         count = "1 worker" if workers == 1 else f"{workers} workers"
         click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
         http_runner.run("toolwright.cli.worker:app", listener, workers=workers)
