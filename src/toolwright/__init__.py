@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolError as ToolError
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.concurrency import Concurrency as Concurrency
     from toolwright.policy.pipeline import Limits as Limits
+    from toolwright.policy.rate import RateLimits as RateLimits
     from toolwright.policy.rules import Allow as Allow
     from toolwright.policy.rules import Ask as Ask
     from toolwright.policy.rules import Deny as Deny
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from toolwright.tools.binding import Completes as Completes
     from toolwright.tools.binding import Depends as Depends
     from toolwright.tools.binding.forms import Form as Form
+    from toolwright.tools.bounds import Rate as Rate
     from toolwright.tools.library import LocalLibrary as LocalLibrary
     from toolwright.tools.local import LocalToolset as LocalToolset
     from toolwright.tools.rounds import Answer as Answer
@@ -66,6 +69,7 @@ _EXPORTS = {
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",
     "Completes": "toolwright.tools.binding",
+    "Concurrency": "toolwright.policy.concurrency",
     "ConfigurationError": "toolwright.errors",
     "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",
@@ -84,6 +88,8 @@ _EXPORTS = {
     "PromptMessage": "toolwright.protocol.types",
     "PromptResult": "toolwright.protocol.types",
     "Public": "toolwright.server.proxies",
+    "Rate": "toolwright.tools.bounds",
+    "RateLimits": "toolwright.policy.rate",
     "ResourceLink": "toolwright.protocol.types",
     "Roots": "toolwright.tools.rounds",
     "RpcError": "toolwright.errors",

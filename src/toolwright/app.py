@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.policy.concurrency import Concurrency
 from toolwright.policy.pipeline import Guard, Limits, described, standard
+from toolwright.policy.rate import RateLimits
 from toolwright.policy.rules import Decide
 from toolwright.protocol.types import Implementation
 from toolwright.server.identity import Authenticate
@@ -19,6 +21,7 @@ from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
 from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
@@ -39,10 +42,11 @@ class Server:
     """A tool server for clients of either era, safe without a setting.
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
-    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``language`` (``en``
-    or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server
-    listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a
-    restart ends legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
+    ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
+    ``concurrency`` how many calls run at once. ``decide`` is the access decision. ``language`` (``en`` or ``zh``) is
+    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on
+    loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends
+    legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
     """
 
     def __init__(
@@ -54,6 +58,8 @@ class Server:
         instructions: str | None = None,
         toolsets: Sequence[Provider] = (),
         limits: Limits | None = None,
+        rate: Rate | RateLimits | None = None,
+        concurrency: Concurrency | None = None,
         decide: Decide | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
@@ -68,7 +74,13 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = Guard(language=language).given("Server({}=…)", limits=limits, decide=decide)
+        self._guard = Guard(language=language).given(
+            "Server({}=…)",
+            limits=limits,
+            rate=rate and RateLimits.of(rate),
+            concurrency=concurrency,
+            decide=decide,
+        )
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts

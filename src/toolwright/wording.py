@@ -205,7 +205,34 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Tell the user.",
         "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
     ),
+    "TW2017": (
+        "The result is too large to be kept: {size} bytes, more than {limit}. "
+        "Ask for less: a smaller range, fewer rows or a narrower filter.",
+        "结果过大，无法保留：{size} 字节，超过 {limit}。请缩小请求：更小的范围、更少的行或更窄的筛选。",
+    ),
+    "TW2018": (
+        "Too much is kept for this caller already. Ask for less, or try again in {seconds} s.",
+        "已为此调用者保留过多内容。请缩小请求，或在 {seconds} 秒后重试。",
+    ),
+    "TW2019": (
+        "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
+        "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
+    # limits, for the model
+    "TW2100": (
+        "{tool} was called too often. Wait {seconds} s, then go on more slowly; what was asked has not been done.",
+        "调用 {tool} 过于频繁。请等待 {seconds} 秒后放慢速度继续；本次请求未执行。",
+    ),
+    "TW2101": (
+        "This cannot be done now: the server cannot check its limits. Try again in a minute, or tell the user.",
+        "暂时无法执行：服务器无法核对限额。请一分钟后重试，或告知用户。",
+    ),
+    "TW2102": (
+        "{tool} is busy: {running} calls of it are running, and no more can wait. Try again in {seconds} s, or ask for "
+        "less at once.",
+        "{tool} 正忙：已有 {running} 个调用在运行，无法再排队。请 {seconds} 秒后重试，或减少同时发出的请求。",
+    ),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
     "TW3102": (
@@ -434,6 +461,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "不会获取 {url}：{problem}。",
     ),
     "TW4211": ("{url} cannot be fetched: {problem}.", "无法获取 {url}：{problem}。"),
+    # limits, in the operator's log
+    "TW4100": (
+        "Calls are refused, for limits cannot be checked: {problem} Make the store of facts reachable again.",
+        "无法核对限额，因此拒绝调用：{problem} 请恢复共享状态存储的访问。",
+    ),
+    "TW4101": (
+        "A call of {tool} was given up, and its thread goes on: {count} threads run for nobody. Let the tool end by "
+        "itself, make it async, or give it isolation='process'.",
+        "已放弃对 {tool} 的一次调用，但其线程仍在运行：共有 {count} 个线程无人等待。请让该工具自行结束、改为异步，"
+        "或设置 isolation='process'。",
+    ),
+    "TW4102": (
+        "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
+        "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
+    ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier
     "TW5001": (

@@ -10,9 +10,13 @@ from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
+from toolwright.policy.concurrency import Concurrency, concurrency
 from toolwright.policy.confirm import confirm
-from toolwright.policy.limits import concurrency, rate, timeout
+from toolwright.policy.keep import BUDGET, keeping, kept
+from toolwright.policy.limits import timeout
+from toolwright.policy.rate import RateLimits, rate
 from toolwright.policy.rules import Decide, allow_all
+from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
@@ -40,7 +44,10 @@ class Guard:
 
     limits: Limits = Limits()
     decide: Decide = allow_all
+    rate: RateLimits = field(default_factory=RateLimits)
+    concurrency: Concurrency = field(default_factory=Concurrency)
     language: str = "en"
+    signals: Signals = field(default_factory=Signals)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -52,19 +59,21 @@ class Guard:
 def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None = None) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one."""
-    guard, facts = guard or Guard(), facts or MemoryFacts()
+    guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     return guarded(
         provider,
         audit,  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
         authorize(guard.decide),  # hidden and unknown read the same
-        rate,  # before any question: nobody floods the user
+        rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(guard.decide),
         confirm,  # human time is not counted below
-        concurrency,
+        concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
         timeout(guard.limits.seconds),
+        keeping(facts),  # also what tidying had to leave out
         tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
+        kept(facts, guard.language),
     )
 
 
@@ -74,13 +83,14 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: "stands, records nothing yet"),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
     ("authorize", "decide", lambda guard: _decision(guard)),
-    ("rate", "rate", lambda guard: "stands, no limit"),
+    ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "decide", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: "stands, asks nothing"),
-    ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
+    ("concurrency", "concurrency", lambda guard: f"on: {guard.concurrency}"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
+    ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
 )
 # layer, in the order of `standard` → the setting it goes by → what it does
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
 
@@ -12,6 +12,7 @@ from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
+from toolwright.tools.bounds import Rate
 from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
@@ -33,6 +34,10 @@ class ToolSettings(TypedDict, total=False):
     examples: Sequence[Mapping[str, Any]]
     seconds: float
     max_bytes: int
+    max_argument_bytes: int
+    rate: Rate
+    at_once: int
+    isolation: Literal["process"]
     blocking: bool
     visible: Callable[[Principal], bool]
     icons: Sequence[wire.Icon]

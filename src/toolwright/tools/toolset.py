@@ -19,6 +19,8 @@ from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.bounds import Rate
+from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
@@ -89,11 +91,16 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
+def _for_all(request: InputRequest) -> bool:
+    return True
+
+
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call.
+    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
+    whether the client's revision can put a question.
     """
 
     principal: Principal
@@ -101,6 +108,27 @@ class RequestContext(Value, frozen=True):
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
+    has_words: Callable[[InputRequest], bool] = _for_all
+    kept: list[Kept] = []  # noqa: RUF012 - each context has its own
+
+    def keep(
+        self,
+        value: str | bytes | Any,
+        name: str,
+        *,
+        mime_type: str | None = None,
+        description: str | None = None,
+        seconds: float = 900.0,
+    ) -> wire.ResourceLink:
+        """Hand out something large by reference: return the link, and whoever made this call can read it for a while.
+
+        To all others there is nothing at its URI. Text stays text, ``bytes`` stay bytes, any other value has to be
+        plain, and becomes JSON. What is long is read in parts, and each says which comes next. At most about 64 MiB
+        are kept for a caller at once; beyond that the call fails. Nothing is kept of a call that fails or asks.
+        """
+        thing = Kept.of(value, name, mime_type, description, seconds)
+        self.kept.append(thing)
+        return thing.link
 
     def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
@@ -118,9 +146,10 @@ class RequestContext(Value, frozen=True):
         return self._rounds().ask_all(questions)
 
     def can_ask(self, question: Question[Any]) -> bool:
-        """Whether this client says that it can answer such a question."""
+        """Whether this client can be asked so: it says that it answers such a question, and its revision has words for
+        it."""
         request: InputRequest = question.request
-        return self.rounds is not None and not lacking((request,), self.capabilities)
+        return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
 
     @overload
     def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
@@ -171,7 +200,7 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
+    A limit of ``None`` is the server's.
     """
 
     definition: wire.Tool
@@ -183,6 +212,9 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    rate: Rate | None = None
+    at_once: int | None = None
+    max_argument_bytes: int | None = None
 
     @property
     def name(self) -> str:

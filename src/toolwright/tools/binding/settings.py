@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
+from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import Effect, Principal
 
 __all__ = ["Completes", "Depends", "Settings"]
@@ -44,7 +45,9 @@ class Settings:
       so that they assume the worst.
     - ``idempotent``: calling again with the same arguments adds nothing.
     - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
-    - ``seconds`` and ``max_bytes``: limits of this tool; the server's otherwise.
+    - ``seconds``, ``max_bytes`` of result and ``max_argument_bytes``: limits of this tool; the server's otherwise.
+    - ``rate``: how often one caller may call it. ``at_once``: how many calls of it run at the same time.
+    - ``isolation="process"``: each call runs in a process of its own, which is killed when its time is over.
     - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
       neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
@@ -61,6 +64,10 @@ class Settings:
     examples: Sequence[Mapping[str, Any]] = ()
     seconds: float | None = None
     max_bytes: int | None = None
+    max_argument_bytes: int | None = None
+    rate: Rate | None = None
+    at_once: int | None = None
+    isolation: Literal["process"] | None = None
     blocking: bool = True
     visible: Callable[[Principal], bool] | None = None
     icons: Sequence[wire.Icon] = ()
@@ -100,6 +107,14 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_rate(value: Any) -> bool:
+    return isinstance(value, Rate) and value.holds
+
+
 def _are_objects(value: Any) -> bool:
     return not isinstance(value, str | Mapping) and all(isinstance(one, Mapping) for one in value)
 
@@ -111,5 +126,9 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("description", _is_text, "text"),
     ("seconds", _is_positive, "a number above 0"),
     ("max_bytes", _is_positive, "a number above 0"),
+    ("max_argument_bytes", _is_count, "a whole number above 0"),
+    ("rate", _is_rate, "a Rate of more than 0 a second and a burst of 1 or more"),
+    ("at_once", _is_count, "a whole number above 0"),
+    ("isolation", lambda value: value == "process", "'process'"),
     ("examples", _are_objects, "a list of objects"),
 )
