@@ -238,8 +238,9 @@ class Server:
         """
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
+        doors = self._protocol.http(self.authenticate)
         return http.HttpApp(
-            self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
+            doors, access or http.Access(), sse=old, pages=doors.pages, once=doors.once, around=self.serving
         )
 
     def configure(self, config: Config) -> None:

@@ -122,6 +122,28 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "the request.",
         "此操作需要权限范围 {scopes}。请向授权服务器申请包含全部所需权限范围的令牌，然后重试该请求。",
     ),
+    "TW1101": (
+        "This server has to know who calls. Send Authorization: Bearer with a token or key that is for this server.",
+        "本服务器必须知道调用者的身份。请在 Authorization: Bearer 中发送用于本服务器的令牌或密钥。",
+    ),
+    "TW1102": (
+        "The token is not accepted: {problem}. Get a new one for this server, and send it once, in Authorization.",
+        "令牌未被接受：{problem}。请获取一个用于本服务器的新令牌，并仅在 Authorization 中发送一次。",
+    ),
+    "TW1103": (
+        "A token stands in the URL, where logs keep it; it counts as given away. Send a new one in Authorization.",
+        "URL 中含有令牌，会被日志保存，应视为已泄露。请换用新令牌并在 Authorization 中发送。",
+    ),
+    "TW1104": (
+        "It cannot be checked now who calls; try again in a minute. The token may well be good.",
+        "目前无法核验调用者的身份；请一分钟后重试。令牌本身可能是有效的。",
+    ),
+    "TW1105": (
+        "Nobody authenticates here, so only this machine may call, and this comes from {address}. Whoever runs the "
+        "server can change that: Server(…, authenticate=…).",
+        "此处没有身份验证，因此只有本机可以调用，而该请求来自 {address}。服务器的运行者可以更改："
+        "Server(…, authenticate=…)。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -498,14 +520,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host, --state and --sse go with --http.",
-        "--workers、--allow-host、--state 和 --sse 须与 --http 同用。",
+        "--workers, --allow-host, --state, --sse and what says who may call go with --http.",
+        "--workers、--allow-host、--state、--sse 以及说明谁可以调用的选项须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
-        "127.0.0.1, or give the server an authenticate function: Server(…, authenticate=…).",
+        "127.0.0.1, or say who may call: --keys FILE, --oauth ISSUER --resource URL, Server(…, authenticate=…), or "
+        "--public for whoever comes.",
         "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，"
-        "或为服务器设置 Server(…, authenticate=…)。",
+        "或说明谁可以调用：--keys FILE、--oauth ISSUER --resource URL、Server(…, authenticate=…)，"
+        "或用 --public 允许任何人。",
     ),
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
@@ -538,6 +562,32 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
         "或不使用 --workers。",
     ),
+    "TW4201": (
+        "OAuth needs a package that is not installed. Install toolwright with it: pip install 'toolwright[auth]'.",
+        "OAuth 需要一个尚未安装的软件包。请连同它一起安装 toolwright：pip install 'toolwright[auth]'。",
+    ),
+    "TW4202": (
+        "The keys in {path} cannot be used: {problem}. Mend the file, or make it anew with 'toolwright keys new'.",
+        "无法使用 {path} 中的密钥：{problem}。请修正该文件，或用 'toolwright keys new' 重新创建。",
+    ),
+    "TW4203": ("A key is not as it should be: {problem}.", "密钥格式有误：{problem}。"),
+    "TW4204": (
+        "{path} has a key called {name} already. Choose another name, or take the old one out of the file first.",
+        "{path} 中已有名为 {name} 的密钥。请换一个名称，或先从文件中删除旧密钥。",
+    ),
+    "TW4205": (
+        "{option} goes with {other}. Say both, or neither.",
+        "{option} 须与 {other} 一起使用。请同时给出，或都不给出。",
+    ),
+    "TW4206": (
+        "{target} has an authentication of its own, in its code; {option} would be a second one. Leave the option out.",
+        "{target} 的代码中已有身份验证；{option} 将成为第二种。请去掉该选项。",
+    ),
+    "TW4210": (
+        "{url} is not fetched: {problem}.",
+        "不会获取 {url}：{problem}。",
+    ),
+    "TW4211": ("{url} cannot be fetched: {problem}.", "无法获取 {url}：{problem}。"),
     # limits, in the operator's log
     "TW4100": (
         "Calls are refused, for limits cannot be checked: {problem} Make the store of facts reachable again.",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from toolwright.cli.callers import Callers
 from toolwright.cli.keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
@@ -28,6 +29,7 @@ __all__ = ["serve_http"]
 
 def serve_http(
     spec: Spec,
+    callers: Callers,
     http: str,
     workers: int,
     hosts: Sequence[str],
@@ -42,6 +44,7 @@ def serve_http(
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
     asyncio.run(server.check_rules())
+    callers.let_into(server)
     http_runner.check_bind(address, authenticates=server.authenticate is not None)
     keys = read_keys(key_file)
     if state is not None:
@@ -50,8 +53,9 @@ def serve_http(
     listener = http_runner.bind(address)
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
-        hosts = (*http_runner.hosts_of(address), *hosts)
-        _hand_over(Job(spec, hosts, url, tuple(base64.b64encode(key).decode() for key in keys or (new_key(),)), sse))
+        hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
+        sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
+        _hand_over(Job(spec, callers, hosts, url, sealing, sse))
         count = "1 worker" if workers == 1 else f"{workers} workers"
         click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
         http_runner.run("toolwright.cli.worker:app", listener, workers=workers)

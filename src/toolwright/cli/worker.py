@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from types import FrameType
 from typing import Any
 
+from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
 from toolwright.state.urls import open_facts
 from toolwright.transport import processes
@@ -31,6 +32,7 @@ class Job:
     """
 
     spec: Spec
+    callers: Callers
     hosts: tuple[str, ...]
     state: str
     keys: tuple[str, ...]
@@ -44,7 +46,8 @@ class Job:
         said = json.loads(text)
         config = said["spec"]["config"]
         spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]))
-        return Job(spec, tuple(said["hosts"]), said["state"], tuple(said["keys"]), said["sse"])
+        callers = Callers(**said["callers"])
+        return Job(spec, callers, tuple(said["hosts"]), said["state"], tuple(said["keys"]), said["sse"])
 
 
 def app() -> Worker:
@@ -70,6 +73,7 @@ class Worker:
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
+            self._job.callers.let_into(server)
             server.share(keys=[base64.b64decode(key) for key in self._job.keys], facts=facts)
             self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse)
             await stack.enter_async_context(self._app.serving())
