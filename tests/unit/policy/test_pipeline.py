@@ -62,6 +62,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "intent",
         "timeout",
         "tidy",
+        "secrets",
         "kept",
     ]
 
