@@ -184,9 +184,13 @@ def test_b05_twin_other_names_and_arguments_work(file: Path):
     shop = Shop(file, rule)
     assert outcome(shop.server, "delete", what="two") == "delete"
     tools = LocalToolset()
-    tools.add(lambda what: "got", name="get", blocking=False)
+
+    async def get(what: str) -> str:
+        return f"got {what}"
+
+    tools.add(get)
     server = Server("shop", rules=file, toolsets=[renamed(tools, {"get": "fetch"})])
-    assert outcome(server, "fetch", what="three") == "got"
+    assert outcome(server, "fetch", what="three") == "got three"
 
 
 # -- B24: a rule that does nothing -------------------------------------------------------------------------------------
