@@ -20,6 +20,7 @@ import flask
 import httpx2
 import pytest
 from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import AuthorizationCodeMixin, ClientMixin, TokenMixin, grants
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 from authlib.oauth2.rfc7636 import CodeChallenge
@@ -233,7 +234,10 @@ def application(issuing: Issuing) -> flask.Flask:
 
     @app.get("/authorize")
     def authorize() -> Any:
-        grant = server.get_consent_grant(end_user=User())
+        try:
+            grant = server.get_consent_grant(end_user=User())
+        except OAuth2Error as error:
+            return error.error, 400
         return server.create_authorization_response(grant_user=User(), grant=grant)
 
     return app
