@@ -107,9 +107,10 @@ class Issuing:
     asked: dict[str, int] = field(default_factory=dict)
     changes: dict[str, Any] = field(default_factory=dict)
     up: bool = True
+    published: dict[str, Any] | None = None
 
     def forget(self) -> None:
-        self.keys, self.up = [new_key()], True
+        self.keys, self.up, self.published = [new_key()], True, None
         self.asked.clear()
         self.changes.clear()
 
@@ -129,7 +130,7 @@ class Issuing:
         }
 
     def jwks(self) -> dict[str, Any]:
-        return {"keys": [key.as_dict(private=False) for key in self.keys]}
+        return self.published or {"keys": [key.as_dict(private=False) for key in self.keys]}
 
     def signed(self, header: dict[str, Any] | None = None, key: Any = None, **claims: Any) -> str:
         """A token of our own making; a claim that is ``None`` is left out."""
