@@ -5,9 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,13 +23,19 @@ from toolwright.transport.addresses import caller_of, is_local, is_public, netwo
 from toolwright.transport.fetch import Fetched, Fetcher, NotFetched, origin_of
 
 
-def fetched(answer: bytes, *, seconds: float = 5.0, host: str = "127.0.0.1") -> tuple[Fetched, list[bytes]]:
+def fetched(
+    answer: bytes, *, seconds: float = 5.0, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> tuple[Fetched, list[bytes]]:
     """What is fetched of a server on loopback that gives this answer, and what it was asked."""
     asked: list[bytes] = []
 
     def serve(listening: socket.socket) -> None:
         connection, _ = listening.accept()
-        with connection, contextlib.suppress(ConnectionError):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.suppress(OSError))
+            connection = stack.enter_context(connection)
+            if tls is not None:
+                connection = stack.enter_context(tls.wrap_socket(connection, server_side=True))
             asked.append(connection.recv(65_536))
             connection.sendall(answer)
             while seconds < 1 and connection.recv(65_536):  # until the other end has had enough
@@ -33,7 +47,7 @@ def fetched(answer: bytes, *, seconds: float = 5.0, host: str = "127.0.0.1") -> 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = threading.Thread(target=serve, args=[listening])
         server.start()
-        url = f"http://{host}:{listening.getsockname()[1]}/a?b=c"
+        url = f"{'http' if tls is None else 'https'}://{host}:{listening.getsockname()[1]}/a?b=c"
         try:
             return asyncio.run(Fetcher([url], resolve=names, seconds=seconds).get(url)), asked
         finally:
@@ -44,6 +58,33 @@ def test_a_host_is_asked_by_its_name_at_the_address_that_was_looked_at():
     answer, [asked] = fetched(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", host="issuer.example")
     assert answer == Fetched(200, b"hi")
     assert asked.startswith(b"GET /a?b=c HTTP/1.1\r\nhost: issuer.example:")
+
+
+def certificate(folder: Path, name: str) -> Path:
+    """A certificate for ``name``, its own authority, and its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), datetime.now(UTC)
+    made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(hours=1))
+    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+    plain = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path = folder / "both.pem"
+    path.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM) + key.private_bytes(*plain))
+    return path
+
+
+@pytest.mark.parametrize("name", ["issuer.example", "other.example"])
+def test_the_certificate_has_to_be_that_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    pem = certificate(tmp_path, name)
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(pem)
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
+    if name == "issuer.example":
+        assert fetched(answer, host="issuer.example", tls=tls)[0].body == b"hi"
+    else:
+        with pytest.raises(NotFetched, match=r"issuer\.example"):
+            fetched(answer, host="issuer.example", tls=tls)
 
 
 def test_no_redirect_is_followed():
