@@ -196,7 +196,7 @@ FORGED: dict[str, Callable[[Issuing], str]] = {
 }
 
 
-@pytest.mark.requirement("AUTHS-08", "AUTHS-09", "AUTHS-11", "AUTHS-12", "AUTHS-13", "AUTHS-14")
+@pytest.mark.requirement("AUTHS-08", "AUTHS-09", "AUTHS-11", "AUTHS-12", "AUTHS-13", "AUTHS-14", "SEC-03")
 @pytest.mark.attack("B39")
 @pytest.mark.parametrize("forged", FORGED)
 def test_b39_a_token_that_its_issuer_has_not_made_for_this_server_is_refused(
@@ -211,7 +211,7 @@ def test_b39_a_token_that_its_issuer_has_not_made_for_this_server_is_refused(
     assert "[TW1102]" in answer.json["error"]["message"]
 
 
-@pytest.mark.requirement("AUTHS-09")
+@pytest.mark.requirement("AUTHS-09", "AUTHC-27")
 @pytest.mark.twin("B39")
 @pytest.mark.parametrize("audience", [RESOURCE, [RESOURCE, "https://other.example"], "HTTPS://Tools.Example/mcp"])
 @pytest.mark.parametrize("kind", ["at+jwt", "JWT", "application/at+jwt", "AT+JWT"])
