@@ -16,7 +16,6 @@ from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rate import RateLimits
 from toolwright.policy.rules import Decide
 from toolwright.protocol.types import Implementation
-from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
@@ -31,6 +30,7 @@ from toolwright.transport.carrier import Carrier
 from toolwright.wording import LANGUAGES
 
 if TYPE_CHECKING:  # a server on stdio does without
+    from toolwright.server.identity import Authenticate
     from toolwright.transport.http_server import Access, HttpApp
 
 __all__ = ["Server"]
