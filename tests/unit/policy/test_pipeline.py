@@ -59,8 +59,10 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "authorize arguments",
         "confirm",
         "concurrency",
+        "intent",
         "timeout",
         "tidy",
+        "secrets",
         "kept",
     ]
 
