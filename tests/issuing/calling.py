@@ -7,7 +7,6 @@ from typing import Any
 
 from issuing.server import Issuing
 from toolwright import Context, OAuth, Server
-from toolwright.errors import ScopeNeeded
 from wire.mounting import Mounts
 from wire.raw_http import Answer, Endpoint, Headers, modern
 
@@ -29,10 +28,10 @@ def guarded(authenticate: Any, **settings: Any) -> Server:
         """Who calls, and what that may."""
         return [context.principal.id, *sorted(context.principal.scopes)]
 
-    @made.tool
+    @made.tool(requires=["write", "publish", "offline_access"])
     async def publish() -> str:
         """What needs more."""
-        raise ScopeNeeded.needing(["write", "publish", "offline_access"])
+        raise AssertionError("nobody has all that")
 
     return made
 

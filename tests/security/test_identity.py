@@ -24,7 +24,7 @@ from toolwright.server.keys import Key
 from toolwright.server.keys import new_key as new_api_key
 from toolwright.transport.fetch import Fetcher, NotFetched
 from wire.mounting import Mounts
-from wire.raw_http import JSON, Endpoint, in_session
+from wire.raw_http import JSON, Endpoint, in_session, modern
 
 
 def keys(*names: str) -> tuple[ApiKeys, dict[str, str]]:
@@ -129,6 +129,15 @@ def test_b38_the_token_of_a_caller_is_nowhere_behind_the_door(
     said = f"{answers} {caplog.text}"
     assert secret[:40] not in said
     assert secret[-20:] not in said
+
+
+@pytest.mark.attack("B38")
+def test_b38_no_record_has_the_key_of_a_caller(tmp_path: Path) -> None:
+    way, sent = keys("ada")
+    made = guarded(way, audit=f"sqlite://{tmp_path / 'audit.db'}")
+    assert statuses_of(made, "192.0.2.1", {"authorization": f"Bearer {sent['ada']}"}, tool="who") == [200]
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert (b"key:ada" in kept, sent["ada"].encode() in kept) == (True, False)
 
 
 @pytest.mark.twin("B38")
@@ -434,27 +443,33 @@ def test_b45_twin_this_machine_needs_no_password(peer: str, headers: dict[str, s
     assert statuses_of(Server("open"), peer, headers) == [200]
 
 
-def statuses_of(made: Server, peer: str, headers: dict[str, str]) -> list[int]:
-    """The status of a ping from an address, as an ASGI server would hand it over."""
+def statuses_of(made: Server, peer: str, headers: dict[str, str], tool: str | None = None) -> list[int]:
+    """The status of a ping, or of a call, from an address, as an ASGI server would hand it over."""
     sent: list[Any] = []
-    said = {"host": "localhost", "content-type": "application/json", **headers}
-    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    message, needed = modern("tools/call", {"name": tool}) if tool else (ping, ())
+    said = {"host": "localhost", "content-type": "application/json", **headers, **dict(needed)}
     scope = {
         "type": "http",
         "method": "POST",
         "path": "/mcp",
         "query_string": b"",
-        "headers": [(name.encode(), value.encode()) for name, value in said.items()],
+        "headers": [(name.encode(), str(value).encode()) for name, value in said.items()],
         "client": (peer, 1),
     }
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": body}
+        return {"type": "http.request", "body": json.dumps(message).encode()}
 
     async def send(event: Any) -> None:
         sent.append(event)
 
-    asyncio.run(made.http_app()(scope, receive, send))
+    async def main() -> None:
+        app = made.http_app()
+        async with app.serving():
+            await app(scope, receive, send)
+
+    asyncio.run(main())
     return [event["status"] for event in sent if "status" in event]
 
 
