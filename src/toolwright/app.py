@@ -24,7 +24,6 @@ from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Rules
 from toolwright.protocol.types import Implementation
-from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
@@ -43,6 +42,7 @@ from toolwright.wording import LANGUAGES
 if TYPE_CHECKING:  # a server on stdio does without
     from toolwright.policy.config import Config
     from toolwright.policy.vetting import Inventory
+    from toolwright.server.identity import Authenticate
     from toolwright.transport.http_server import Access, HttpApp
 
 __all__ = ["Server"]
