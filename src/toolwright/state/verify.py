@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from toolwright.state.log import ORIGIN, Entry, Log, Mark, digest
+from toolwright.state.log import ORIGIN, Entry, Log, Mark, fits
 
 __all__ = ["Fault", "Report", "verify"]
 
@@ -62,7 +62,7 @@ class _Check:
         self._faults: list[Fault] = []
 
     def see(self, entry: Entry) -> None:
-        if entry.hash != digest(entry.position, entry.previous, entry.text, entry.writer):
+        if not fits(entry):
             self._fault(entry.position, "edited")
         elif entry.position != self.last.position + 1:
             self._fault(entry.position, "missing")
