@@ -32,6 +32,7 @@ OWNERS = {
     "httpx2": ("transport/http_client.py",),
     "click": ("cli/",),
     "sqlite3": ("state/",),
+    "psycopg": ("state/postgres.py",),
     "cryptography": ("server/cipher.py",),
     "pytest": ("testing/plugin.py",),
 }

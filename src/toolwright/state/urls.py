@@ -3,6 +3,7 @@
 ``memory:``           this process alone
 ``sqlite:///a/b.db``  an absolute path
 ``sqlite:a/b.db``     a path from the working directory, or from home with ``~/``
+``postgresql://…``    a log only: what psycopg takes, ``postgresql://user:password@host:port/database``
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from toolwright.errors import ConfigurationError
+from toolwright.loading import load
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log, MemoryLog
 from toolwright.state.places import without_password
@@ -26,7 +28,8 @@ T = TypeVar("T")
 Opener = Callable[[SplitResult], AbstractAsyncContextManager[T] | None]
 """What the URL says, not opened yet; None when it says more, or less, than this scheme knows."""
 
-FORMS = {"memory": "memory:", "sqlite": "sqlite:///path"}
+FORMS = {"memory": "memory:", "sqlite": "sqlite:///path", "postgresql": "postgresql://host/database"}
+REMOTE = {"postgresql"}
 
 
 def open_facts(url: str) -> AbstractAsyncContextManager[Facts]:
@@ -45,7 +48,8 @@ def _find(table: Mapping[str, Opener[T]], url: str) -> AbstractAsyncContextManag
     except ValueError:
         raise _unknown(table, url) from None
     opener = table.get(parts.scheme)
-    opened = opener(parts) if opener and not (parts.netloc or parts.query or parts.fragment) else None
+    is_plain = not (parts.netloc or parts.query or parts.fragment)
+    opened = opener(parts) if opener and (is_plain or parts.scheme in REMOTE) else None
     if opened is None:
         raise _unknown(table, url)
     return opened
@@ -73,9 +77,16 @@ def _sqlite_log(parts: SplitResult) -> SqliteLog | None:
     return SqliteLog(_file(parts)) if parts.path else None
 
 
+def _postgres_log(parts: SplitResult) -> AbstractAsyncContextManager[Log]:
+    try:
+        return load("state.postgres:PostgresLog")(parts.geturl())
+    except ImportError as error:
+        raise ConfigurationError.of("TW7022", url=FORMS["postgresql"], extra="postgres", problem=error) from None
+
+
 def _file(parts: SplitResult) -> Path:
     return Path(unquote(parts.path)).expanduser()
 
 
 FACTS: Mapping[str, Opener[Facts]] = {"memory": _memory_facts, "sqlite": _sqlite_facts}
-LOGS: Mapping[str, Opener[Log]] = {"memory": _memory_log, "sqlite": _sqlite_log}
+LOGS: Mapping[str, Opener[Log]] = {"memory": _memory_log, "sqlite": _sqlite_log, "postgresql": _postgres_log}

@@ -158,8 +158,14 @@ def test_an_url_without_a_row_is_refused_with_what_is_supported(url: str) -> Non
             opening(url)
         assert (caught.value.code, caught.value.facts) == (
             "TW7001",
-            {"url": url, "supported": "memory:, sqlite:///path"},
+            {"url": url, "supported": SUPPORTED[opening]},
         )
+
+
+SUPPORTED = {
+    open_facts: "memory:, sqlite:///path",
+    open_log: "memory:, sqlite:///path, postgresql://host/database",
+}
 
 
 def test_a_password_in_an_url_is_not_repeated() -> None:
