@@ -92,7 +92,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             return _ascii(arguments, said)
 
     def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
-        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool)):
+        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool, self.arguments)):
             return self.arguments, ()
         masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
         return canonical(masked), tuple(found)

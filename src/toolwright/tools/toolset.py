@@ -19,17 +19,22 @@ from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, Mutable, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.bounds import Rate
+from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
     "EFFECTS",
+    "EVERYONE",
     "LOCAL",
+    "SILENT",
     "Change",
     "Channel",
     "CompletionGet",
     "Context",
     "Effect",
     "Entry",
+    "Grant",
     "Kind",
     "Layer",
     "Library",
@@ -42,6 +47,7 @@ __all__ = [
     "Provider",
     "RequestContext",
     "ResourceRead",
+    "Secrets",
     "Tool",
     "ToolCall",
     "Toolset",
@@ -55,6 +61,9 @@ __all__ = [
 ]
 
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
+Secrets: TypeAlias = Literal["mask", "keep"]
+"""What becomes of secrets in what leaves."""
+
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
 Unwatch: TypeAlias = Callable[[], None]
@@ -78,6 +87,9 @@ class Principal(Value, frozen=True):
 
 
 LOCAL = Principal("local")
+
+EVERYONE = Principal("everyone")
+"""Nobody who calls: who lists as this very object sees what there is for anyone, to check rules against it."""
 
 
 class Channel(Protocol):
@@ -105,11 +117,29 @@ class Trail(Mutable):
     intent: str = ""
 
 
+def _for_all(request: InputRequest) -> bool:
+    return True
+
+
+class _Silent:
+    """The channel of a request that asked for neither progress nor logs."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+SILENT = _Silent()
+
+
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call. ``trail`` is for the layers, and absent where nothing is recorded.
+    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
+    whether the client's revision can put a question. ``trail`` is for the layers, and absent where nothing is recorded.
     """
 
     principal: Principal
@@ -117,7 +147,28 @@ class RequestContext(Value, frozen=True):
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
+    has_words: Callable[[InputRequest], bool] = _for_all
     trail: Trail | None = None
+    kept: list[Kept] = []  # noqa: RUF012 - each context has its own
+
+    def keep(
+        self,
+        value: str | bytes | Any,
+        name: str,
+        *,
+        mime_type: str | None = None,
+        description: str | None = None,
+        seconds: float = 900.0,
+    ) -> wire.ResourceLink:
+        """Hand out something large by reference: return the link, and whoever made this call can read it for a while.
+
+        To all others there is nothing at its URI. Text stays text, ``bytes`` stay bytes, any other value has to be
+        plain, and becomes JSON. What is long is read in parts, and each says which comes next. At most about 64 MiB
+        are kept for a caller at once; beyond that the call fails. Nothing is kept of a call that fails or asks.
+        """
+        thing = Kept.of(value, name, mime_type, description, seconds)
+        self.kept.append(thing)
+        return thing.link
 
     def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
@@ -135,9 +186,10 @@ class RequestContext(Value, frozen=True):
         return self._rounds().ask_all(questions)
 
     def can_ask(self, question: Question[Any]) -> bool:
-        """Whether this client says that it can answer such a question."""
+        """Whether this client can be asked so: it says that it answers such a question, and its revision has words for
+        it."""
         request: InputRequest = question.request
-        return self.rounds is not None and not lacking((request,), self.capabilities)
+        return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
 
     @overload
     def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
@@ -188,7 +240,8 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit.
+    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: its
+    effect says whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
     """
 
     definition: wire.Tool
@@ -200,17 +253,44 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    rate: Rate | None = None
+    at_once: int | None = None
+    max_argument_bytes: int | None = None
+    requires: frozenset[str] = frozenset()
+    confirm: bool | None = None
+    preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
+    secrets: Secrets | None = None
+    untrusted: bool = False
 
     @property
     def name(self) -> str:
         return self.definition.name
 
 
+class Grant(Protocol):
+    """A person's consent to one call. It is used up by ``take``, right before the run; ``ToolError`` when it has been.
+    After it ``give_back`` when the call only asked on, or ``settle`` when it has run. ``keep`` when the call failed:
+    what was not used up by then holds for the identical call. ``by`` says what the consent was.
+    """
+
+    @property
+    def by(self) -> str: ...
+
+    async def take(self) -> None: ...
+
+    async def give_back(self) -> None: ...
+
+    async def settle(self) -> None: ...
+
+    async def keep(self) -> None: ...
+
+
 class ToolCall(Value, frozen=True):
     """One call. ``tool`` is there once a layer has found it; views replace both together.
 
     ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
-    ``RpcError``, and belongs where the arguments are checked.
+    ``RpcError``, and belongs where the arguments are checked. ``asks`` is why a rule wants a person to decide, and
+    ``grant`` what they have said.
     """
 
     name: str
@@ -218,6 +298,8 @@ class ToolCall(Value, frozen=True):
     context: RequestContext
     tool: Tool | None = None
     admit: Callable[[Tool], None] | None = None
+    asks: str | None = None
+    grant: Grant | None = None
 
 
 class ResourceRead(Value, frozen=True):
@@ -458,4 +540,4 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     tool = await toolset.find_tool(call.name, call.context)
     if call.context.trail is not None:
         call.context.trail.tool = tool
-    return ToolCall(call.name, call.arguments, call.context, tool, call.admit), tool
+    return ToolCall(call.name, call.arguments, call.context, tool, call.admit, call.asks, call.grant), tool
