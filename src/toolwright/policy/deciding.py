@@ -79,12 +79,16 @@ def total(decide: Decide) -> Decide:
 
 
 def together(decisions: list[Decide]) -> Decide:
-    """The strictest of all verdicts; of equally strict ones the first."""
+    """The strictest of all verdicts; of equally strict ones the first that a rule made."""
 
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        return max([one(subject, context, arguments) for one in decisions], key=_strictness)
+        return max([one(subject, context, arguments) for one in decisions], key=_weight)
 
     return decide if len(decisions) > 1 else decisions[0]
+
+
+def _weight(verdict: Verdict) -> tuple[int, bool]:
+    return _strictness(verdict), bool(verdict.rule)
 
 
 def _strictness(verdict: Verdict) -> int:
