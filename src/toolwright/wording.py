@@ -917,6 +917,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW7012": ("The seal file {path} cannot be written now: {problem}.", "封存文件 {path} 目前无法写入：{problem}。"),
     "TW7013": ("{path} is no seal file: {problem}.", "{path} 不是封存文件：{problem}。"),
+    "TW7014": ("The key file {path} cannot be used: {problem}.", "密钥文件 {path} 无法使用：{problem}。"),
+    "TW7015": (
+        "There is no audit log {what}. Servers of this user that have one: {known}. Say --server NAME, or --log URL.",
+        "没有审计日志 {what}。此用户已有审计日志的服务器：{known}。请用 --server NAME 或 --log URL 指定。",
+    ),
+    "TW7016": (
+        "Which audit log? Say --server NAME, or --log URL. Servers of this user that have one: {known}.",
+        "要查看哪个审计日志？请用 --server NAME 或 --log URL 指定。此用户已有审计日志的服务器：{known}。",
+    ),
+    "TW7020": ("The database {url} cannot be opened: {problem}.", "无法打开数据库 {url}：{problem}。"),
+    "TW7021": (
+        "The database {url} cannot be used now: {problem}. If the connection was lost, the last records may be there "
+        "or not.",
+        "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
+    ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

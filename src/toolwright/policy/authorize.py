@@ -184,7 +184,10 @@ class _AuthorizeArguments(Wrapper):
 
 
 def _note(context: RequestContext, verdict: Verdict) -> None:
-    """Where a record of the operation learns which rule decided."""
+    """For the record of the operation: what was decided, and by which rule."""
+    if context.trail is not None:
+        context.trail.decision = type(verdict).__name__.lower()
+        context.trail.rule = verdict.rule
 
 
 def _refused(verdict: Deny, name: str) -> RpcError | ToolError:

@@ -79,7 +79,7 @@ def total(decide: Decide) -> Decide:
 
 
 def together(decisions: list[Decide]) -> Decide:
-    """The strictest of all verdicts."""
+    """The strictest of all verdicts; of equally strict ones the first that a rule made."""
 
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
         return strictest([one(subject, context, arguments) for one in decisions])
@@ -88,7 +88,11 @@ def together(decisions: list[Decide]) -> Decide:
 
 
 def strictest(verdicts: list[Verdict]) -> Verdict:
-    return max(verdicts, key=_strictness)
+    return max(verdicts, key=_weight)
+
+
+def _weight(verdict: Verdict) -> tuple[int, bool]:
+    return _strictness(verdict), bool(verdict.rule)
 
 
 def _strictness(verdict: Verdict) -> int:

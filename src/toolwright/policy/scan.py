@@ -9,7 +9,7 @@ from toolwright.policy.shapes import Shape
 from toolwright.protocol.characters import may_hide
 from toolwright.protocol.types import Value
 
-__all__ = ["CLEAN", "Suspicion", "look"]
+__all__ = ["CLEAN", "Suspicion", "look", "suspected"]
 
 
 class Suspicion(Value, frozen=True):
@@ -23,6 +23,11 @@ class Suspicion(Value, frozen=True):
 
 
 CLEAN = Suspicion()
+
+
+def suspected(data: bytes) -> tuple[Shape, ...]:
+    """The secrets that may be in ``data``, whatever else it hides."""
+    return suspects(data, data.translate(_CLASSES))
 
 
 def _class_of(byte: int) -> int:

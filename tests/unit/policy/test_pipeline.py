@@ -60,6 +60,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "confirm",
         "concurrency",
         "intent",
+        "spend",
         "timeout",
         "tidy",
         "secrets",
