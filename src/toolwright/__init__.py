@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolError as ToolError
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.abuse import Abuse as Abuse
     from toolwright.policy.concurrency import Concurrency as Concurrency
     from toolwright.policy.pipeline import Limits as Limits
     from toolwright.policy.rate import RateLimits as RateLimits
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from toolwright.tools.views import renamed as renamed
 
 _EXPORTS = {
+    "Abuse": "toolwright.policy.abuse",
     "Allow": "toolwright.policy.rules",
     "Annotations": "toolwright.protocol.types",
     "Answer": "toolwright.tools.rounds",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.policy.abuse import Abuse
 from toolwright.policy.concurrency import Concurrency
 from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rate import RateLimits
@@ -43,10 +44,11 @@ class Server:
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
-    ``concurrency`` how many calls run at once. ``decide`` is the access decision. ``language`` (``en`` or ``zh``) is
-    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on
-    loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends
-    legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
+    ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``decide`` is the access
+    decision. ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes
+    from; without it the server listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the
+    first seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is where several
+    workers share state.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Server:
         limits: Limits | None = None,
         rate: Rate | RateLimits | None = None,
         concurrency: Concurrency | None = None,
+        abuse: Abuse | None = None,
         decide: Decide | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
@@ -79,6 +82,7 @@ class Server:
             limits=limits,
             rate=rate and RateLimits.of(rate),
             concurrency=concurrency,
+            abuse=abuse,
             decide=decide,
         )
         own = shelved(self.tools, self.library)

@@ -193,6 +193,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "less at once.",
         "{tool} 正忙：已有 {running} 个调用在运行，无法再排队。请 {seconds} 秒后重试，或减少同时发出的请求。",
     ),
+    "TW2103": (
+        "Too many of your calls were refused. Nothing you ask is done for {seconds} s. Then list the tools again, read "
+        "their schemas, and do not repeat what was refused.",
+        "您的调用被拒绝次数过多，{seconds} 秒内不再处理任何请求。之后请重新列出工具并阅读其模式，"
+        "不要重复被拒绝的调用。",
+    ),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
     "TW3102": (
@@ -407,6 +413,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4102": (
         "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
         "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
+    ),
+    "TW4103": (
+        "{who!r} is paused for {seconds:g} s: {sign}. See what this caller asks for; Server(abuse=…) sets the limits.",
+        "已暂停 {who!r} {seconds:g} 秒：{sign}。请检查该调用方的请求；可用 Server(abuse=…) 调整限额。",
     ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     # client and carrier

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
+from toolwright.policy.abuse import Abuse, abuse
 from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
@@ -45,6 +46,7 @@ class Guard:
     decide: Decide = allow_all
     rate: RateLimits = field(default_factory=RateLimits)
     concurrency: Concurrency = field(default_factory=Concurrency)
+    abuse: Abuse = field(default_factory=Abuse)
     language: str = "en"
     signals: Signals = field(default_factory=Signals)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -63,6 +65,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         provider,
         audit,  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
+        abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and who guesses at names
         authorize(guard.decide),  # hidden and unknown read the same
         rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
@@ -79,6 +82,7 @@ _Said = Callable[[Guard], str]
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: "stands, records nothing yet"),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
+    ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
     ("authorize", "decide", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
