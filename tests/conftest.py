@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What servers record by default; all processes of the suite inherit it.
+os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-tests-")
+atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 # For hours rather than seconds.
 settings.register_profile(

@@ -117,6 +117,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{limit} questions wait for your answers already; answer some of them.",
         "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
     ),
+    "TW1100": (
+        "This needs the scopes {scopes}. Ask the authorization server for a token that has all of them, then repeat "
+        "the request.",
+        "此操作需要权限范围 {scopes}。请向授权服务器申请包含全部所需权限范围的令牌，然后重试该请求。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -178,7 +183,40 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Tell the user.",
         "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
     ),
+    "TW2017": (
+        "The result is too large to be kept: {size} bytes, more than {limit}. "
+        "Ask for less: a smaller range, fewer rows or a narrower filter.",
+        "结果过大，无法保留：{size} 字节，超过 {limit}。请缩小请求：更小的范围、更少的行或更窄的筛选。",
+    ),
+    "TW2018": (
+        "Too much is kept for this caller already. Ask for less, or try again in {seconds} s.",
+        "已为此调用者保留过多内容。请缩小请求，或在 {seconds} 秒后重试。",
+    ),
+    "TW2019": (
+        "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
+        "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
+    "TW2200": (
+        "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "
+        "will be refused again.)",
+        "不允许这样使用 {subject}：{reason}（由运营者的规则 {rule!r} 决定；同样的请求仍会被拒绝。）",
+    ),
+    "TW2201": (
+        "{subject} may not be used like this: the operator's rule {rule!r} refuses it. The same request will be "
+        "refused again; change what it asks for, or tell the user.",
+        "不允许这样使用 {subject}：运营者的规则 {rule!r} 拒绝了它。同样的请求仍会被拒绝；请更改请求内容，或告知用户。",
+    ),
+    "TW2202": (
+        "{subject} may not be used like this: no rule of the operator allows it. The same request will be refused "
+        "again; change what it asks for, or tell the user.",
+        "不允许这样使用 {subject}：运营者没有任何规则允许它。同样的请求仍会被拒绝；请更改请求内容，或告知用户。",
+    ),
+    "TW2203": (
+        "Whether {subject} may be used cannot be decided now, so it is refused. Tell the user; the server's log "
+        "explains it under {id}.",
+        "目前无法判定是否可以使用 {subject}，因此拒绝。请告知用户；服务器日志以编号 {id} 说明原因。",
+    ),
     # limits, for the model
     "TW2100": (
         "{tool} was called too often. Wait {seconds} s, then go on more slowly; what was asked has not been done.",
@@ -419,6 +457,59 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "已暂停 {who!r} {seconds:g} 秒：{sign}。请检查该调用方的请求；可用 Server(abuse=…) 调整限额。",
     ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
+    "TW4300": ("Cannot read {file}: {problem}.", "无法读取 {file}：{problem}。"),
+    "TW4301": ("{place}: this is not TOML: {problem}.", "{place}：不是合法的 TOML：{problem}。"),
+    "TW4302": ("{place}: {key} {problem}.", "{place}：{key} 不符合要求：{problem}。"),
+    "TW4303": (
+        "{place}: the rule {name!r} can never match: {earlier!r} ({before}) stands before it and takes all that it "
+        "would. Move it up, narrow that one, or take one of them out.",
+        "{place}：规则 {name!r} 永远不会匹配：排在它前面的 {earlier!r}（{before}）已覆盖它的全部范围。"
+        "请将其上移、收窄前者，或删除其中之一。",
+    ),
+    "TW4304": (
+        "{place}: {key} names {pattern!r}, and this server has nothing that it matches. Near: {nearest}.",
+        "{place}：{key} 中的 {pattern!r} 在本服务器上没有任何匹配项。相近的有：{nearest}。",
+    ),
+    "TW4305": (
+        "{place}: none of the tools that this rule names has the effect {effect}; they have: {has}.",
+        "{place}：该规则所列工具均不具有效果 {effect}；它们的效果为：{has}。",
+    ),
+    "TW4306": (
+        "{place}: none of the tools that this rule is for has an argument {argument!r}. Near: {nearest}.",
+        "{place}：该规则适用的工具均没有参数 {argument!r}。相近的有：{nearest}。",
+    ),
+    "TW4307": (
+        "{place}: arguments is no JSON Schema that every value can be judged by: {problem}.",
+        "{place}：arguments 不是可用于判定所有值的 JSON Schema：{problem}。",
+    ),
+    "TW4308": ("{place}: {key} does not go with {other}: {why}.", "{place}：{key} 不能与 {other} 同用：{why}。"),
+    "TW4309": (
+        "{place}: {word!r} is no keyword of JSON Schema, so nothing would be checked by it. Near: {nearest}.",
+        "{place}：{word!r} 不是 JSON Schema 关键字，因此不会起任何检查作用。相近的有：{nearest}。",
+    ),
+    "TW4310": (
+        "{place}: a rule is called {name!r} already ({first}). Records go by the name: give each one of its own.",
+        "{place}：已有规则名为 {name!r}（{first}）。记录按名称区分：请为每条规则取不同的名称。",
+    ),
+    "TW4311": (
+        "{file} says what tools may do, and lies in {root}, where tools may write. Move it out of there, or call it "
+        "toolwright.toml, which the files tools do not write.",
+        "{file} 规定了工具的权限，却位于工具可写的 {root} 之内。"
+        "请将其移出，或命名为文件工具不会写入的 toolwright.toml。",
+    ),
+    "TW4312": (
+        "--config goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
+        "--config 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
+    ),
+    "TW4313": (
+        "This server has nothing that is called {name!r}. Near: {nearest}.",
+        "本服务器没有名为 {name!r} 的项。相近的有：{nearest}。",
+    ),
+    "TW4314": ("{file} has no rules: add [[rules]].", "{file} 中没有规则：请添加 [[rules]]。"),
+    "TW4315": (
+        "{place}: this is no record of an audit log; each line is one JSON object.",
+        "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
+    ),
     # client and carrier
     "TW5001": (
         "The connection is closed. Requests in flight have no answer; what they asked may have happened.",
@@ -624,14 +715,30 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "状态文件 {path} 目前无法使用：{problem}。未作任何更改。",
     ),
     "TW7004": (
-        "{limit} jobs wait for the state file {path} already; this one was refused.",
-        "已有 {limit} 项任务在等待状态文件 {path}；本次请求被拒绝。",
+        "{limit} jobs wait for the store {path} already; this one was refused.",
+        "已有 {limit} 项任务在等待存储 {path}；本次请求被拒绝。",
     ),
-    "TW7005": ("The state file {path} is not open.", "状态文件 {path} 未打开。"),
+    "TW7005": ("The store {path} is not open.", "存储 {path} 未打开。"),
     "TW7006": (
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
     ),
+    # the audit log
+    "TW7010": (
+        'What this server does cannot be recorded: {problem} Say where it can, Server(…, audit="sqlite:PATH") or '
+        "the variable TOOLWRIGHT_AUDIT, or that nothing shall be recorded, audit=False.",
+        '无法记录此服务器的操作：{problem}请用 Server(…, audit="sqlite:PATH") 或环境变量 TOOLWRIGHT_AUDIT '
+        "指定可用的位置；若不需要记录，请设置 audit=False。",
+    ),
+    "TW7011": (
+        "{subject} was not started, and nothing was changed: it must be recorded first, and the audit log cannot be "
+        "written now. Tell the user that the operator of this server has to look at its log; repeating the call helps "
+        "only once that is done.",
+        "{subject} 未启动，也没有任何更改：它必须先被记录，而审计日志目前无法写入。请告知用户：需要由此服务器的运维人员"
+        "查看其日志；在此之前重复调用没有作用。",
+    ),
+    "TW7012": ("The seal file {path} cannot be written now: {problem}.", "封存文件 {path} 目前无法写入：{problem}。"),
+    "TW7013": ("{path} is no seal file: {problem}.", "{path} 不是封存文件：{problem}。"),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

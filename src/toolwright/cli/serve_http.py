@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -28,7 +29,9 @@ def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state:
     if sse and workers > 1:
         raise ConfigurationError.of("TW4010")
     address = http_runner.parse_address(http)
-    authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
+    server = load_server(spec)  # wrong targets and rules fail here, before there are workers
+    asyncio.run(server.check_rules())
+    authenticates = server.authenticate is not None
     http_runner.check_bind(address, authenticates=authenticates)
     if state is not None:
         open_facts(state)  # made, not opened: a URL that nobody knows fails here too

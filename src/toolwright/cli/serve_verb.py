@@ -14,6 +14,7 @@ __all__ = ["command"]
 @click.command("serve", short_help="Serve tools over stdio or HTTP.")
 @click.argument("target")
 @click.option("--root", "roots", multiple=True, metavar="DIR", help="files: a folder to be used. Repeatable.")
+@click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
@@ -22,6 +23,7 @@ __all__ = ["command"]
 def command(
     target: str,
     roots: tuple[str, ...],
+    config: str | None,
     http: str | None,
     workers: int,
     hosts: tuple[str, ...],
@@ -29,7 +31,7 @@ def command(
     state: str | None,
 ) -> None:
     """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
-    spec = Spec(target, roots)
+    spec = Spec.of(target, roots, config)
     if http is not None:
         load("cli.serve_http:serve_http")(spec, http, workers, hosts, state, sse=sse)
     elif workers > 1 or hosts or state or sse:

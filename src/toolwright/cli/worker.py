@@ -42,7 +42,8 @@ class Job:
     @staticmethod
     def read(text: str) -> Job:
         said = json.loads(text)
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]))
+        config = said["spec"]["config"]
+        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]))
         return Job(spec, tuple(said["hosts"]), said["state"], said["key"], said["sse"])
 
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from toolwright.errors import ConfigurationError
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log, MemoryLog
+from toolwright.state.places import without_password
 from toolwright.state.sqlite import SqliteFacts, SqliteLog
 
 __all__ = ["open_facts", "open_log"]
@@ -52,9 +52,9 @@ def _find(table: Mapping[str, Opener[T]], url: str) -> AbstractAsyncContextManag
 
 
 def _unknown(table: Mapping[str, Opener[T]], url: str) -> ConfigurationError:
-    # Not the part before the @: the URL of a store elsewhere holds its password there.
-    shown = re.sub("//.*@", "//…@", url)
-    return ConfigurationError.of("TW7001", url=shown, supported=", ".join(FORMS[scheme] for scheme in table))
+    return ConfigurationError.of(
+        "TW7001", url=without_password(url), supported=", ".join(FORMS[scheme] for scheme in table)
+    )
 
 
 def _memory_facts(parts: SplitResult) -> MemoryFacts | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
@@ -15,7 +15,17 @@ from toolwright.tools.binding import Bound, Settings, bind, bind_raw
 from toolwright.tools.bounds import Rate
 from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import (
+    EVERYONE,
+    Change,
+    Effect,
+    NoLibrary,
+    Principal,
+    RequestContext,
+    Tool,
+    ToolCall,
+    Unwatch,
+)
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -40,6 +50,7 @@ class ToolSettings(TypedDict, total=False):
     isolation: Literal["process"]
     blocking: bool
     visible: Callable[[Principal], bool]
+    requires: Collection[str]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
 
@@ -49,7 +60,7 @@ def _name(tool: Tool) -> str:
 
 
 def _shows(bound: Bound, context: RequestContext) -> bool:
-    return bound.visible is None or bound.visible(context.principal)
+    return bound.visible is None or context.principal is EVERYONE or bound.visible(context.principal)
 
 
 class LocalToolset(NoLibrary):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -38,6 +39,8 @@ _READ_SECONDS = 30.0
 _LAST_SECONDS = 0.5
 _MAX_QUEUED = 1_000
 _MAX_WAITING = 8 * 1024 * 1024
+_MAX_DIGITS = 18
+_DIGITS = re.compile("[0-9]+")
 
 
 class Reply(Value, frozen=True):
@@ -109,7 +112,7 @@ class Access(Value, frozen=True):
 def _host_name(host: str) -> str:
     """``host:port`` without its port, in lower case; brackets of an IPv6 address stay."""
     name, colon, port = host.rpartition(":")
-    return (name if colon and port.isdigit() else host).lower()
+    return (name if colon and _DIGITS.fullmatch(port) else host).lower()
 
 
 class HttpApp:
@@ -209,20 +212,27 @@ class HttpApp:
         headers = asked.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
             return await _send(asked.send, _refusal(415, reason))
+        length = headers.get("content-length", "0")
+        if not _DIGITS.fullmatch(length):
+            return await _send(asked.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
         try:
-            body = await self._body(headers.get("content-length"), asked.receive)
+            body = await self._body(asked.receive) if self._has_room_for(length) else None
         except TimeoutError:
-            return await _send(asked.send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
+            # An idle connection has 30 s more; one that holds half a request is not waited for again.
+            reason = f"the body did not arrive within {self._body_seconds:g} s"
+            return await _send(asked.send, _refusal(408, reason, ("connection", "close")))
         except ConnectionError:
             return None  # nobody is left to answer
         if body is None:
             return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
         return body
 
-    async def _body(self, length: str | None, receive: Receive) -> bytes | None:
+    def _has_room_for(self, length: str) -> bool:
+        digits = length.lstrip("0")
+        return len(digits) <= _MAX_DIGITS and int(digits or "0") <= self._max_body
+
+    async def _body(self, receive: Receive) -> bytes | None:
         """The whole body, or ``None`` when it is too large."""
-        if length is not None and length.isdigit() and int(length) > self._max_body:
-            return None
         deadline = Deadline(self._body_seconds)
         try:
             return await self._parts(receive)
@@ -313,11 +323,11 @@ def _repeated(raw: Sequence[tuple[bytes, bytes]]) -> str | None:
 
 
 # Read twice, these could mean one thing to whoever stands before us and another to us.
-_ONCE = (b"host", b"origin", b"content-type", b"authorization")
+_ONCE = (b"host", b"origin", b"content-type", b"content-length", b"authorization")
 
 
-def _refusal(status: int, reason: str) -> Reply:
-    return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)))
+def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
+    return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)), headers)
 
 
 _ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))

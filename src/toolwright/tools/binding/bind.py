@@ -151,6 +151,7 @@ def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None) -> Tool:
         settings.rate,
         settings.at_once if lane is None else lane.share,
         settings.max_argument_bytes,
+        frozenset(settings.requires),
     )
 
 

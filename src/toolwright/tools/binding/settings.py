@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -52,6 +52,7 @@ class Settings:
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
       neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
       flags and the time, since a list must not depend on a connection.
+    - ``requires``: scopes, all of which a caller needs to call it. Whoever could get them sees the tool, and is told.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -70,6 +71,7 @@ class Settings:
     isolation: Literal["process"] | None = None
     blocking: bool = True
     visible: Callable[[Principal], bool] | None = None
+    requires: Collection[str] = ()
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -119,6 +121,10 @@ def _are_objects(value: Any) -> bool:
     return not isinstance(value, str | Mapping) and all(isinstance(one, Mapping) for one in value)
 
 
+def _are_texts(value: Any) -> bool:
+    return not isinstance(value, str | Mapping) and all(isinstance(one, str) and one for one in value)
+
+
 # setting → what must hold of it, and how that is said
 _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("name", _is_text, "text"),
@@ -131,4 +137,5 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("at_once", _is_count, "a whole number above 0"),
     ("isolation", lambda value: value == "process", "'process'"),
     ("examples", _are_objects, "a list of objects"),
+    ("requires", _are_texts, "scopes: a list of text"),
 )
