@@ -10,8 +10,9 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
-# What servers record by default; all processes of the suite inherit it.
+# What servers record and ask by default; all processes of the suite inherit it.
 os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-tests-")
+os.environ.pop("TOOLWRIGHT_APPROVALS", None)
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 # For hours rather than seconds.

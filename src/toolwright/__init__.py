@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolwright.errors import TransportError as TransportError
     from toolwright.policy.abuse import Abuse as Abuse
     from toolwright.policy.concurrency import Concurrency as Concurrency
+    from toolwright.policy.confirm import Confirm as Confirm
     from toolwright.policy.pipeline import Limits as Limits
     from toolwright.policy.rate import RateLimits as RateLimits
     from toolwright.policy.rules import Allow as Allow
@@ -67,6 +68,7 @@ _EXPORTS = {
     "Completes": "toolwright.tools.binding",
     "Concurrency": "toolwright.policy.concurrency",
     "ConfigurationError": "toolwright.errors",
+    "Confirm": "toolwright.policy.confirm",
     "Context": "toolwright.tools.toolset",
     "DefinitionError": "toolwright.errors",
     "Deny": "toolwright.policy.rules",

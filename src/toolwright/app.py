@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
@@ -14,8 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.policy.abuse import Abuse
+from toolwright.policy.approvals import Approvals, approvals_url
 from toolwright.policy.audit_settings import Audit
 from toolwright.policy.concurrency import Concurrency
+from toolwright.policy.confirm import Confirm
 from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
@@ -25,8 +29,9 @@ from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
-from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.state.facts import Facts, MemoryFacts, Values
 from toolwright.state.log import Log
+from toolwright.state.on_demand import OnDemand
 from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
@@ -53,11 +58,11 @@ class Server:
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
     ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's: a
     file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. Both have
-    to allow a call. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say;
-    ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP
-    request comes from; without it the server listens on loopback only. ``keys`` seal what clients carry for us (16
-    bytes each, the first seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is
-    where several workers share state.
+    to allow a call. ``confirm`` says before which tools a person is asked. ``audit`` is where is recorded what happens:
+    a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that
+    of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback
+    only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy
+    sessions, cursors and open questions. ``facts`` is where several workers share state.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class Server:
         decide: Decide | None = None,
         audit: Audit | Log | str | bool | None = None,
         rules: str | Path | Rules | None = None,
+        confirm: Confirm | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -88,13 +94,14 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = _recording(Guard(language=language), audit, name).given(
+        self._guard = _recording(Guard(language=language, server=name), audit, name).given(
             "Server({}=…)",
             limits=limits,
             rate=rate and RateLimits.of(rate),
             concurrency=concurrency,
             abuse=abuse,
             decide=decide,
+            confirm=confirm,
         )
         self._config: Config | None = None
         own = shelved(self.tools, self.library)
@@ -115,9 +122,10 @@ class Server:
         self._sealed_by, self._shared = keys, facts
         settings = self.settings
         self._recorder = Recorder(settings.audit)
+        self._tickets = OnDemand(self._open_tickets, facts)
         self._served = Served(
             self._info,
-            standard(self._provider, settings, facts, self._recorder),
+            standard(self._provider, settings, facts, self._recorder, approvals=Approvals(self._tickets)),
             Sealer(keys),
             facts,
             instructions=self._instructions,
@@ -249,7 +257,7 @@ class Server:
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         await self.check_rules()
-        async with self._recorder.open():
+        async with self._recorder.open(), self._tickets:
             yield
 
     @property
@@ -275,6 +283,18 @@ class Server:
     def settings(self) -> Guard:
         """Those of all layers, as they hold."""
         return self._guard if self._config is None else self._config.over(self._guard, self.name)
+
+    def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
+        """Where ``toolwright approvals`` finds them too."""
+        return load("state.urls:open_facts")(approvals_url(self.settings.confirm.store))
+
+    def with_guard(self, **settings: Any) -> Server:
+        """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
+        tests."""
+        other = copy.copy(self)
+        other._guard = self._guard.given("with_guard({}=…)", **settings)
+        other._put_together(self._keys or (new_key(),), self._facts or MemoryFacts())
+        return other
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""

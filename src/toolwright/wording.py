@@ -147,10 +147,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "fewer rows or a narrower filter.",
         "{tool} 的结果有 {size} 字节，超过上限 {limit}。请缩小范围、减少行数或收窄筛选条件。",
     ),
-    "TW2008": (
-        "{tool} needs a person's consent, and this server cannot ask for it yet. Tell the user.",
-        "{tool} 需要用户同意，而此服务器尚无法询问。请告知用户。",
-    ),
     "TW2009": (
         "This has to ask the user, which is not possible here. Tell the user.",
         "此操作需要询问用户，但当前无法询问。请告知用户。",
@@ -178,6 +174,78 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} 为 {value}，而同时放入请求头的数值必须在 -{limit} 与 {limit} 之间。请改用该范围内的值。",
     ),
     "TW2015": ("More than {limit} messages a second: some are left out.", "每秒消息超过 {limit} 条：部分已省略。"),
+    "TW2400": (
+        "{server} asks before {tool} runs ({effect}). Each argument, in full, with the length of text:",
+        "{server} 在运行 {tool}（{effect}）前征求同意。以下为全部参数，文本附长度：",
+    ),
+    "TW2401": (
+        "{tool} was not run: the user said no. Do not call it so again unless they ask for it; say what was not done.",
+        "{tool} 未运行：用户拒绝了。除非用户要求，请勿再次这样调用；请说明哪些事没有做。",
+    ),
+    "TW2402": (
+        "{tool} was not run: the user put the question away and has not agreed. Say what was not done.",
+        "{tool} 未运行：用户关闭了询问，没有同意。请说明哪些事没有做。",
+    ),
+    "TW2403": (
+        "{tool} was not run: a person has to agree first, and this client cannot ask them. Tell the user that ticket "
+        "{ticket} waits: a person settles it with `toolwright approvals`; repeat the identical call once it is "
+        "approved.",
+        "{tool} 未运行：须先由人同意，而此客户端无法询问。请告知用户工单 {ticket} 待处理："
+        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+    ),
+    "TW2404": (
+        "{tool} was not run again: its approval has been used, and the call has run. If it has to run once more, tell "
+        "the user that ticket {ticket} waits: a person settles it with `toolwright approvals`; repeat the identical "
+        "call once it is approved.",
+        "{tool} 未再次运行：批准已使用，调用已执行过。如需再执行一次，请告知用户工单 {ticket} 待处理："
+        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+    ),
+    "TW2405": (
+        "{tool} was not run again: this very call is in progress, on an approval that is good for one run. Wait for "
+        "its result.",
+        "{tool} 未再次运行：同一调用正在执行，其批准仅限一次。请等待其结果。",
+    ),
+    "TW2406": (
+        "{tool} was not run: a person has to agree first, and its arguments are too long for a question. Shorten them, "
+        "or tell the user that ticket {ticket} waits: a person settles it with `toolwright approvals`; repeat the "
+        "identical call once it is approved.",
+        "{tool} 未运行：须先由人同意，而参数太长，无法在询问中显示。请缩短参数，或告知用户工单 {ticket} 待处理："
+        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+    ),
+    "TW2407": (
+        "{tool} was not run: the user is being asked about this very call already. Wait for that answer.",
+        "{tool} 未运行：已就同一调用询问用户。请等待该回答。",
+    ),
+    "TW2408": (
+        "{tool} was not run: the user has been asked too often, and is not asked again for now. Do what needs no "
+        "consent, or try again in {seconds:.0f} s.",
+        "{tool} 未运行：询问用户过于频繁，暂不再询问。请先做无需同意的事，或在 {seconds:.0f} 秒后重试。",
+    ),
+    "TW2409": (
+        "{tool} was not run: a person has to agree first, and {limit} calls wait for one already. Tell the user.",
+        "{tool} 未运行：须先由人同意，而已有 {limit} 个调用在等待。请告知用户。",
+    ),
+    "TW2410": (
+        "{tool} was not run: whether a person has agreed cannot be found out now. Tell the user; the log of the server "
+        "says why.",
+        "{tool} 未运行：目前无法确认是否已有人同意。请告知用户；原因见服务器日志。",
+    ),
+    "TW2411": (
+        "{tool} was not run: it has changed since the user was asked. Call it again, so that they are asked anew.",
+        "{tool} 未运行：询问用户之后它已变更。请重新调用，以便再次询问。",
+    ),
+    "TW2412": ("Yes, this once", "同意，仅此一次"),
+    "TW2413": ("Yes, and each identical call of this session", "同意，本次会话中完全相同的调用均可"),
+    "TW2414": ("No", "不同意"),
+    "TW2415": (
+        "{tool} was not run: a person has said no to this very call. Do not repeat it; tell the user.",
+        "{tool} 未运行：已有人拒绝这一调用。请勿重复；请告知用户。",
+    ),
+    "TW2416": (
+        "{tool} was not run again: the user's answer was good for one run, and has been used. Call it anew, so that "
+        "they are asked.",
+        "{tool} 未再次运行：用户的回答仅限一次，且已使用。请重新调用，以便再次询问。",
+    ),
     "TW2016": (
         "The answers to what {subject} asked are too large to go on with: {size} bytes, more than {limit}. "
         "Tell the user.",
@@ -431,6 +499,28 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
+    "TW4400": (
+        "There is no ticket {ticket}, or not any more; `toolwright approvals list` shows those there are.",
+        "没有工单 {ticket}，或已失效；可用 `toolwright approvals list` 查看现有工单。",
+    ),
+    "TW4401": (
+        "Allowing needs a person: run this at a terminal, or name the file of a credential with --credential.",
+        "批准须由人进行：请在终端中运行，或用 --credential 指定凭据文件。",
+    ),
+    "TW4402": (
+        "The credential in {path} is not the one of this store: {problem}.",
+        "{path} 中的凭据不属于此存储：{problem}。",
+    ),
+    "TW4403": (
+        "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
+        "该模式与工单 {ticket} 的调用本身不符；请写一个其参数符合的模式。",
+    ),
+    "TW4404": (
+        "The approvals in {path} lie within {root}, which the tools may change; set XDG_STATE_HOME or "
+        "TOOLWRIGHT_APPROVALS to a place outside of it, or serve a smaller folder.",
+        "{path} 中的批准记录位于工具可修改的 {root} 之内；请将 XDG_STATE_HOME 或 TOOLWRIGHT_APPROVALS "
+        "设到其外，或缩小所提供的文件夹。",
+    ),
     "TW4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
         "Serve such clients from a process of their own, or without --workers.",

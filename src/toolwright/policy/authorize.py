@@ -15,7 +15,7 @@ from toolwright.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, U
 from toolwright.policy.deciding import required_only
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, Verdict
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from toolwright.protocol.uris import read_template
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
@@ -178,9 +178,8 @@ class _AuthorizeArguments(Wrapper):
         match verdict:
             case Deny():
                 raise _refused(verdict, call.name)
-            case Ask():
-                # Nobody can be asked yet, so nobody has said yes.
-                raise ToolError.of("TW2008", tool=call.name)
+            case Ask(question):
+                return await self.inner.call_tool(replaced(call, asks=question))
             case Allow():
                 return await self.inner.call_tool(call)
 

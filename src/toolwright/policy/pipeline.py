@@ -9,11 +9,12 @@ from typing import Any, Self
 from toolwright.errors import ConfigurationError
 from toolwright.policy.abuse import Abuse, abuse
 from toolwright.policy.answered import answered
+from toolwright.policy.approvals import Approvals
 from toolwright.policy.audit import audit, intent
 from toolwright.policy.audit_settings import Audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.concurrency import Concurrency, concurrency
-from toolwright.policy.confirm import confirm
+from toolwright.policy.confirm import Confirm, confirm, spend
 from toolwright.policy.deciding import decision
 from toolwright.policy.keep import BUDGET, keeping, kept
 from toolwright.policy.limits import timeout
@@ -44,7 +45,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The settings of all layers; each has a default. ``origins``: which of them came from where, for ``inspect``."""
+    """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked.
+    ``origins``: which of them came from where, for ``inspect``."""
 
     limits: Limits = Limits()
     decide: Decide = allow_all
@@ -53,6 +55,8 @@ class Guard:
     abuse: Abuse = field(default_factory=Abuse)
     rules: Rules | None = None
     held: Held = field(default_factory=dict[str, frozenset[str]])
+    confirm: Confirm = field(default_factory=Confirm)
+    server: str = ""
     language: str = "en"
     signals: Signals = field(default_factory=Signals)
     audit: Audit = field(default_factory=Audit)
@@ -65,14 +69,20 @@ class Guard:
 
 
 def standard(
-    provider: Provider, guard: Guard | None = None, facts: Facts | None = None, recorder: Recorder | None = None
+    provider: Provider,
+    guard: Guard | None = None,
+    facts: Facts | None = None,
+    recorder: Recorder | None = None,
+    *,
+    approvals: Approvals | None = None,
 ) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
-    ``recorder`` writes what happened; without it, into memory.
+    ``recorder`` writes what happened; without it, into memory. ``approvals`` is where tickets lie; without it they lie
+    in ``facts``.
     """
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
-    recorder = recorder or Recorder(guard.audit)
+    recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.held)
     return guarded(
         provider,
@@ -83,9 +93,12 @@ def standard(
         rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(decide),
-        confirm,  # human time is not counted below
+        confirm(
+            guard.confirm, approvals, facts, server=guard.server, language=guard.language
+        ),  # human time is not counted below
         concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
-        intent(recorder),  # nothing refuses below: what is written to run, runs
+        intent(recorder),  # what is written to run, runs, unless its consent was used meanwhile
+        spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
         tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
@@ -103,9 +116,10 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "rules", lambda guard: _decision(guard)),
-    ("confirm", "confirm", lambda guard: "stands, asks nothing"),
+    ("confirm", "confirm", lambda guard: _confirmation(guard.confirm)),
     ("concurrency", "concurrency", lambda guard: f"on: {guard.concurrency}"),
     ("intent", "audit", lambda guard: guard.audit.said_of_intents()),
+    ("spend", "confirm", lambda guard: "on: a yes is used up right before the run, once"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
     ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
@@ -117,6 +131,12 @@ def _decision(guard: Guard) -> str:
     said = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
     said += ["the server's own decision"] if guard.decide is not allow_all else []
     return f"on: {' and '.join(said)}" if said else "on: scopes that tools require; allows all else"
+
+
+def _confirmation(settings: Confirm) -> str:
+    which = ", ".join(sorted(settings.effects))
+    asks = f"asks before {which} tools" if which else "asks only where a tool or a rule says so"
+    return f"on: {asks}; by ticket where the client cannot ask"
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:

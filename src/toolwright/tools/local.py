@@ -51,6 +51,8 @@ class ToolSettings(TypedDict, total=False):
     blocking: bool
     visible: Callable[[Principal], bool]
     requires: Collection[str]
+    confirm: bool
+    preview: Callable[[dict[str, Any]], Any]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
 

@@ -33,6 +33,7 @@ __all__ = [
     "Context",
     "Effect",
     "Entry",
+    "Grant",
     "Kind",
     "Layer",
     "Library",
@@ -222,7 +223,8 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs.
+    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: its
+    effect says whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
     """
 
     definition: wire.Tool
@@ -238,17 +240,38 @@ class Tool(Value, frozen=True):
     at_once: int | None = None
     max_argument_bytes: int | None = None
     requires: frozenset[str] = frozenset()
+    confirm: bool | None = None
+    preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
 
     @property
     def name(self) -> str:
         return self.definition.name
 
 
+class Grant(Protocol):
+    """A person's consent to one call. It is used up by ``take``, right before the run; ``ToolError`` when it has been.
+    After it ``give_back`` when the call only asked on, or ``settle`` when it has run. ``keep`` when the call failed:
+    what was not used up by then holds for the identical call. ``by`` says what the consent was.
+    """
+
+    @property
+    def by(self) -> str: ...
+
+    async def take(self) -> None: ...
+
+    async def give_back(self) -> None: ...
+
+    async def settle(self) -> None: ...
+
+    async def keep(self) -> None: ...
+
+
 class ToolCall(Value, frozen=True):
     """One call. ``tool`` is there once a layer has found it; views replace both together.
 
     ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
-    ``RpcError``, and belongs where the arguments are checked.
+    ``RpcError``, and belongs where the arguments are checked. ``asks`` is why a rule wants a person to decide, and
+    ``grant`` what they have said.
     """
 
     name: str
@@ -256,6 +279,8 @@ class ToolCall(Value, frozen=True):
     context: RequestContext
     tool: Tool | None = None
     admit: Callable[[Tool], None] | None = None
+    asks: str | None = None
+    grant: Grant | None = None
 
 
 class ResourceRead(Value, frozen=True):
@@ -496,4 +521,4 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     tool = await toolset.find_tool(call.name, call.context)
     if call.context.trail is not None:
         call.context.trail.tool = tool
-    return ToolCall(call.name, call.arguments, call.context, tool, call.admit), tool
+    return ToolCall(call.name, call.arguments, call.context, tool, call.admit, call.asks, call.grant), tool

@@ -53,7 +53,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         if settings.isolation is not None:
             return _isolated(function, definition, settings, signature, pool)
         lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
-        tool = _tool(definition, settings, lane)
+        tool = _tool(definition, settings, lane, pool)
         return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible)
 
 
@@ -80,7 +80,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
-        tool = _tool(made, settings, lane)
+        tool = _tool(made, settings, lane, pool)
         with_context = _takes_context(handler)
     call = caller(handler, is_async, lane)
 
@@ -128,7 +128,7 @@ def _definition(
     )
 
 
-def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None) -> Tool:
+def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool) -> Tool:
     if definition.inputSchema.get("type") != "object":
         raise DefinitionError.of("TW3009")
     input_schema = compile_schema(definition.inputSchema, bounds=OWN)
@@ -152,7 +152,18 @@ def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None) -> Tool:
         settings.at_once if lane is None else lane.share,
         settings.max_argument_bytes,
         frozenset(settings.requires),
+        settings.confirm,
+        _preview(definition.name, settings.preview, pool),
     )
+
+
+def _preview(
+    name: str, preview: Callable[[dict[str, Any]], Any] | None, pool: ThreadPool
+) -> Callable[[dict[str, Any]], Awaitable[Any]] | None:
+    if preview is None:
+        return None
+    is_async = inspect.iscoroutinefunction(preview)
+    return caller(preview, is_async, None if is_async else pool.lane(f"preview of {name}", None))
 
 
 def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], defs: Any) -> None:

@@ -53,6 +53,9 @@ class Settings:
       neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
       flags and the time, since a list must not depend on a connection.
     - ``requires``: scopes, all of which a caller needs to call it. Whoever could get them sees the tool, and is told.
+    - ``confirm``: whether a person is asked before each call; otherwise the effect decides (``docs/approvals.md``).
+    - ``preview(arguments)``: text that says what such a call would do; shown to the person who is asked. It must not do
+      anything, and may be ``async``.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -72,6 +75,8 @@ class Settings:
     blocking: bool = True
     visible: Callable[[Principal], bool] | None = None
     requires: Collection[str] = ()
+    confirm: bool | None = None
+    preview: Callable[[dict[str, Any]], Any] | None = None
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -117,6 +122,10 @@ def _is_rate(value: Any) -> bool:
     return isinstance(value, Rate) and value.holds
 
 
+def _is_yes_or_no(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def _are_objects(value: Any) -> bool:
     return not isinstance(value, str | Mapping) and all(isinstance(one, Mapping) for one in value)
 
@@ -136,6 +145,7 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("rate", _is_rate, "a Rate of more than 0 a second and a burst of 1 or more"),
     ("at_once", _is_count, "a whole number above 0"),
     ("isolation", lambda value: value == "process", "'process'"),
+    ("confirm", _is_yes_or_no, "True or False"),
     ("examples", _are_objects, "a list of objects"),
     ("requires", _are_texts, "scopes: a list of text"),
 )
