@@ -65,7 +65,7 @@ def _isolated(
         raise DefinitionError.of("TW3016", name="isolation", wanted="left out: nothing can be handed to a process")
     check_isolated(function)
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
-    tool = replaced(_tool(definition, settings, lane), stoppable=True)
+    tool = replaced(_tool(definition, settings, lane, pool), stoppable=True)
     call = isolated(function, definition.name, lane)
     return Bound(tool, lambda call_: call(call_.arguments), settings.visible)
 
