@@ -48,7 +48,7 @@ OutcomeT = TypeVar("OutcomeT")
 
 # What says no to a caller, beside names that there are not and arguments that do not fit. That a tool fails, is late
 # or is busy is not the caller's doing.
-_REFUSALS = frozenset({"TW1029", "TW2007", "TW2008", "TW2100", "TW2200", "TW2201", "TW2202"})
+_REFUSALS = frozenset({"TW1029", "TW2007", "TW2100", "TW2200", "TW2201", "TW2202"})
 
 _REFUSED, _UNKNOWN, _REPEATED = Rate(1, 200), Rate(0.2, 50), Rate(0.1, 10)
 
