@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from toolwright.protocol.types import ResourceLink as ResourceLink
     from toolwright.protocol.types import TextContent as TextContent
     from toolwright.protocol.types import TextResource as TextResource
+    from toolwright.server.keys import ApiKeys as ApiKeys
+    from toolwright.server.oauth import Introspection as Introspection
+    from toolwright.server.oauth import OAuth as OAuth
+    from toolwright.server.proxies import Public as Public
+    from toolwright.server.proxies import TrustedProxy as TrustedProxy
     from toolwright.tools.binding import Completes as Completes
     from toolwright.tools.binding import Depends as Depends
     from toolwright.tools.binding.forms import Form as Form
@@ -60,6 +65,7 @@ _EXPORTS = {
     "Allow": "toolwright.policy.rules",
     "Annotations": "toolwright.protocol.types",
     "Answer": "toolwright.tools.rounds",
+    "ApiKeys": "toolwright.server.keys",
     "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
     "BlobResource": "toolwright.protocol.types",
@@ -76,13 +82,16 @@ _EXPORTS = {
     "EmbeddedResource": "toolwright.protocol.types",
     "Form": "toolwright.tools.binding.forms",
     "ImageContent": "toolwright.protocol.types",
+    "Introspection": "toolwright.server.oauth",
     "Limits": "toolwright.policy.pipeline",
     "Link": "toolwright.tools.rounds",
     "LocalLibrary": "toolwright.tools.library",
     "LocalToolset": "toolwright.tools.local",
+    "OAuth": "toolwright.server.oauth",
     "Principal": "toolwright.tools.toolset",
     "PromptMessage": "toolwright.protocol.types",
     "PromptResult": "toolwright.protocol.types",
+    "Public": "toolwright.server.proxies",
     "Rate": "toolwright.tools.bounds",
     "RateLimits": "toolwright.policy.rate",
     "ResourceLink": "toolwright.protocol.types",
@@ -95,6 +104,7 @@ _EXPORTS = {
     "ToolError": "toolwright.errors",
     "ToolwrightError": "toolwright.errors",
     "TransportError": "toolwright.errors",
+    "TrustedProxy": "toolwright.server.proxies",
     "combined": "toolwright.tools.views",
     "filtered": "toolwright.tools.views",
     "prefixed": "toolwright.tools.views",

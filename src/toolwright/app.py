@@ -35,7 +35,7 @@ from toolwright.state.on_demand import OnDemand
 from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import EVERYONE, LOCAL, Provider, RequestContext, Tool
+from toolwright.tools.toolset import EVERYONE, LOCAL, Provider, RequestContext, Secrets, Tool
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
@@ -58,11 +58,12 @@ class Server:
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
     ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's: a
     file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. Both have
-    to allow a call. ``confirm`` says before which tools a person is asked. ``audit`` is where is recorded what happens:
-    a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that
-    of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback
-    only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy
-    sessions, cursors and open questions. ``facts`` is where several workers share state.
+    to allow a call. ``confirm`` says before which tools a person is asked. ``secrets`` are masked in what leaves, unless
+    it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say;
+    ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP
+    request comes from; without it the server listens on loopback only. ``keys`` seal what clients carry for us (16
+    bytes each, the first seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is
+    where several workers share state.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Server:
         audit: Audit | Log | str | bool | None = None,
         rules: str | Path | Rules | None = None,
         confirm: Confirm | None = None,
+        secrets: Secrets | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -88,6 +90,7 @@ class Server:
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
+        _check(secrets=secrets in (None, "mask", "keep"))
         _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
         self.name = name
@@ -102,6 +105,7 @@ class Server:
             abuse=abuse,
             decide=decide,
             confirm=confirm,
+            secrets=secrets,
         )
         self._config: Config | None = None
         own = shelved(self.tools, self.library)
@@ -237,14 +241,20 @@ class Server:
         """
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
+        doors = self._protocol.http(self.authenticate)
         return http.HttpApp(
-            self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
+            doors, access or http.Access(), sse=old, pages=doors.pages, once=doors.once, around=self.serving
         )
 
     def configure(self, config: Config) -> None:
         """Before serving: go by the operator's file; where it says something, what the author said does not count."""
         self._config = config
         self._put_together(self._sealed_by, self._shared)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the author gave keys; without them, whoever serves has to."""
+        return bool(self._keys)
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""
@@ -293,7 +303,7 @@ class Server:
         tests."""
         other = copy.copy(self)
         other._guard = self._guard.given("with_guard({}=…)", **settings)
-        other._put_together(self._keys or (new_key(),), self._facts or MemoryFacts())
+        other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
@@ -304,6 +314,7 @@ class Server:
 _KEY_BYTES = 16
 _WANTED = {
     "language": " or ".join(LANGUAGES),
+    "secrets": "mask or keep",
     "threads": "1 or more",
     "page_size": "1 or more",
     "keys": f"keys of {_KEY_BYTES} bytes or more",

@@ -122,6 +122,28 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "the request.",
         "此操作需要权限范围 {scopes}。请向授权服务器申请包含全部所需权限范围的令牌，然后重试该请求。",
     ),
+    "TW1101": (
+        "This server has to know who calls. Send Authorization: Bearer with a token or key that is for this server.",
+        "本服务器必须知道调用者的身份。请在 Authorization: Bearer 中发送用于本服务器的令牌或密钥。",
+    ),
+    "TW1102": (
+        "The token is not accepted: {problem}. Get a new one for this server, and send it once, in Authorization.",
+        "令牌未被接受：{problem}。请获取一个用于本服务器的新令牌，并仅在 Authorization 中发送一次。",
+    ),
+    "TW1103": (
+        "A token stands in the URL, where logs keep it; it counts as given away. Send a new one in Authorization.",
+        "URL 中含有令牌，会被日志保存，应视为已泄露。请换用新令牌并在 Authorization 中发送。",
+    ),
+    "TW1104": (
+        "It cannot be checked now who calls; try again in a minute. The token may well be good.",
+        "目前无法核验调用者的身份；请一分钟后重试。令牌本身可能是有效的。",
+    ),
+    "TW1105": (
+        "Nobody authenticates here, so only this machine may call, and this comes from {address}. Whoever runs the "
+        "server can change that: Server(…, authenticate=…).",
+        "此处没有身份验证，因此只有本机可以调用，而该请求来自 {address}。服务器的运行者可以更改："
+        "Server(…, authenticate=…)。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -264,6 +286,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
         "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
     ),
+    # what leaves
+    "TW2300": (
+        "The result of {tool} was withheld: it held {what}, and without that it does not fit its output schema. "
+        "Tell the user.",
+        "{tool} 的结果已被扣留：其中含有{what}，去除后不符合其输出模式。请告知用户。",
+    ),
+    "TW2301": (
+        "{tool} changes things, and was called with {mask}, which stands for a secret that this server masked: the "
+        "mask would be written in its place. Leave that part as it is, or let the user enter the value.",
+        "{tool} 会做出更改，而参数中含有 {mask}。它代表本服务器已遮盖的机密：写入后会覆盖原值。"
+        "请保持该部分不变，或由用户输入该值。",
+    ),
+    "TW2302": (
+        "{what} holds characters that nobody sees ({kinds}). Remove them; in their place is: {shown}.",
+        "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
+    ),
+    "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     "TW2200": (
         "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "
@@ -493,14 +532,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host, --state and --sse go with --http.",
-        "--workers、--allow-host、--state 和 --sse 须与 --http 同用。",
+        "--workers, --allow-host, --state, --sse and what says who may call go with --http.",
+        "--workers、--allow-host、--state、--sse 以及说明谁可以调用的选项须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
-        "127.0.0.1, or give the server an authenticate function: Server(…, authenticate=…).",
+        "127.0.0.1, or say who may call: --keys FILE, --oauth ISSUER --resource URL, Server(…, authenticate=…), or "
+        "--public for whoever comes.",
         "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，"
-        "或为服务器设置 Server(…, authenticate=…)。",
+        "或说明谁可以调用：--keys FILE、--oauth ISSUER --resource URL、Server(…, authenticate=…)，"
+        "或用 --public 允许任何人。",
     ),
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
@@ -533,6 +574,32 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
         "或不使用 --workers。",
     ),
+    "TW4201": (
+        "OAuth needs a package that is not installed. Install toolwright with it: pip install 'toolwright[auth]'.",
+        "OAuth 需要一个尚未安装的软件包。请连同它一起安装 toolwright：pip install 'toolwright[auth]'。",
+    ),
+    "TW4202": (
+        "The keys in {path} cannot be used: {problem}. Mend the file, or make it anew with 'toolwright keys new'.",
+        "无法使用 {path} 中的密钥：{problem}。请修正该文件，或用 'toolwright keys new' 重新创建。",
+    ),
+    "TW4203": ("A key is not as it should be: {problem}.", "密钥格式有误：{problem}。"),
+    "TW4204": (
+        "{path} has a key called {name} already. Choose another name, or take the old one out of the file first.",
+        "{path} 中已有名为 {name} 的密钥。请换一个名称，或先从文件中删除旧密钥。",
+    ),
+    "TW4205": (
+        "{option} goes with {other}. Say both, or neither.",
+        "{option} 须与 {other} 一起使用。请同时给出，或都不给出。",
+    ),
+    "TW4206": (
+        "{target} has an authentication of its own, in its code; {option} would be a second one. Leave the option out.",
+        "{target} 的代码中已有身份验证；{option} 将成为第二种。请去掉该选项。",
+    ),
+    "TW4210": (
+        "{url} is not fetched: {problem}.",
+        "不会获取 {url}：{problem}。",
+    ),
+    "TW4211": ("{url} cannot be fetched: {problem}.", "无法获取 {url}：{problem}。"),
     # limits, in the operator's log
     "TW4100": (
         "Calls are refused, for limits cannot be checked: {problem} Make the store of facts reachable again.",
@@ -824,6 +891,37 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW7006": (
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
+    ),
+    "TW7050": (
+        "The state store {url} failed: {problem}. Whether it did what was asked last is not known; what depends on it "
+        "is refused. Check that the store runs and can be reached from here.",
+        "状态存储 {url} 出错：{problem}。上一个请求是否已生效无法得知；依赖它的操作均被拒绝。"
+        "请检查该存储是否在运行且可从此处访问。",
+    ),
+    "TW7051": ("The state store {url} is not open.", "状态存储 {url} 未打开。"),
+    "TW7052": (
+        "{url!r} is no address of a Redis or Valkey; write redis://user:password@host:port/db, with rediss:// for TLS; "
+        "?prefix=… and, with TLS, ?ssl_ca_certs=FILE may follow.",
+        "{url!r} 不是 Redis 或 Valkey 的地址；请写成 redis://用户:密码@主机:端口/库号，TLS 用 rediss://；"
+        "其后可加 ?prefix=…，使用 TLS 时还可加 ?ssl_ca_certs=文件。",
+    ),
+    "TW7053": (
+        "State at {scheme}:// needs the package {package!r}, which is not installed: "
+        "pip install 'toolwright[{extra}]'.",
+        "使用 {scheme}:// 的状态存储需要未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+    ),
+    "TW7054": (
+        "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
+        "with `openssl rand -base64 32`; the first seals, the others still open.",
+        "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
+        "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
+    ),
+    "TW7055": (
+        "Servers that share {url} need the same key, and this one has none: what one hands to a client, the others "
+        "could not open. Write a key into a file with `openssl rand -base64 32`, give that file to each, and start "
+        "with --key-file FILE or with TOOLWRIGHT_KEY.",
+        "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。"
+        "请用 `openssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --key-file 文件 或 TOOLWRIGHT_KEY 启动。",
     ),
     # the audit log
     "TW7010": (

@@ -143,7 +143,7 @@ def test_a_body_that_does_not_say_is_refused_once_it_is_too_large(mounts: Mounts
 
 def test_b54_a_connection_whose_body_does_not_come_ends_with_its_answer(mounts: Mounts) -> None:
     class Nobody:
-        def admit(self, carrier: Carrier) -> str:
+        async def admit(self, carrier: Carrier) -> str:
             return "anyone"
 
     app: Any = HttpApp(Nobody(), Access(), body_seconds=0.05)  # pyright: ignore[reportArgumentType]

@@ -25,7 +25,7 @@ from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
-from toolwright.tools.toolset import Provider, guarded
+from toolwright.tools.toolset import Provider, Secrets, guarded
 
 __all__ = ["Guard", "Limits", "described", "standard"]
 
@@ -66,6 +66,7 @@ class Guard:
     language: str = "en"
     signals: Signals = field(default_factory=Signals)
     audit: Audit = field(default_factory=Audit)
+    secrets: Secrets = "mask"
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -108,7 +109,7 @@ def standard(
         spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
-        tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
+        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
         kept(facts, guard.language),
     )
 
@@ -129,7 +130,8 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("intent", "audit", lambda guard: guard.audit.said_of_intents()),
     ("spend", "confirm", lambda guard: "on: a yes is used up right before the run, once"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
-    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
+    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned"),
+    ("secrets", "secrets", lambda guard: "on: masked" if guard.secrets == "mask" else "off: kept"),
     ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
 )
 # layer, in the order of `standard` → the setting it goes by → what it does

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -139,6 +139,13 @@ class Listeners:
 
     def __bool__(self) -> bool:
         return bool(self._channels)
+
+    def __iter__(self) -> Iterator[str]:
+        """The channels that somebody listens on."""
+        return iter(tuple(self._channels))
+
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._channels
 
     def add(self, channel: str, callback: Callback, after: int) -> Callable[[], None]:
         """Returns what ends it; ending twice is harmless, and once ended it is not called again."""

@@ -22,6 +22,7 @@ from toolwright.tools.toolset import (
     NoLibrary,
     Principal,
     RequestContext,
+    Secrets,
     Tool,
     ToolCall,
     Unwatch,
@@ -49,6 +50,8 @@ class ToolSettings(TypedDict, total=False):
     at_once: int
     isolation: Literal["process"]
     blocking: bool
+    secrets: Secrets
+    untrusted: bool
     visible: Callable[[Principal], bool]
     requires: Collection[str]
     confirm: bool

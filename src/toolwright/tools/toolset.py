@@ -27,6 +27,7 @@ __all__ = [
     "EFFECTS",
     "EVERYONE",
     "LOCAL",
+    "SILENT",
     "Change",
     "Channel",
     "CompletionGet",
@@ -46,6 +47,7 @@ __all__ = [
     "Provider",
     "RequestContext",
     "ResourceRead",
+    "Secrets",
     "Tool",
     "ToolCall",
     "Toolset",
@@ -59,6 +61,9 @@ __all__ = [
 ]
 
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
+Secrets: TypeAlias = Literal["mask", "keep"]
+"""What becomes of secrets in what leaves."""
+
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
 Unwatch: TypeAlias = Callable[[], None]
@@ -115,6 +120,19 @@ class Trail:
 
 def _for_all(request: InputRequest) -> bool:
     return True
+
+
+class _Silent:
+    """The channel of a request that asked for neither progress nor logs."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+SILENT = _Silent()
 
 
 class RequestContext(Value, frozen=True):
@@ -242,6 +260,8 @@ class Tool(Value, frozen=True):
     requires: frozenset[str] = frozenset()
     confirm: bool | None = None
     preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
+    secrets: Secrets | None = None
+    untrusted: bool = False
 
     @property
     def name(self) -> str:

@@ -65,6 +65,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "spend",
         "timeout",
         "tidy",
+        "secrets",
         "kept",
     ]
 

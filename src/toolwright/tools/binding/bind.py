@@ -154,6 +154,8 @@ def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: Th
         frozenset(settings.requires),
         settings.confirm,
         _preview(definition.name, settings.preview, pool),
+        settings.secrets,
+        settings.untrusted,
     )
 
 

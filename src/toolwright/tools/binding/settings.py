@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
 from toolwright.tools.bounds import Rate
-from toolwright.tools.toolset import Effect, Principal
+from toolwright.tools.toolset import Effect, Principal, Secrets
 
 __all__ = ["Completes", "Depends", "Settings"]
 
@@ -56,6 +56,9 @@ class Settings:
     - ``confirm``: whether a person is asked before each call; otherwise the effect decides (``docs/approvals.md``).
     - ``preview(arguments)``: text that says what such a call would do; shown to the person who is asked. It must not do
       anything, and may be ``async``.
+    - ``secrets``: ``mask`` those in what the tool says, or ``keep`` them, for a tool whose business they are; the
+      server's setting otherwise.
+    - ``untrusted=True``: what the tool says comes from strangers (web pages, mail), and is marked so for the client.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -73,6 +76,8 @@ class Settings:
     at_once: int | None = None
     isolation: Literal["process"] | None = None
     blocking: bool = True
+    secrets: Secrets | None = None
+    untrusted: bool = False
     visible: Callable[[Principal], bool] | None = None
     requires: Collection[str] = ()
     confirm: bool | None = None
@@ -146,6 +151,7 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("at_once", _is_count, "a whole number above 0"),
     ("isolation", lambda value: value == "process", "'process'"),
     ("confirm", _is_yes_or_no, "True or False"),
+    ("secrets", lambda value: value in get_args(Secrets), "mask or keep"),
     ("examples", _are_objects, "a list of objects"),
     ("requires", _are_texts, "scopes: a list of text"),
 )
