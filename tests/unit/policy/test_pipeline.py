@@ -53,8 +53,10 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
     assert [name for name, _, _ in described(Guard())] == [
         "audit",
         "answered",
+        "abuse",
         "authorize",
         "rate",
+        "sizes",
         "validate",
         "authorize arguments",
         "confirm",
