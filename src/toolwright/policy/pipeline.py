@@ -67,7 +67,9 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         concurrency,
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
-        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
+        tidy(
+            guard.limits.max_bytes, guard.secrets, guard.language
+        ),  # what leaves is clean, and fits the schema and the limit
         kept(facts, guard.language),
     )
 

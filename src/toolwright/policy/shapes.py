@@ -67,6 +67,6 @@ SHAPES = (
     Shape("private-key", (), r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[^-]{40,}(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----)?", known=("PRIVATE KEY",)),
     Shape("aws-secret-key", (), r"(?i:secret_?access_?key)[\"'\s:=>\\]{1,8}(?P<secret>(?=[A-Za-z0-9/+]*\d)(?![A-Za-z0-9/+]*EXAMPLE)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", known=("ecretAccessKey", "ecret_access_key", "CCESS_KEY")),
     Shape("azure-key", (), r"\b(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{43,86}={1,2})", known=("ccountKey=", "AccessKey=")),
-    Shape("connection-password", (), r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"'<>`]*:(?P<secret>[^\s/?#@\"'<>`]{3,})@[A-Za-z0-9_.\[-]", known=("://",)),
+    Shape("connection-password", (), r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"'<>`]*:(?P<secret>[^\s/?#@\"'<>`]{3,})@(?!(?:[A-Za-z0-9-]+\.)*example\.(?:com|net|org)\b)[A-Za-z0-9_.\[-]", known=("://",)),
     Shape("connection-password", (), r"(?i:\b(?:server|data source|host|user id|uid|user)=[^\n]{1,300}?;\s*(?:password|pwd)=)(?P<secret>[^;\s\"']{3,})", known=("assword=",)),
 )  # fmt: skip
