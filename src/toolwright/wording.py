@@ -303,6 +303,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
     ),
     "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
+    "TW2310": (
+        "This is not all: {shown}. The whole, {size} bytes, is the resource {uri}: read it, or ask for less.",
+        "以上并非全部：{shown}。完整内容共 {size} 字节，即资源 {uri}：可读取该资源，或缩小请求。",
+    ),
+    "TW2311": (
+        "{tool} has done its work, but the result has {size} bytes, more than the limit of {limit}, and cannot be cut. "
+        "The whole is the resource {uri}: read that, and do not call again for it.",
+        "{tool} 已执行完毕，但结果有 {size} 字节，超过上限 {limit}，且无法截断。"
+        "完整内容是资源 {uri}：请读取该资源，不必为此再次调用。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     "TW2200": (
         "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "

@@ -109,7 +109,9 @@ def standard(
         spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
-        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
+        tidy(
+            guard.limits.max_bytes, guard.secrets, guard.language
+        ),  # what leaves is clean, and fits the schema and the limit
         kept(facts, guard.language),
     )
 
