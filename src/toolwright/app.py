@@ -225,17 +225,27 @@ class Server:
         """Where ``toolwright approvals`` finds them too."""
         return load("state.urls:open_facts")(approvals_url(self._guard.confirm.store))
 
-    def with_guard(self, **settings: Any) -> Server:
+    def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
-        tests."""
+        tests. ``origin`` is where they came from, for :meth:`guard`."""
         other = copy.copy(self)
-        other._guard = self._guard.given("with_guard({}=…)", **settings)
+        other._guard = self._guard.given(origin, **settings)
         other._put_together(self._keys or (new_key(),), self._facts or MemoryFacts())
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
         return described(self._guard)
+
+    async def exceptions(self) -> list[tuple[str, str]]:
+        """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""
+        tools = await self.provider.list_tools(RequestContext(LOCAL, SILENT))
+        return [
+            (tool.name, f"{setting}={value}")
+            for tool in tools
+            for setting, value in (("confirm", tool.confirm), ("seconds", tool.seconds), ("max_bytes", tool.max_bytes))
+            if value is not None
+        ]
 
 
 _KEY_BYTES = 16

@@ -211,7 +211,9 @@ META = {"com.example/x": 1}
 def gallery() -> Server:
     """Everything that a newer revision can say and an older one cannot."""
     server = Server("gallery", version="1", title="The Gallery")
-    server.add_tool(show, title="Show it all", effect="destructive", idempotent=False, icons=[ICON], meta=META)
+    server.add_tool(
+        show, title="Show it all", effect="destructive", idempotent=False, confirm=False, icons=[ICON], meta=META
+    )
     server.add_tool(numbers, effect="read")
     server.add_tool(point, effect="read")
     return server
@@ -418,7 +420,7 @@ def asking() -> Server:
         question = Form("Sure?")
         return context.ask(question, key="sure").action if context.can_ask(question) else "not asked"
 
-    @server.tool(effect="destructive")
+    @server.tool(effect="destructive", confirm=False)
     async def wipe(context: Context) -> str:
         """Ask before something is lost."""
         return "wiped" if context.ask(Form("Wipe it?"), key="sure") else "kept"

@@ -15,6 +15,7 @@ from types import ModuleType
 from toolwright.app import Server
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
+from toolwright.policy.confirm import Confirm
 from toolwright.tools.toolset import Provider
 from toolwright.version import __version__
 
@@ -23,10 +24,12 @@ __all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A server of ours: what it is called, and the settings of a toolbox family. Plain data, for workers."""
+    """A server of ours: what it is called, the settings of a toolbox family, and whether a person is asked before what
+    destroys. Plain data, for workers."""
 
     target: str
     roots: tuple[str, ...] = ()
+    confirm: bool = True
 
 
 def _files(spec: Spec) -> Provider:
@@ -49,6 +52,11 @@ def is_ours(target: str) -> bool:
 
 def load_server(spec: Spec) -> Server:
     """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found."""
+    server = _server(spec)
+    return server if spec.confirm else server.with_guard("--no-confirm", confirm=Confirm.never())
+
+
+def _server(spec: Spec) -> Server:
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
         return Server(spec.target, version=__version__, toolsets=[toolset])

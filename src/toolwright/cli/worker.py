@@ -42,7 +42,7 @@ class Job:
     @staticmethod
     def read(text: str) -> Job:
         said = json.loads(text)
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]))
+        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), said["spec"]["confirm"])
         return Job(spec, tuple(said["hosts"]), said["state"], said["key"], said["sse"])
 
 

@@ -59,6 +59,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "authorize arguments",
         "confirm",
         "concurrency",
+        "spend",
         "timeout",
         "tidy",
     ]
