@@ -16,6 +16,7 @@ from toolwright import (
     AudioContent,
     BlobResource,
     Completes,
+    Confirm,
     Context,
     EmbeddedResource,
     Form,
@@ -449,6 +450,32 @@ def asking() -> Server:
     return server
 
 
+def attic() -> Server:
+    """What a person has to agree to. ``lost`` tells what is gone."""
+    server = Server("attic", version="1", confirm=Confirm(store="memory:"))
+    lost: list[str] = []
+
+    @server.tool(effect="destructive", idempotent=True)
+    async def burn(box: str) -> str:
+        """Burn a box."""
+        lost.append(box)
+        return f"{box} is ashes"
+
+    @server.tool(effect="destructive", preview=lambda arguments: f"{arguments['count']} boxes would go.")
+    async def clear(count: int, context: Context) -> str:
+        """Ask which boxes, and throw them away."""
+        which = context.ask(Form("Which?", NAME), key="which")
+        lost.append(f"{count} {which.value['name']}")
+        return f"{count} {which.value['name']} are gone"
+
+    @server.tool(effect="read", name="lost")
+    async def gone() -> list[str]:
+        """What is gone."""
+        return lost
+
+    return server
+
+
 def desk() -> Server:
     """A resource, a template and a prompt that ask, and a value that is completed."""
     server = Server("desk", version="1")
@@ -475,7 +502,7 @@ NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength":
 
 SERVERS: dict[str, Callable[[], Server]] = {
     make.__name__: make
-    for make in (asking, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop, slow)
+    for make in (asking, attic, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop, slow)
 }
 
 
