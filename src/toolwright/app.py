@@ -85,7 +85,7 @@ class Server:
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._page_size = page_size
-        self._put_together(keys or (new_key(),), facts or MemoryFacts())
+        self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
         """The tools, the pipeline and the doors."""
@@ -230,7 +230,7 @@ class Server:
         tests. ``origin`` is where they came from, for :meth:`guard`."""
         other = copy.copy(self)
         other._guard = self._guard.given(origin, **settings)
-        other._put_together(self._keys or (new_key(),), self._facts or MemoryFacts())
+        other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:

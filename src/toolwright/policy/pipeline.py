@@ -63,7 +63,8 @@ def standard(
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
     ``approvals`` is where tickets lie; without it they lie in ``facts``."""
-    guard, facts = guard or Guard(), facts or MemoryFacts()
+    guard = guard or Guard()
+    facts = MemoryFacts() if facts is None else facts  # empty ones are false
     approvals = approvals or Approvals(facts)
     return guarded(
         provider,
