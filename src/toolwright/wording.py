@@ -572,12 +572,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
         "该模式与工单 {ticket} 的调用本身不符；请写一个其参数符合的模式。",
     ),
-    "TW4404": (
-        "The approvals in {path} lie within {root}, which the tools may change; set XDG_STATE_HOME or "
-        "TOOLWRIGHT_APPROVALS to a place outside of it, or serve a smaller folder.",
-        "{path} 中的批准记录位于工具可修改的 {root} 之内；请将 XDG_STATE_HOME 或 TOOLWRIGHT_APPROVALS "
-        "设到其外，或缩小所提供的文件夹。",
-    ),
     "TW4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
         "Serve such clients from a process of their own, or without --workers.",

@@ -147,8 +147,7 @@ def _decision(guard: Guard) -> str:
 
 def _confirmation(settings: Confirm) -> str:
     which = ", ".join(sorted(settings.effects))
-    asks = f"asks before {which} tools" if which else "asks only where a tool or a rule says so"
-    return f"on: {asks}; by ticket where the client cannot ask"
+    return f"on: {which} tools ask, or wait for a ticket" if which else "on: where a tool or a rule says so"
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
