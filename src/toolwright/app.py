@@ -304,8 +304,11 @@ class Server:
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
-        """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        return described(self.settings)
+        """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
+        setting came from."""
+        callers = load("server.identity:described")(self.authenticate)
+        origin = "default" if self.authenticate is None else "Server(authenticate=…)"
+        return [("identity", callers, origin), *described(self.settings)]
 
 
 _KEY_BYTES = 16
