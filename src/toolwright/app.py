@@ -307,8 +307,11 @@ class Server:
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
-        """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        return described(self.settings)
+        """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
+        setting came from."""
+        callers = load("server.identity:described")(self.authenticate)
+        origin = "default" if self.authenticate is None else "Server(authenticate=…)"
+        return [("identity", callers, origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""

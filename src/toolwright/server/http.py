@@ -125,6 +125,8 @@ class HttpDoors:
             return Caller(carrier, await known(carrier, self._ways))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
+        except Exception as error:  # noqa: BLE001 - whatever fails there, nobody comes in
+            return Reply(500, encode_failure(None, internal_error(error), self._language))
 
     def _challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
         """401 and 403 with a challenge (2026-07-28, basic/authorization)."""
