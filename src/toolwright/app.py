@@ -58,8 +58,8 @@ class Server:
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
     ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's: a
     file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. Both have
-    to allow a call. ``confirm`` says before which tools a person is asked. ``secrets`` are masked in what leaves, unless
-    it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say;
+    to allow a call. ``confirm`` says before which tools a person is asked. ``secrets`` are masked in what leaves, or
+    ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say;
     ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP
     request comes from; without it the server listens on loopback only. ``keys`` seal what clients carry for us (16
     bytes each, the first seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is
