@@ -303,6 +303,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
     ),
     "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
+    "TW2310": (
+        "This is not all: {shown}. The whole, {size} bytes, is the resource {uri}: read it, or ask for less.",
+        "以上并非全部：{shown}。完整内容共 {size} 字节，即资源 {uri}：可读取该资源，或缩小请求。",
+    ),
+    "TW2311": (
+        "{tool} has done its work, but the result has {size} bytes, more than the limit of {limit}, and cannot be cut. "
+        "The whole is the resource {uri}: read that, and do not call again for it.",
+        "{tool} 已执行完毕，但结果有 {size} 字节，超过上限 {limit}，且无法截断。"
+        "完整内容是资源 {uri}：请读取该资源，不必为此再次调用。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     "TW2200": (
         "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "
@@ -561,12 +571,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4403": (
         "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
         "该模式与工单 {ticket} 的调用本身不符；请写一个其参数符合的模式。",
-    ),
-    "TW4404": (
-        "The approvals in {path} lie within {root}, which the tools may change; set XDG_STATE_HOME or "
-        "TOOLWRIGHT_APPROVALS to a place outside of it, or serve a smaller folder.",
-        "{path} 中的批准记录位于工具可修改的 {root} 之内；请将 XDG_STATE_HOME 或 TOOLWRIGHT_APPROVALS "
-        "设到其外，或缩小所提供的文件夹。",
     ),
     "TW4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
@@ -939,6 +943,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW7012": ("The seal file {path} cannot be written now: {problem}.", "封存文件 {path} 目前无法写入：{problem}。"),
     "TW7013": ("{path} is no seal file: {problem}.", "{path} 不是封存文件：{problem}。"),
+    "TW7014": ("The key file {path} cannot be used: {problem}.", "密钥文件 {path} 无法使用：{problem}。"),
+    "TW7015": (
+        "There is no audit log {what}. Servers of this user that have one: {known}. Say --server NAME, or --log URL.",
+        "没有审计日志 {what}。此用户已有审计日志的服务器：{known}。请用 --server NAME 或 --log URL 指定。",
+    ),
+    "TW7016": (
+        "Which audit log? Say --server NAME, or --log URL. Servers of this user that have one: {known}.",
+        "要查看哪个审计日志？请用 --server NAME 或 --log URL 指定。此用户已有审计日志的服务器：{known}。",
+    ),
+    "TW7020": ("The database {url} cannot be opened: {problem}.", "无法打开数据库 {url}：{problem}。"),
+    "TW7021": (
+        "The database {url} cannot be used now: {problem}. If the connection was lost, the last records may be there "
+        "or not.",
+        "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
+    ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

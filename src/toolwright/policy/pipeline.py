@@ -109,7 +109,9 @@ def standard(
         spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
-        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
+        tidy(
+            guard.limits.max_bytes, guard.secrets, guard.language
+        ),  # what leaves is clean, and fits the schema and the limit
         kept(facts, guard.language),
     )
 
@@ -145,8 +147,7 @@ def _decision(guard: Guard) -> str:
 
 def _confirmation(settings: Confirm) -> str:
     which = ", ".join(sorted(settings.effects))
-    asks = f"asks before {which} tools" if which else "asks only where a tool or a rule says so"
-    return f"on: {asks}; by ticket where the client cannot ask"
+    return f"on: {which} tools ask, or wait for a ticket" if which else "on: where a tool or a rule says so"
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
