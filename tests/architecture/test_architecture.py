@@ -40,7 +40,7 @@ OWNERS = {
 }
 
 # files that may import inside a function, or by a name: the lazy table of exports and the command line's loader
-LAZY = {"__init__.py", "testing/__init__.py", "loading.py", "cli/targets.py"}
+LAZY = {"__init__.py", "testing/__init__.py", "loading.py", "cli/targets.py", "tools/isolated_child.py"}
 
 # files whose code, not only prose, may name a revision
 REVISIONS = {
