@@ -32,7 +32,7 @@ def command(*arguments: str) -> list[str]:
 
 def environment(**more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_STATE_HOME") if name in os.environ}
-    return {**kept, "LC_ALL": "C.UTF-8", **more}
+    return {"HOME": "/", **kept, "LC_ALL": "C.UTF-8", **more}
 
 
 def left_of(processes: Sequence[int]) -> list[int]:

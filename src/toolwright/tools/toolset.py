@@ -209,8 +209,8 @@ class RequestContext(Value, frozen=True):
         return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the call is. Numbers must increase; others are dropped, and so is what comes quicker than 20
-        times a second, unless it reaches ``total``. Free when nobody asked for progress."""
+        """Tell how far the call is. Numbers must increase; others are dropped. Of what comes quicker than 20 times a
+        second the newest is told, and what reaches ``total``. Free when nobody asked for progress."""
         self.channel.progress(progress, total, message)
 
     @deprecated("Context.log is deprecated by the protocol: write to standard error, or use a tracing library.")
