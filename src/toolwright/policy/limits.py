@@ -1,4 +1,4 @@
-"""Limits: how often, how many at once, how long. An operation without a limit of its own has the server's."""
+"""How large the arguments of a call may be, and how long it may take. What has no limit of its own has the server's."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from toolwright.deadline import Deadline
-from toolwright.errors import ToolTimeout
-from toolwright.tools.toolset import Layer, Provider, ResourceRead, ToolCall
+from toolwright.errors import InvalidArguments, ToolTimeout
+from toolwright.jsonrpc.messages import encode
+from toolwright.protocol.types import ToolOutcome
+from toolwright.tools.toolset import Layer, Provider, ResourceRead, ToolCall, Wrapper
 
-__all__ = ["concurrency", "rate", "timeout"]
+__all__ = ["sizes", "timeout"]
 
 OperationT = TypeVar("OperationT")
 OutcomeT = TypeVar("OutcomeT")
 
 
-def rate(inner: Provider) -> Provider:
-    """How often a principal may call. Lets everything pass: limits come with the guard."""
-    return Layer(inner)
+def sizes(max_argument_bytes: int) -> Callable[[Provider], Provider]:
+    """Refuses arguments that are larger as JSON, before anything walks through them."""
+    return lambda inner: _Sizes(inner, max_argument_bytes)
 
 
-def concurrency(inner: Provider) -> Provider:
-    """How many calls run at once. Lets everything pass; plain functions are bounded by their pool of threads."""
-    return Layer(inner)
+@dataclass(frozen=True)
+class _Sizes(Wrapper):
+    max_bytes: int
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        limit = (call.tool and call.tool.max_argument_bytes) or self.max_bytes
+        if (size := len(encode(call.arguments))) > limit:
+            raise InvalidArguments.of("TW2104", tool=call.name, size=size, limit=limit)
+        return await self.inner.call_tool(call)
 
 
 def timeout(seconds: float) -> Callable[[Provider], Provider]:

@@ -8,7 +8,7 @@ from toolwright.policy.shapes import Shape
 from toolwright.protocol.characters import ESCAPE, may_hide
 from toolwright.protocol.types import Value
 
-__all__ = ["CLEAN", "Suspicion", "look"]
+__all__ = ["CLEAN", "Suspicion", "look", "suspected"]
 
 
 class Suspicion(Value, frozen=True):
@@ -22,6 +22,11 @@ class Suspicion(Value, frozen=True):
 
 
 CLEAN = Suspicion()
+
+
+def suspected(data: bytes) -> tuple[Shape, ...]:
+    """The secrets that may be in ``data``, whatever else it hides."""
+    return suspects(data, classes_of(data))
 
 
 def look(data: bytes, secrets: bool) -> Suspicion:

@@ -192,7 +192,7 @@ def test_a35_a_way_through_anything_but_properties_is_refused(part: Any):
         assert caught.value.code == "TW3020"
 
 
-def test_a35_a_property_that_is_only_called_so_is_no_annotation():
+def test_a35_twin_a_property_that_is_only_called_so_is_no_annotation():
     assert find_mirrors(schema(**{"x-mcp-header": {"type": "string"}})) == ()
     assert find_mirrors(schema(a={"type": "object", "default": {"x-mcp-header": "A"}})) == ()
 
@@ -229,6 +229,7 @@ def test_what_is_absent_or_null_has_no_header():
         ({"mcp-param-limit": "43"}, {"query": {"limit": 42}}, "TW1017"),
         ({"mcp-param-limit": "4_2"}, {"query": {"limit": 42}}, "TW1017"),
         ({"mcp-param-limit": "٤٢"}, {"query": {"limit": 42}}, "TW1018"),
+        ({"mcp-param-limit": "=?base64?2aTZog==?="}, {"query": {"limit": 42}}, "TW1017"),  # the same, in base64
         ({"mcp-param-dry": "True"}, {"query": {"dry": True}}, "TW1017"),
         ({"mcp-param-dry": "1"}, {"query": {"dry": True}}, "TW1017"),
     ],

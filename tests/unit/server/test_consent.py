@@ -71,7 +71,9 @@ def test_a_round_begins_with_what_the_caller_sent_whatever_the_last_one_did_to_i
     assert answered(server, "raw", {"word": "w"}, revision) == "w"
 
 
-@pytest.mark.parametrize(("settings", "times"), [({}, 1), ({"effect": "destructive"}, 1), ({"idempotent": True}, 2)])
+@pytest.mark.parametrize(
+    ("settings", "times"), [({}, 1), ({"effect": "destructive", "confirm": False}, 1), ({"idempotent": True}, 2)]
+)
 def test_one_consent_is_for_one_effect(settings: dict[str, Any], times: int):
     server = Server("s")
     done: list[int] = []
@@ -195,6 +197,7 @@ def test_a_bad_question_is_not_put_to_a_person():
     assert put == []
 
 
+@pytest.mark.twin("B28")
 def test_a_round_that_asked_on_may_be_sent_again():
     server = Server("s")
     done: list[int] = []
