@@ -13,6 +13,7 @@ import pydantic
 from toolwright.errors import DefinitionError, InvalidArguments
 from toolwright.jsonrpc.messages import Json, decode, encode, is_object
 from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import check_meta, is_name
 from toolwright.protocol.schema import OWN, compile_schema
@@ -117,7 +118,7 @@ def _definition(
     check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
-    return wire.Tool(
+    made = wire.Tool(
         name=name,
         inputSchema=input_schema,
         title=settings.title,
@@ -127,6 +128,8 @@ def _definition(
         icons=list(settings.icons) or None,
         meta=dict(settings.meta) or None,
     )
+    check_plain("The definition", made)
+    return made
 
 
 def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool) -> Tool:
