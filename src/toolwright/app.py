@@ -7,6 +7,7 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
@@ -43,6 +44,7 @@ class Server:
     or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server
     listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a
     restart ends legacy sessions, cursors and open questions. ``facts`` is where several workers share state.
+    ``metrics`` serves figures at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Server:
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
         authenticate: Authenticate | None = None,
+        metrics: bool = False,
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
@@ -75,6 +78,8 @@ class Server:
         self._keys = keys
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
+        self._metrics = metrics
+        self._crew: tuple[str, int] = ("", 1)
         self._page_size = page_size
         self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
 
@@ -187,24 +192,31 @@ class Server:
 
     def http_app(self, *, access: Access | None = None, sse: bool = False) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
-        the server needs ``authenticate``, and an ``access`` that names the hosts.
+        the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and ``/readyz`` tell
+        anyone whether it lives and is ready.
 
         ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
         It takes one process: a session lives where its stream is.
         """
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
-        return http.HttpApp(
-            self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
-        )
+        doors = self._protocol.http(self.authenticate)
+        told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
+        around = partial(told.around, self.serving)
+        return told.of(http.HttpApp(doors, access or http.Access(), sse=old, pages=told.by_path(), around=around))
 
     @property
     def has_keys(self) -> bool:
         """Whether the author gave keys; without them, whoever serves has to."""
         return bool(self._keys)
 
-    def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
-        """Before serving: use the keys and facts that all workers share, where the author gave none."""
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
+    ) -> None:
+        """Before serving: use the keys and facts that all workers share, where the author gave none. ``crew`` is what
+        the workers are called together, and how many there are; ``metrics`` serves figures, as the setting does.
+        """
+        self._crew, self._metrics = crew, self._metrics or metrics
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
 
     @contextlib.asynccontextmanager

@@ -6,7 +6,9 @@ import asyncio
 import base64
 import contextlib
 import json
+import logging
 import os
+import secrets
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -14,15 +16,19 @@ from pathlib import Path
 
 import click
 
+from toolwright.cli import logs
 from toolwright.cli.keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
 from toolwright.errors import ConfigurationError
+from toolwright.policy.observe import OPERATIONS
 from toolwright.server.sealing import new_key
 from toolwright.state.urls import is_across_machines, open_facts, shown
 from toolwright.transport import http_runner
 
 __all__ = ["serve_http"]
+
+_log = logging.getLogger(OPERATIONS)
 
 
 def serve_http(
@@ -33,11 +39,15 @@ def serve_http(
     state: str | None,
     key_file: str | None,
     *,
-    sse: bool,
+    sse: bool = False,
+    metrics: bool = False,
+    drain: float = 0.0,
+    log_format: str = "text",
 ) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError``, or ``StateError``, before anything listens."""
     if sse and workers > 1:
         raise ConfigurationError.of("TW4010")
+    logs.begin(log_format)
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets fail here, before there are workers
     http_runner.check_bind(address, authenticates=server.authenticate is not None)
@@ -49,9 +59,12 @@ def serve_http(
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
         hosts = (*http_runner.hosts_of(address), *hosts)
-        _hand_over(Job(spec, hosts, url, tuple(base64.b64encode(key).decode() for key in keys or (new_key(),)), sse))
+        texts = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
+        crew = (secrets.token_hex(8), workers)
+        _hand_over(Job(spec, hosts, url, texts, sse, crew, metrics, drain, log_format))
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
+        said = f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})"
+        click.echo(said, err=True) if log_format == "text" else _log.info(said)
         http_runner.run("toolwright.cli.worker:app", listener, workers=workers)
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
+from toolwright.meter import Meter
 from toolwright.policy.answered import answered
 from toolwright.policy.audit import audit
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.confirm import confirm
 from toolwright.policy.keep import BUDGET, keeping, kept
 from toolwright.policy.limits import concurrency, rate, timeout
+from toolwright.policy.observe import observe
 from toolwright.policy.rules import Decide, allow_all
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
@@ -42,6 +44,7 @@ class Guard:
     limits: Limits = Limits()
     decide: Decide = allow_all
     language: str = "en"
+    meter: Meter = field(default_factory=Meter)
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -58,6 +61,7 @@ def standard(provider: Provider, guard: Guard | None = None, facts: Facts | None
         provider,
         audit,  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
+        observe(guard.meter),  # sees how it ended, and why
         authorize(guard.decide),  # hidden and unknown read the same
         rate,  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
@@ -76,6 +80,7 @@ _Said = Callable[[Guard], str]
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: "stands, records nothing yet"),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
+    ("observe", "", lambda guard: "on: counts each operation by tool and outcome, spans where tracing is set up"),
     ("authorize", "decide", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: "stands, no limit"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),

@@ -108,6 +108,11 @@ class HttpDoors:
         await self._questions.open()
         await self._relay.open()
 
+    @property
+    def authenticates(self) -> bool:
+        """Whether callers are told apart."""
+        return self._authenticate is not None
+
     def admit(self, carrier: Carrier) -> Caller | Reply:
         """Who asks, or 401."""
         principal = identify(carrier, self._authenticate)
