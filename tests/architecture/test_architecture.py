@@ -32,6 +32,7 @@ OWNERS = {
     "httpx2": ("transport/http_client.py",),
     "click": ("cli/",),
     "sqlite3": ("state/",),
+    "opentelemetry": ("telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
     "pytest": ("testing/plugin.py",),

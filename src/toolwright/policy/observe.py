@@ -1,4 +1,5 @@
-"""What operators see of an operation: a count, a line of the log where that is on. Never its arguments or its result.
+"""What operators see of an operation: a count, and a line of the log and a span where these are set up. Never its
+arguments or its result.
 
 Stands right below ``answered``: failures are exceptions there, and say why.
 """
@@ -24,6 +25,7 @@ from toolwright.errors import (
 from toolwright.meter import Meter
 from toolwright.protocol.types import CallToolResult, InputRequiredResult
 from toolwright.tools.toolset import CompletionGet, Layer, Operation, PromptGet, Provider, ResourceRead, ToolCall
+from toolwright.tracing import OPERATION
 
 __all__ = ["OPERATIONS", "observe"]
 
@@ -31,9 +33,10 @@ OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, Completion
 OutcomeT = TypeVar("OutcomeT")
 
 OPERATIONS = "toolwright.operations"
-"""The log that has a line for each operation, at level INFO."""
+"""The log that has a line for each operation, where it is set to level INFO."""
 
 _log = logging.getLogger(OPERATIONS)
+_log.setLevel(logging.WARNING)  # whoever wants it says so by its name; INFO for all is not meant
 
 _METHODS: dict[type, str] = {
     ToolCall: "tools/call",
@@ -74,6 +77,8 @@ class _Observed(Layer):
     def _ended(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
         method = _METHODS[type(operation)]
         self.meter.ended(method, name, outcome, seconds)
+        if (traced := OPERATION.get()) is not None:
+            traced.ended(name, outcome, code)
         if _log.isEnabledFor(logging.INFO):
             _tell(operation, method, outcome, code, seconds)
 
@@ -111,4 +116,6 @@ def _tell(operation: OperationT, method: str, outcome: str, code: str, seconds: 
         facts["what"] = name[:128]
     if code:
         facts["code"] = code
+    if (traced := OPERATION.get()) is not None:
+        facts["trace"] = traced.trace_id
     _log.info("%s %s", method, outcome, extra={"facts": facts})

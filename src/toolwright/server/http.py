@@ -104,6 +104,7 @@ class HttpDoors:
 
     async def open(self) -> None:
         """Before the first request, on its event loop: hear of what happens at other workers."""
+        self._doors.open()
         await self._doors.served.facts.subscribe(_CANCELLED, self._hear_cancelled)
         await self._questions.open()
         await self._relay.open()
@@ -153,10 +154,12 @@ class HttpDoors:
             match era:
                 case "modern":
                     door = self._doors.modern
-                    result = await door.answer(request, stream, caller.carrier, caller.principal)
+                    with self._doors.traced(request, caller.carrier):
+                        result = await door.answer(request, stream, caller.carrier, caller.principal)
                     return Reply(200, encode_answer(request.id, result))
                 case "handshake":
-                    return self._initialize(request, caller)
+                    with self._doors.traced(request, caller.carrier):
+                        return self._initialize(request, caller)
                 case "legacy":
                     return await self._legacy(request, caller, stream)
         except RpcError as error:
@@ -194,11 +197,11 @@ class HttpDoors:
         """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
         if session.token is None or caller.in_batch:
             dialogue = StreamDialogue(stream, self._questions, session, caller.principal)
-            return await self._answer_to(request, session, dialogue, caller.principal)
+            return await self._answer_to(request, session, dialogue, caller)
         recording = self._replay.record(session.token, stream, polled=session.revision.polling)
         dialogue = StreamDialogue(recording, self._questions, session, caller.principal, recording.detach)
         try:
-            answer = await self._answer_to(request, session, dialogue, caller.principal)
+            answer = await self._answer_to(request, session, dialogue, caller)
             if not recording.begun:
                 return answer
             recording.send(answer)
@@ -207,9 +210,11 @@ class HttpDoors:
             if recording.begun:
                 await recording.close()
 
-    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> bytes:
+    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, caller: Caller) -> bytes:
         try:
-            return encode_answer(request.id, await self._doors.legacy.answer(request, session, dialogue, principal))
+            with self._doors.traced(request, caller.carrier, session):
+                answer = await self._doors.legacy.answer(request, session, dialogue, caller.principal)
+            return encode_answer(request.id, answer)
         except RpcError as error:
             return encode_failure(request.id, error, self._language)
         except Exception as error:  # noqa: BLE001 - the last boundary
