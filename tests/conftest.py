@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What servers record and ask by default; all processes of the suite inherit it.
+os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-tests-")
+os.environ.pop("TOOLWRIGHT_APPROVALS", None)
+atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 # For hours rather than seconds.
 settings.register_profile(

@@ -23,7 +23,7 @@ _FAMILIES = (
     ("toolwright_operations_total", "counter", "Calls, reads, prompts and completions, by how they ended."),
     ("toolwright_operation_seconds", "histogram", "How long they took."),
     ("toolwright_refused_total", "counter", "What was refused, by the code of the reason."),
-    ("toolwright_signs_total", "counter", "What the guard noticed besides, by its kind."),
+    ("toolwright_signs_total", "counter", "Signs of abuse, and results that were cleaned, masked or cut."),
     ("toolwright_running", "gauge", "Operations that run now."),
     ("toolwright_streams_open", "gauge", "Streams to clients that are open now, and requests that take long."),
     ("toolwright_listeners", "gauge", "Who listens for changes now."),

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from toolwright import Server, ToolError
 from toolwright.errors import StateError
 from toolwright.state.facts import MemoryFacts
+from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from wire.mounting import Mounts
@@ -138,6 +139,23 @@ def test_the_figures_count_calls_by_tool_and_outcome(mounts: Mounts) -> None:
     assert figures["toolwright_operation_seconds_count", "tools/call", "work"] == 5
     assert figures["toolwright_operation_seconds_bucket", "+Inf", "tools/call", "work"] == 5
     assert figures["toolwright_running",] == 0
+
+
+def test_what_was_cleaned_masked_or_asked_too_often_is_counted(mounts: Mounts) -> None:
+    async def scenario(at: At, _: Any) -> Any:
+        await at.endpoint.modern("tools/call", {"name": "dirty", "arguments": {}})
+        for _ in range(3):
+            await at.endpoint.modern("tools/call", {"name": "often", "arguments": {}})
+        return await at.figures()
+
+    made = server()
+    made.add_tool(lambda: "red \x1b[31m and AKIAIOSFODNN7EXAMPLA", name="dirty")
+    made.add_tool(lambda: "", name="often", rate=Rate(0.001, 1))
+    figures = served(mounts, made, scenario)
+    signs = {key[1]: value for key, value in figures.items() if key[0] == "toolwright_signs_total"}
+    assert signs["cleaned"] >= 1
+    assert signs["rate"] == 2
+    assert figures["toolwright_threads_abandoned",] == 0
 
 
 @pytest.mark.attack("J11")

@@ -105,6 +105,7 @@ def test_what_was_there_once_is_still_offered():
     assert session(server, lambda client: client.list_resources()) == []
 
 
+@pytest.mark.twin("J07")
 def test_words_of_an_author_are_told_and_those_of_a_crash_are_not():
     async def test(client: Client) -> list[str]:
         said: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from collections.abc import Mapping
@@ -10,10 +11,13 @@ from typing import Any
 
 import click
 
+from toolwright.app import Server
+from toolwright.cli.asking import asked_here
 from toolwright.cli.connecting import target_of
 from toolwright.cli.output import show_json, show_result
 from toolwright.cli.printing import printable
-from toolwright.client.client import Client, Result
+from toolwright.client.answers import Elicit, Elicitation
+from toolwright.client.client import Client, Result, Target
 from toolwright.errors import ConfigurationError
 from toolwright.jsonrpc.messages import is_object
 from toolwright.protocol.types import Tool
@@ -32,6 +36,7 @@ __all__ = ["command", "read_arguments"]
     "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
 )
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait.")
+@click.option("--yes", is_flag=True, help="Answer every question with yes, its defaults taken.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def command(
     target: str,
@@ -40,22 +45,29 @@ def command(
     whole: str | None,
     roots: tuple[str, ...],
     timeout: float,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Call TOOL of TARGET with KEY=VALUE pairs.
 
     A value is text where the schema wants text, and JSON otherwise; KEY:=VALUE is always JSON.
     """
-    result = asyncio.run(_call(target, tool, arguments, whole, roots, timeout))
+    elicit = _yes if yes else asked_here()
+    result = asyncio.run(_call(target_of(target, roots), tool, arguments, whole, timeout, elicit))
     show_json(result.raw) if as_json else show_result(result)
     if result.is_error:
         sys.exit(1)
 
 
+def _yes(question: Elicitation) -> bool:
+    return True
+
+
 async def _call(
-    target: str, name: str, pairs: tuple[str, ...], whole: str | None, roots: tuple[str, ...], timeout: float
+    target: Target, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float, elicit: Elicit | None
 ) -> Result:
-    async with Client(target_of(target, roots), timeout=timeout) as client:
+    served = target.serving() if isinstance(target, Server) else contextlib.nullcontext()
+    async with served, Client(target, timeout=timeout, elicit=elicit) as client:
         tools = {tool.name: tool for tool in await client.list_tools()}
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
         return await client.call_tool(name, arguments, progress=_show_progress)

@@ -17,13 +17,15 @@ from pathlib import Path
 import click
 
 from toolwright.cli import logs
+from toolwright.cli.callers import Callers
 from toolwright.cli.keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
 from toolwright.errors import ConfigurationError
 from toolwright.policy.observe import OPERATIONS
 from toolwright.server.sealing import new_key
-from toolwright.state.urls import is_across_machines, open_facts, shown
+from toolwright.state.places import without_password
+from toolwright.state.urls import is_across_machines, open_facts
 from toolwright.transport import http_runner
 
 __all__ = ["serve_http"]
@@ -33,6 +35,7 @@ _log = logging.getLogger(OPERATIONS)
 
 def serve_http(
     spec: Spec,
+    callers: Callers,
     http: str,
     workers: int,
     hosts: Sequence[str],
@@ -49,7 +52,9 @@ def serve_http(
         raise ConfigurationError.of("TW4010")
     logs.begin(log_format)
     address = http_runner.parse_address(http)
-    server = load_server(spec)  # wrong targets fail here, before there are workers
+    server = load_server(spec)  # wrong targets and rules fail here, before there are workers
+    asyncio.run(server.check_rules())
+    callers.let_into(server)
     http_runner.check_bind(address, authenticates=server.authenticate is not None)
     keys = read_keys(key_file)
     if state is not None:
@@ -58,10 +63,10 @@ def serve_http(
     listener = http_runner.bind(address)
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
-        hosts = (*http_runner.hosts_of(address), *hosts)
-        texts = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
+        hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
+        sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
         crew = (secrets.token_hex(8), workers)
-        _hand_over(Job(spec, hosts, url, texts, sse, crew, metrics, drain, log_format))
+        _hand_over(Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format))
         count = "1 worker" if workers == 1 else f"{workers} workers"
         said = f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})"
         click.echo(said, err=True) if log_format == "text" else _log.info(said)
@@ -73,7 +78,7 @@ async def _check_state(url: str, *, has_keys: bool) -> None:
     async with open_facts(url) as facts:
         await facts.get("")
     if is_across_machines(url) and not has_keys:
-        raise ConfigurationError.of("TW7055", url=shown(url))
+        raise ConfigurationError.of("TW7055", url=without_password(url))
 
 
 @contextlib.contextmanager

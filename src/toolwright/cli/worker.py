@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from toolwright.cli import logs
+from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
 from toolwright.state.urls import open_facts
 from toolwright.transport import processes
@@ -33,6 +34,7 @@ class Job:
     """
 
     spec: Spec
+    callers: Callers
     hosts: tuple[str, ...]
     state: str
     keys: tuple[str, ...]
@@ -48,10 +50,12 @@ class Job:
     @staticmethod
     def read(text: str) -> Job:
         said = json.loads(text)
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]))
+        config = said["spec"]["config"]
+        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]))
         hosts, keys, crew = (tuple[Any, ...](said[name]) for name in ("hosts", "keys", "crew"))
         more = (said[name] for name in ("metrics", "drain", "log_format"))
-        return Job(spec, hosts, said["state"], keys, said["sse"], (crew[0], crew[1]), *more)
+        callers = Callers(**said["callers"])
+        return Job(spec, callers, hosts, said["state"], keys, said["sse"], (crew[0], crew[1]), *more)
 
 
 def app() -> Worker:
@@ -79,6 +83,7 @@ class Worker:
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
+            self._job.callers.let_into(server)
             server.share(
                 keys=[base64.b64decode(key) for key in self._job.keys],
                 facts=facts,

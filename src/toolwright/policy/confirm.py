@@ -1,12 +1,211 @@
-"""A person decides. Questions come with the guard; until then an ``Ask`` is refused where the arguments are authorized,
-so nothing that reaches this layer needs one. The seam is its place: above what is counted, below what is refused."""
+"""A person decides: asked through the client where it can ask, and otherwise by a ticket that is settled elsewhere.
+
+``confirm`` stands above what is queued and timed, for a person's time is not counted. ``spend`` stands right above the
+run: a yes is used up there and not before, so that a call refused in between does not cost it.
+"""
 
 from __future__ import annotations
 
-from toolwright.tools.toolset import Layer, Provider
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-__all__ = ["confirm"]
+from toolwright.contract.contract import pin
+from toolwright.errors import ConfigurationError, RpcError, StateError, ToolError
+from toolwright.policy.approvals import Approvals, Wanted
+from toolwright.policy.consent import AnsweredGrant, Consent, StandingGrant, TicketGrant, put_to
+from toolwright.protocol.types import InputRequiredResult, ToolOutcome, replaced
+from toolwright.state.facts import Facts
+from toolwright.tools.rounds import InputRequired, Rounds, how_it_ended
+from toolwright.tools.toolset import EFFECTS, Effect, Grant, Provider, Tool, ToolCall, Wrapper, found
+
+__all__ = ["Confirm", "confirm", "spend"]
+
+_log = logging.getLogger("toolwright")
+
+_KEY = "toolwright:confirm"
+_OPEN_SECONDS = 60.0  # the identical call is not asked about again meanwhile
+_PREVIEW_SECONDS = 10.0
+_TICKETS_A_DAY = 40
 
 
-def confirm(inner: Provider) -> Provider:
-    return Layer(inner)
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """Before which tools a person is asked: those of these ``effects``, and those that say ``confirm=True``.
+
+    ``session_seconds``: how long a yes "for this session" holds. ``questions`` a minute are put to one principal at the
+    most. ``max_shown``: a longer question is not put; a ticket shows it. ``store``: the URL of the store of tickets,
+    instead of ``$TOOLWRIGHT_APPROVALS`` and of the file in the user's state folder.
+    """
+
+    effects: frozenset[Effect] = frozenset({"destructive"})
+    session_seconds: float = 28_800.0
+    questions: int = 10
+    max_shown: int = 4_000
+    store: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.effects.issubset(EFFECTS):
+            raise ConfigurationError.of("TW4009", name="Confirm(effects=…)", wanted=f"a set of {', '.join(EFFECTS)}")
+        for name in ("session_seconds", "questions", "max_shown"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError.of("TW4009", name=f"Confirm({name}=…)", wanted="a number above 0")
+
+    @classmethod
+    def never(cls) -> Confirm:
+        """Nobody is asked, unless a rule or a tool says so. For tests, and where the host asks."""
+        return cls(effects=frozenset())
+
+    def wants(self, tool: Tool) -> bool:
+        return tool.effect in self.effects if tool.confirm is None else tool.confirm
+
+
+def confirm(
+    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, language: str
+) -> Callable[[Provider], Provider]:
+    """Nothing runs that a person has to agree to and has not agreed to, for this principal, tool and arguments."""
+    return lambda inner: _Confirm(inner, settings, approvals, facts, server, language)
+
+
+def spend(inner: Provider) -> Provider:
+    """The grant of a call is used up here, in the step before it runs."""
+    return _Spend(inner)
+
+
+@dataclass(frozen=True)
+class _Spend(Wrapper):
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        return await (self.inner.call_tool(call) if call.grant is None else self._spending(call, call.grant))
+
+    async def _spending(self, call: ToolCall, grant: Grant) -> ToolOutcome:
+        await grant.take()
+        outcome: ToolOutcome | None = None
+        try:
+            outcome = await self.inner.call_tool(call)
+            return outcome
+        finally:
+            # What only asked on has had no effect; whatever else came of it, it has run.
+            await (grant.give_back() if isinstance(outcome, InputRequiredResult) else grant.settle())
+
+
+@dataclass(frozen=True)
+class _Confirm(Wrapper):
+    settings: Confirm
+    approvals: Approvals
+    facts: Facts
+    server: str
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        call, tool = await found(self.inner, call)
+        if call.asks is None and not self.settings.wants(tool):
+            return await self.inner.call_tool(call)
+        try:
+            decided = await self._decided(call, tool)
+        except StateError as error:  # nobody can be asked, so nobody has said yes
+            _log.error("%s was refused, since its approval cannot be looked up: %s", tool.name, error)
+            raise ToolError.of("TW2410", tool=tool.name) from error
+        if isinstance(decided, InputRequiredResult):
+            return decided
+        try:
+            return await self.inner.call_tool(replaced(call, grant=decided))
+        except (RpcError, ToolError):
+            await decided.keep()
+            raise
+
+    async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
+        """What lets the call run, or the question. ``ToolError`` where it may not run."""
+        wanted = Wanted(
+            self.server,
+            call.context.principal.id,
+            tool.name,
+            tool.effect,
+            pin(tool.definition),
+            call.arguments,
+            call.asks or "",
+        )
+        if (grant := await self._standing(wanted)) is not None:
+            return grant
+        rounds = call.context.rounds
+        if rounds is not None and call.context.can_ask(Consent("", self.language)):
+            return await self._asked(wanted, tool, rounds)
+        raise await self._ticket(await _previewed(wanted, tool), "TW2403")
+
+    async def _standing(self, wanted: Wanted) -> Grant | None:
+        match await self.approvals.granted(wanted):
+            case None:
+                return None
+            case "once":
+                return TicketGrant(self.approvals, wanted, "a ticket")
+            case scope:
+                return StandingGrant(scope)
+
+    # --- through the client
+
+    async def _asked(self, wanted: Wanted, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
+        nonce, key, message = await rounds.once(_KEY, partial(self._first, wanted, tool))
+        if key != wanted.key:  # the tool was exchanged while the question was open
+            raise ToolError.of("TW2411", tool=wanted.tool)
+        try:
+            said = rounds.ask(Consent(message, self.language), _KEY)
+        except InputRequired as ended:
+            return how_it_ended(ended)
+        await self.facts.remove(_open(key))
+        if said in ("deny", "cancel"):
+            raise ToolError.of("TW2401" if said == "deny" else "TW2402", tool=wanted.tool)
+        if said == "session":
+            await self._remember(wanted)
+        return AnsweredGrant(self.facts, self.approvals, wanted, nonce)
+
+    async def _first(self, wanted: Wanted, tool: Tool) -> list[str]:
+        """Before the question is put for the first time: what stays the same over all rounds."""
+        wanted = await _previewed(wanted, tool)
+        message = put_to(wanted, self.language)
+        if len(message) > self.settings.max_shown:
+            raise await self._ticket(wanted, "TW2406")
+        if not await self.facts.put_if_absent(_open(wanted.key), b"1", _OPEN_SECONDS):
+            raise ToolError.of("TW2407", tool=wanted.tool)
+        wait = await self._take("questions:", wanted, self.settings.questions, 60.0)
+        if wait:
+            await self.facts.remove(_open(wanted.key))
+            raise ToolError.of("TW2408", tool=wanted.tool, seconds=wait)
+        return [secrets.token_hex(16), wanted.key, message]
+
+    async def _take(self, what: str, wanted: Wanted, most: int, seconds: float) -> float:
+        return await self.facts.take(what + wanted.principal, per_second=most / seconds, burst=most)
+
+    async def _remember(self, wanted: Wanted) -> None:
+        try:
+            await self.approvals.remember(wanted, "session", self.settings.session_seconds)
+        except (StateError, ToolError) as error:
+            _log.warning("a yes for the session counts once only: %s", error)
+
+    # --- through a ticket
+
+    async def _ticket(self, wanted: Wanted, code: str) -> ToolError:
+        """The refusal that names the ticket of this very call; made, where there is none."""
+        ticket = await self.approvals.ticket(wanted)
+        state = "none" if ticket is None else ticket.state
+        if state in ("denied", "running"):
+            return ToolError.of("TW2415" if state == "denied" else "TW2405", tool=wanted.tool)
+        if ticket is None or state != "open":
+            if wait := await self._take("tickets:", wanted, _TICKETS_A_DAY, 86_400.0):
+                return ToolError.of("TW2408", tool=wanted.tool, seconds=wait)
+            ticket = await self.approvals.open(wanted)
+        return ToolError.of("TW2404" if state == "used" else code, tool=wanted.tool, ticket=ticket.id)
+
+
+def _open(key: str) -> str:
+    return "asking:" + key
+
+
+async def _previewed(wanted: Wanted, tool: Tool) -> Wanted:
+    if tool.preview is None:
+        return wanted
+    async with asyncio.timeout(_PREVIEW_SECONDS):
+        text: Any = await tool.preview(dict(wanted.arguments))
+    return replaced(wanted, preview=str(text))

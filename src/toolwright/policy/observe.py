@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from toolwright.errors import (
     InvalidResult,
@@ -23,6 +23,7 @@ from toolwright.errors import (
     UnknownTool,
 )
 from toolwright.meter import Meter
+from toolwright.policy.cleaning import CLEANED
 from toolwright.protocol.types import CallToolResult, InputRequiredResult
 from toolwright.tools.toolset import CompletionGet, Layer, Operation, PromptGet, Provider, ResourceRead, ToolCall
 from toolwright.tracing import OPERATION
@@ -72,7 +73,14 @@ class _Observed(Layer):
         finally:
             meter.running -= 1
         self._ended(operation, _name(operation), _result(outcome), perf_counter() - began)
+        if meta := getattr(outcome, "meta", None):
+            self._notice(meta)
         return outcome
+
+    def _notice(self, meta: Mapping[str, Any]) -> None:
+        """What the guard has changed in what leaves stands in its ``_meta``."""
+        for kind in meta.get(CLEANED, ()):
+            self.meter.noticed(_CHANGES.get(kind, "cleaned"))
 
     def _ended(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
         method = _METHODS[type(operation)]
@@ -81,6 +89,9 @@ class _Observed(Layer):
             traced.ended(name, outcome, code)
         if _log.isEnabledFor(logging.INFO):
             _tell(operation, method, outcome, code, seconds)
+
+
+_CHANGES = {"secrets": "masked", "left out": "cut"}
 
 
 def _name(operation: Operation) -> str:

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TypeAlias, TypeVar
 
+from toolwright.contract.contract import digest, pin
 from toolwright.errors import (
     DefinitionError,
     HeaderMismatch,
@@ -23,7 +24,7 @@ from toolwright.errors import (
     ToolError,
     TransportError,
 )
-from toolwright.jsonrpc.messages import Json, canonical, decode, encode
+from toolwright.jsonrpc.messages import Json, decode, encode
 from toolwright.jsonrpc.peer import Dialogue, internal_error
 from toolwright.protocol.legacy import Projection
 from toolwright.protocol.names import check_meta
@@ -50,8 +51,7 @@ class Subject(Value, frozen=True):
     principal: Principal
 
     def binding(self) -> tuple[str, ...]:
-        arguments = hashlib.sha256(canonical(self.arguments)).hexdigest()
-        return (self.principal.id, self.method, self.name, arguments)
+        return (self.principal.id, self.method, self.name, digest(self.arguments))
 
 
 class Round(Value, frozen=True):
@@ -68,12 +68,8 @@ class Round(Value, frozen=True):
 
     def check(self, tool: Tool) -> None:
         """``InvalidParams`` when the tool is another one than the one that asked."""
-        if self.pin and _pin(tool) != self.pin:
+        if self.pin and pin(tool.definition) != self.pin:
             raise InvalidParams.of("TW1030")
-
-
-def _pin(tool: Tool) -> str:
-    return hashlib.sha256(canonical(tool.definition)).hexdigest()[:32]
 
 
 class Asking:
@@ -91,11 +87,11 @@ class Asking:
             payload = self._served.sealer.reveal("requestState", subject.binding(), state)
         except BadSeal:
             raise InvalidParams.of("TW1030") from None
-        memory, pin, single = decode(payload)
+        memory, pinned, single = decode(payload)
         claim = "request-state:" + hashlib.sha256(state.encode()).hexdigest() if single else ""
         if claim and not await self._served.facts.put_if_absent(claim, b"1", self._served.question_seconds):
             raise InvalidParams.of("TW1031")
-        return Round(Rounds(Memory(**memory), responses), pin, claim)
+        return Round(Rounds(Memory(**memory), responses), pinned, claim)
 
     async def give_back(self, round: Round, error: RpcError | None = None) -> None:
         """A round that asked on, or was refused before it began, has done nothing: its state may be used again."""
@@ -122,7 +118,7 @@ class Asking:
         # One consent is for one effect; what has none, or adds none, may be sent again after a failure.
         single = tool is not None and tool.effect != "read" and not _is_idempotent(tool)
         memory = remembered(outcome, rounds)
-        payload = encode([memory, _pin(tool) if tool is not None else "", single])
+        payload = encode([memory, pin(tool.definition) if tool is not None else "", single])
         _check_size(subject.name, memory, payload)
         state = self._served.sealer.hide("requestState", subject.binding(), payload, self._served.question_seconds)
         return replaced(outcome, requestState=state)
@@ -199,22 +195,25 @@ async def answered_by(
         requests = outcome.inputRequests or {}
         if missing := lacking(requests.values(), capabilities):
             raise ToolError.of("TW2011", subject=name, missing=_said(missing))
+        questions = {key: _worded(request, projection, name) for key, request in requests.items()}
         memory = remembered(outcome, rounds)
-        responses = {
-            key: await _push(request, dialogue, projection, name, seconds) for key, request in requests.items()
-        }
+        responses = {key: await _push(question, dialogue, name, seconds) for key, question in questions.items()}
         rounds = Rounds(memory, responses)
     return outcome
 
 
-async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str, seconds: float) -> Json:
-    said = projection.question(request, secrets.token_hex(16))
-    if said is None:
+def _worded(request: InputRequest, projection: Projection, name: str) -> InputRequest:
+    question = projection.question(request, secrets.token_hex(16))
+    if question is None:
         raise ToolError.of("TW2011", subject=name, missing=f"revision {projection.revision.name}")
+    return question
+
+
+async def _push(question: InputRequest, dialogue: Dialogue, name: str, seconds: float) -> Json:
     try:
-        answer = await dialogue.ask(said["method"], said.get("params", {}), seconds)
+        answer = await dialogue.ask(question["method"], question.get("params", {}), seconds)
     except (RpcError, TransportError) as error:
         raise ToolError.of("TW2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
-    if problem := malformed(request, answer):
+    if problem := malformed(question, answer):
         raise ToolError.of("TW2012", subject=name, problem=problem)
     return answer

@@ -158,9 +158,7 @@ class Pages:
 
     async def _figures(self, crew: Crew, carrier: Carrier) -> Reply:
         """For whoever may come in at the endpoint and, where callers are told apart, has the scope."""
-        caller = self._doors.admit(carrier)
+        caller = await self._doors.admit_to(SCOPE, carrier)
         if isinstance(caller, Reply):
             return caller
-        if self._doors.authenticates and SCOPE not in caller.principal.scopes:
-            return Reply(403, headers=(("www-authenticate", f'Bearer error="insufficient_scope", scope="{SCOPE}"'),))
         return Reply(200, exposition(await crew.figures()).encode(), _TEXT)

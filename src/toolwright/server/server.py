@@ -9,7 +9,7 @@ from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.peer import Peer
 from toolwright.loading import load
 from toolwright.server.dual_era import Conversation, Doors
-from toolwright.server.identity import Authenticate, identify
+from toolwright.server.identity import Authenticate
 from toolwright.server.served import Served
 from toolwright.tools.toolset import LOCAL, Principal
 from toolwright.transport.carrier import Carrier
@@ -36,7 +36,7 @@ class ProtocolServer:
         who speaks, where that is known already.
         """
         self._doors.open()
-        conversation = Conversation(self._doors, carrier, principal or identify(carrier, None) or LOCAL)
+        conversation = Conversation(self._doors, carrier, principal or LOCAL)
         return ServerSession(conversation, write, self.served.language)
 
     def http(self, authenticate: Authenticate | None = None) -> HttpDoors:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -19,9 +18,10 @@ from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log, MemoryLog
+from toolwright.state.places import without_password
 from toolwright.state.sqlite import SqliteFacts, SqliteLog
 
-__all__ = ["is_across_machines", "open_facts", "open_log", "shown"]
+__all__ = ["is_across_machines", "open_facts", "open_log"]
 
 T = TypeVar("T")
 
@@ -59,14 +59,9 @@ def _find(table: Mapping[str, Opener[T]], url: str) -> AbstractAsyncContextManag
     return opened
 
 
-def shown(url: str) -> str:
-    """``url`` without the part before the @: the URL of a store elsewhere holds its password there."""
-    return re.sub("//.*@", "//…@", url)
-
-
 def _unknown(table: Mapping[str, Opener[T]], url: str) -> ConfigurationError:
     supported = ", ".join(FORMS[scheme] for scheme in table if scheme in FORMS)
-    return ConfigurationError.of("TW7001", url=shown(url), supported=supported)
+    return ConfigurationError.of("TW7001", url=without_password(url), supported=supported)
 
 
 def _memory_facts(parts: SplitResult) -> MemoryFacts | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
 
@@ -12,9 +12,21 @@ from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
+from toolwright.tools.bounds import Rate
 from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import (
+    EVERYONE,
+    Change,
+    Effect,
+    NoLibrary,
+    Principal,
+    RequestContext,
+    Secrets,
+    Tool,
+    ToolCall,
+    Unwatch,
+)
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -33,8 +45,17 @@ class ToolSettings(TypedDict, total=False):
     examples: Sequence[Mapping[str, Any]]
     seconds: float
     max_bytes: int
+    max_argument_bytes: int
+    rate: Rate
+    at_once: int
+    isolation: Literal["process"]
     blocking: bool
+    secrets: Secrets
+    untrusted: bool
     visible: Callable[[Principal], bool]
+    requires: Collection[str]
+    confirm: bool
+    preview: Callable[[dict[str, Any]], Any]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
 
@@ -44,14 +65,14 @@ def _name(tool: Tool) -> str:
 
 
 def _shows(bound: Bound, context: RequestContext) -> bool:
-    return bound.visible is None or bound.visible(context.principal)
+    return bound.visible is None or context.principal is EVERYONE or bound.visible(context.principal)
 
 
 class LocalToolset(NoLibrary):
     """Tools that may be added and removed at any time; whoever watches is told."""
 
     def __init__(self, *, threads: int = 32) -> None:
-        self._pool = ThreadPool(threads)
+        self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # tools come and go on any thread
         self._bound: dict[str, Bound] = {}
         self._listed: tuple[Tool, ...] | None = None
@@ -76,7 +97,7 @@ class LocalToolset(NoLibrary):
 
     def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
-        return self._register(bind(function, Settings.of(settings), self._pool))
+        return self._register(bind(function, Settings.of(settings), self.pool))
 
     def add_raw(
         self,
@@ -91,7 +112,7 @@ class LocalToolset(NoLibrary):
         """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
         output = None if output_schema is None else dict(output_schema)
         definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
-        return self._register(bind_raw(handler, definition, Settings.of(settings), self._pool))
+        return self._register(bind_raw(handler, definition, Settings.of(settings), self.pool))
 
     def _register(self, bound: Bound) -> Tool:
         with self._lock:

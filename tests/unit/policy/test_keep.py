@@ -88,7 +88,6 @@ def test_bytes_stay_bytes():
     run(Archive(b"\x00\xff"), test)
 
 
-@pytest.mark.attack("B29")
 def test_b29_what_was_kept_for_one_caller_is_nothing_to_another():
     async def test(archive: Archive) -> None:
         [link] = await archive.export(ANN)
@@ -100,8 +99,7 @@ def test_b29_what_was_kept_for_one_caller_is_nothing_to_another():
     run(Archive("mine"), test)
 
 
-@pytest.mark.twin("B29")
-def test_b29_who_called_reads_it_again_and_at_another_worker():
+def test_b29_twin_who_called_reads_it_again_and_at_another_worker():
     async def test(archive: Archive) -> None:
         [link] = await archive.export()
         for worker in (archive.provider, archive.worker(())):

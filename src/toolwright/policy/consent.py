@@ -1,0 +1,143 @@
+"""The question that a person is asked before a tool runs, and what their yes is good for."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from toolwright.errors import StateError, ToolError
+from toolwright.jsonrpc.messages import Json
+from toolwright.policy.approvals import Approvals, Wanted
+from toolwright.policy.shown import shown, shown_text
+from toolwright.protocol.questions import InputRequest, elicitation_form
+from toolwright.state.facts import Values
+from toolwright.tools.rounds import Question
+from toolwright.wording import sentence
+
+__all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "put_to"]
+
+_log = logging.getLogger("toolwright")
+
+Said: TypeAlias = Literal["once", "session", "deny", "cancel"]
+
+_CHOICES: tuple[tuple[Said, str], ...] = (("once", "TW2412"), ("session", "TW2413"), ("deny", "TW2414"))
+_USED_SECONDS = 3_600.0  # longer than any question waits for its answer
+
+
+def put_to(wanted: Wanted, language: str) -> str:
+    """All that the person decides by: which server, which tool, what it may do, every argument, what would come of it.
+
+    Nothing in it is the model's to arrange (:mod:`toolwright.policy.shown`).
+    """
+    names = {"server": wanted.server, "tool": wanted.tool, "effect": wanted.effect}
+    parts = [sentence("TW2400", language, {key: shown_text(name) for key, name in names.items()})]
+    parts += [shown_text(wanted.reason)] if wanted.reason else []
+    parts += [shown(wanted.arguments)]
+    parts += [shown_text(wanted.preview)] if wanted.preview else []
+    return "\n\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Consent(Question[Said]):
+    """Yes once, yes for a while, or no. Accepting without a choice is a yes once; what is put away is no answer."""
+
+    message: str
+    language: str
+    request: InputRequest = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        choices = [{"const": said, "title": sentence(code, self.language, {})} for said, code in _CHOICES]
+        schema = {"type": "object", "properties": {"answer": {"type": "string", "oneOf": choices, "default": "once"}}}
+        object.__setattr__(self, "request", elicitation_form(self.message, schema))
+
+    def read(self, answer: Mapping[str, Json]) -> Said:
+        if answer["action"] != "accept":
+            return "deny" if answer["action"] == "decline" else "cancel"
+        said = answer.get("content", {}).get("answer", "once")
+        if said not in ("once", "session", "deny"):
+            raise ValueError("answer: once, session or deny")
+        return said
+
+
+# --- grants: what is used up in the step before the tool runs --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StandingGrant:
+    """For this session, or for a pattern: it is not used up."""
+
+    by: str
+
+    async def take(self) -> None: ...
+
+    async def give_back(self) -> None: ...
+
+    async def settle(self) -> None: ...
+
+    async def keep(self) -> None: ...
+
+
+@dataclass(slots=True)
+class AnsweredGrant:
+    """A yes through the client: good for one run, which all workers see used up."""
+
+    facts: Values
+    approvals: Approvals
+    wanted: Wanted
+    nonce: str
+    by: str = "the client's answer"
+    taken: bool = False
+
+    async def take(self) -> None:
+        if not await self.facts.put_if_absent("consent:" + self.nonce, b"1", _USED_SECONDS):
+            raise ToolError.of("TW2416", tool=self.wanted.tool)
+        self.taken = True
+
+    async def give_back(self) -> None:
+        await self.facts.remove("consent:" + self.nonce)
+
+    async def settle(self) -> None: ...
+
+    async def keep(self) -> None:
+        # The answer travels in a state that is good for one request, so the yes is kept here for the next one.
+        if not self.taken:
+            await self.take()
+            with _logged("a yes is lost with the call that was refused"):
+                await self.approvals.remember(self.wanted, "once")
+
+
+@dataclass(slots=True)
+class TicketGrant:
+    """A yes to a ticket: good for one run."""
+
+    approvals: Approvals
+    wanted: Wanted
+    by: str
+    until: float = 0.0
+
+    async def take(self) -> None:
+        until = await self.approvals.take(self.wanted)
+        if until is None:
+            raise ToolError.of("TW2405", tool=self.wanted.tool)
+        self.until = until
+
+    async def give_back(self) -> None:
+        await self.approvals.give_back(self.wanted, self.until)
+
+    async def settle(self) -> None:
+        # The tool has run, and the grant is gone: what its ticket says of that must not make the outcome a failure.
+        with _logged("a ticket that was used cannot be marked so"):
+            await self.approvals.settle(self.wanted)
+
+    async def keep(self) -> None: ...
+
+
+@contextlib.contextmanager
+def _logged(what: str) -> Generator[None]:
+    try:
+        yield
+    except (StateError, ToolError) as error:
+        _log.error("%s: %s", what, error)

@@ -1,0 +1,65 @@
+"""A store that is opened when it is first needed, and that most servers never need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from types import TracebackType
+from typing import Self
+
+from toolwright.errors import ConfigurationError, StateError
+from toolwright.state.facts import Values
+
+__all__ = ["OnDemand"]
+
+
+class OnDemand:
+    """``Values`` of the store that ``make`` opens, within ``async with``; outside of it, those of ``otherwise``.
+
+    What cannot be opened is a ``StateError`` each time: whoever needs it has to do without.
+    """
+
+    def __init__(self, make: Callable[[], AbstractAsyncContextManager[Values]], otherwise: Values) -> None:
+        self._make = make
+        self._otherwise = otherwise
+        self._stack: AsyncExitStack | None = None
+        self._opened: Values | None = None
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._stack = AsyncExitStack()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        stack, self._stack, self._opened = self._stack, None, None
+        if stack is not None:
+            await stack.aclose()
+
+    async def _values(self) -> Values:
+        if self._stack is None:
+            return self._otherwise
+        if self._opened is None:
+            async with self._lock:
+                self._opened = self._opened or await self._open(self._stack)
+        return self._opened
+
+    async def _open(self, stack: AsyncExitStack) -> Values:
+        try:
+            return await stack.enter_async_context(self._make())
+        except ConfigurationError as error:
+            raise StateError(str(error), code=error.code, facts=error.facts) from error
+
+    async def get(self, key: str) -> bytes | None:
+        return await (await self._values()).get(key)
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None:
+        await (await self._values()).put(key, value, seconds)
+
+    async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
+        return await (await self._values()).put_if_absent(key, value, seconds)
+
+    async def remove(self, key: str) -> bytes | None:
+        return await (await self._values()).remove(key)
