@@ -33,6 +33,7 @@ OWNERS = {
     "click": ("cli/",),
     "sqlite3": ("state/",),
     "psycopg": ("state/postgres.py",),
+    "opentelemetry": ("telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py",),
