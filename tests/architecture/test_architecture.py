@@ -32,6 +32,7 @@ OWNERS = {
     "httpx2": ("transport/http_client.py", "transport/fetch.py"),
     "click": ("cli/",),
     "sqlite3": ("state/",),
+    "psycopg": ("state/postgres.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py",),

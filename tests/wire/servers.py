@@ -16,6 +16,7 @@ from toolwright import (
     AudioContent,
     BlobResource,
     Completes,
+    Confirm,
     Context,
     EmbeddedResource,
     Form,
@@ -211,7 +212,9 @@ META = {"com.example/x": 1}
 def gallery() -> Server:
     """Everything that a newer revision can say and an older one cannot."""
     server = Server("gallery", version="1", title="The Gallery")
-    server.add_tool(show, title="Show it all", effect="destructive", idempotent=False, icons=[ICON], meta=META)
+    server.add_tool(
+        show, title="Show it all", effect="destructive", idempotent=False, confirm=False, icons=[ICON], meta=META
+    )
     server.add_tool(numbers, effect="read")
     server.add_tool(point, effect="read")
     return server
@@ -418,7 +421,7 @@ def asking() -> Server:
         question = Form("Sure?")
         return context.ask(question, key="sure").action if context.can_ask(question) else "not asked"
 
-    @server.tool(effect="destructive")
+    @server.tool(effect="destructive", confirm=False)
     async def wipe(context: Context) -> str:
         """Ask before something is lost."""
         return "wiped" if context.ask(Form("Wipe it?"), key="sure") else "kept"
@@ -444,6 +447,32 @@ def asking() -> Server:
 
     server.add_raw_tool("by_hand", {"type": "object"}, by_hand)
     server.add_raw_tool("ahead", {"type": "object"}, ahead)
+    return server
+
+
+def attic() -> Server:
+    """What a person has to agree to. ``lost`` tells what is gone."""
+    server = Server("attic", version="1", confirm=Confirm(store="memory:"))
+    lost: list[str] = []
+
+    @server.tool(effect="destructive", idempotent=True)
+    async def burn(box: str) -> str:
+        """Burn a box."""
+        lost.append(box)
+        return f"{box} is ashes"
+
+    @server.tool(effect="destructive", preview=lambda arguments: f"{arguments['count']} boxes would go.")
+    async def clear(count: int, context: Context) -> str:
+        """Ask which boxes, and throw them away."""
+        which = context.ask(Form("Which?", NAME), key="which")
+        lost.append(f"{count} {which.value['name']}")
+        return f"{count} {which.value['name']} are gone"
+
+    @server.tool(effect="read", name="lost")
+    async def gone() -> list[str]:
+        """What is gone."""
+        return lost
+
     return server
 
 
@@ -490,7 +519,22 @@ NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength":
 
 SERVERS: dict[str, Callable[[], Server]] = {
     make.__name__: make
-    for make in (archive, asking, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop, slow)
+    for make in (
+        archive,
+        asking,
+        attic,
+        changing,
+        closed,
+        desk,
+        empty,
+        gallery,
+        letters,
+        library,
+        museum,
+        shelves,
+        shop,
+        slow,
+    )
 }
 
 

@@ -44,8 +44,8 @@ class Job:
     @staticmethod
     def read(text: str) -> Job:
         said = json.loads(text)
-        config = said["spec"]["config"]
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]))
+        config, confirm = said["spec"]["config"], said["spec"]["confirm"]
+        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]), confirm)
         callers = Callers(**said["callers"])
         return Job(spec, callers, tuple(said["hosts"]), said["state"], tuple(said["keys"]), said["sse"])
 

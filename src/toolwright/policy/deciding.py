@@ -26,7 +26,7 @@ from toolwright.policy.rules import (
 )
 from toolwright.tools.toolset import RequestContext, Tool
 
-__all__ = ["decision", "required_only"]
+__all__ = ["decision", "required_only", "strictest"]
 
 _log = logging.getLogger("toolwright")
 _VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
@@ -79,12 +79,20 @@ def total(decide: Decide) -> Decide:
 
 
 def together(decisions: list[Decide]) -> Decide:
-    """The strictest of all verdicts; of equally strict ones the first."""
+    """The strictest of all verdicts; of equally strict ones the first that a rule made."""
 
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        return max([one(subject, context, arguments) for one in decisions], key=_strictness)
+        return strictest([one(subject, context, arguments) for one in decisions])
 
     return decide if len(decisions) > 1 else decisions[0]
+
+
+def strictest(verdicts: list[Verdict]) -> Verdict:
+    return max(verdicts, key=_weight)
+
+
+def _weight(verdict: Verdict) -> tuple[int, bool]:
+    return _strictness(verdict), bool(verdict.rule)
 
 
 def _strictness(verdict: Verdict) -> int:

@@ -48,7 +48,7 @@ _PERMITTED = (
     f"(?<=[{_IDEOGRAPHS}])[\U000e0100-\U000e01ef]",
     "(?<=[\u1820-\u18aa])[\u180b-\u180f]",
     f"(?<=[{_JOINING}])[\u200c\u200d]",
-    f"(?<=[{_RIGHT_TO_LEFT}])[\u200e\u200f\u061c]|[\u200e\u200f\u061c](?=[{_RIGHT_TO_LEFT}])",
+    f"(?<=[{_RIGHT_TO_LEFT}])[\u200e\u200f\u061c]|[\u200e\u200f\u061c](?= ?[{_RIGHT_TO_LEFT}])",
     "[\u1100-\u115e]\u1160|\u115f(?=[\u1161-\u11a7])",
     f"\U0001f3f4(?:{_FLAGS})\U000e007f",
 )
