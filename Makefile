@@ -7,8 +7,8 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node everything conformance \
-	schema-suite clean
+.PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node everything \
+	conformance security schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -36,6 +36,9 @@ lint: setup  ## format, lint, types, import contract
 
 requirements: setup  ## which duties of the specification are tied to tests, and which are not
 	@$(BIN)/python tests/requirements/coverage.py
+
+security: setup  ## every attack that has to fail, and what looks alike and has to pass, as a table
+	@PYTHONPATH=tests $(BIN)/python tests/security/table.py -qq
 
 fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors"
 	$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz $(FUZZ)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What servers record and ask by default; all processes of the suite inherit it.
+os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-tests-")
+os.environ.pop("TOOLWRIGHT_APPROVALS", None)
+atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 # For hours rather than seconds.
 settings.register_profile(
@@ -16,15 +23,6 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing that runs here, processes included, finds or leaves anything among the files of whoever runs it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        patch.delenv("TOOLWRIGHT_APPROVALS", raising=False)
-        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

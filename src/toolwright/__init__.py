@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolError as ToolError
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.concurrency import Concurrency as Concurrency
     from toolwright.policy.confirm import Confirm as Confirm
     from toolwright.policy.pipeline import Limits as Limits
+    from toolwright.policy.rate import RateLimits as RateLimits
     from toolwright.policy.rules import Allow as Allow
     from toolwright.policy.rules import Ask as Ask
     from toolwright.policy.rules import Deny as Deny
@@ -35,9 +37,15 @@ if TYPE_CHECKING:
     from toolwright.protocol.types import ResourceLink as ResourceLink
     from toolwright.protocol.types import TextContent as TextContent
     from toolwright.protocol.types import TextResource as TextResource
+    from toolwright.server.keys import ApiKeys as ApiKeys
+    from toolwright.server.oauth import Introspection as Introspection
+    from toolwright.server.oauth import OAuth as OAuth
+    from toolwright.server.proxies import Public as Public
+    from toolwright.server.proxies import TrustedProxy as TrustedProxy
     from toolwright.tools.binding import Completes as Completes
     from toolwright.tools.binding import Depends as Depends
     from toolwright.tools.binding.forms import Form as Form
+    from toolwright.tools.bounds import Rate as Rate
     from toolwright.tools.library import LocalLibrary as LocalLibrary
     from toolwright.tools.local import LocalToolset as LocalToolset
     from toolwright.tools.rounds import Answer as Answer
@@ -55,12 +63,14 @@ _EXPORTS = {
     "Allow": "toolwright.policy.rules",
     "Annotations": "toolwright.protocol.types",
     "Answer": "toolwright.tools.rounds",
+    "ApiKeys": "toolwright.server.keys",
     "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
     "BlobResource": "toolwright.protocol.types",
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",
     "Completes": "toolwright.tools.binding",
+    "Concurrency": "toolwright.policy.concurrency",
     "ConfigurationError": "toolwright.errors",
     "Confirm": "toolwright.policy.confirm",
     "Context": "toolwright.tools.toolset",
@@ -70,13 +80,18 @@ _EXPORTS = {
     "EmbeddedResource": "toolwright.protocol.types",
     "Form": "toolwright.tools.binding.forms",
     "ImageContent": "toolwright.protocol.types",
+    "Introspection": "toolwright.server.oauth",
     "Limits": "toolwright.policy.pipeline",
     "Link": "toolwright.tools.rounds",
     "LocalLibrary": "toolwright.tools.library",
     "LocalToolset": "toolwright.tools.local",
+    "OAuth": "toolwright.server.oauth",
     "Principal": "toolwright.tools.toolset",
     "PromptMessage": "toolwright.protocol.types",
     "PromptResult": "toolwright.protocol.types",
+    "Public": "toolwright.server.proxies",
+    "Rate": "toolwright.tools.bounds",
+    "RateLimits": "toolwright.policy.rate",
     "ResourceLink": "toolwright.protocol.types",
     "Roots": "toolwright.tools.rounds",
     "RpcError": "toolwright.errors",
@@ -87,6 +102,7 @@ _EXPORTS = {
     "ToolError": "toolwright.errors",
     "ToolwrightError": "toolwright.errors",
     "TransportError": "toolwright.errors",
+    "TrustedProxy": "toolwright.server.proxies",
     "combined": "toolwright.tools.views",
     "filtered": "toolwright.tools.views",
     "prefixed": "toolwright.tools.views",

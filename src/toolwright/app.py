@@ -9,30 +9,40 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.policy.approvals import Approvals, approvals_url
+from toolwright.policy.audit_settings import Audit
+from toolwright.policy.concurrency import Concurrency
 from toolwright.policy.confirm import Confirm
 from toolwright.policy.pipeline import Guard, Limits, described, standard
-from toolwright.policy.rules import Decide
+from toolwright.policy.rate import RateLimits
+from toolwright.policy.recorder import Recorder
+from toolwright.policy.rules import Decide, Rules
 from toolwright.protocol.types import Implementation
 from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
 from toolwright.state.facts import Facts, MemoryFacts, Values
+from toolwright.state.log import Log
 from toolwright.state.on_demand import OnDemand
+from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import LOCAL, Provider, RequestContext, Tool
+from toolwright.tools.toolset import EVERYONE, LOCAL, Provider, RequestContext, Secrets, Tool
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
 from toolwright.wording import LANGUAGES
 
 if TYPE_CHECKING:  # a server on stdio does without
+    from toolwright.policy.config import Config
+    from toolwright.policy.vetting import Inventory
     from toolwright.transport.http_server import Access, HttpApp
 
 __all__ = ["Server"]
@@ -44,11 +54,15 @@ class Server:
     """A tool server for clients of either era, safe without a setting.
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
-    ``limits`` bound every call that has no limits of its own. ``decide`` is the access decision. ``confirm`` says
-    before which tools a person is asked. ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate``
-    says who an HTTP request comes from; without it the server listens on loopback only. ``keys`` seal what clients
-    carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions, cursors and open
-    questions. ``facts`` is where several workers share state.
+    ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
+    ``concurrency`` how many calls run at once. ``rules`` are the operator's: a file such as ``toolwright.toml``,
+    which may set other parts too; ``decide`` is an access decision in code. Both have to allow a call. ``confirm``
+    says before which tools a person is asked. ``secrets`` are masked in what leaves, unless it is ``keep``. ``audit``
+    is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere.
+    ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from;
+    without it the server listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first
+    seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is where several
+    workers share state.
     """
 
     def __init__(
@@ -60,8 +74,13 @@ class Server:
         instructions: str | None = None,
         toolsets: Sequence[Provider] = (),
         limits: Limits | None = None,
+        rate: Rate | RateLimits | None = None,
+        concurrency: Concurrency | None = None,
         decide: Decide | None = None,
+        audit: Audit | Log | str | bool | None = None,
+        rules: str | Path | Rules | None = None,
         confirm: Confirm | None = None,
+        secrets: Secrets | None = None,
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -69,15 +88,23 @@ class Server:
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
+        _check(secrets=secrets in (None, "mask", "keep"))
         _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
         self.name = name
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = Guard(language=language, server=name).given(
-            "Server({}=…)", limits=limits, decide=decide, confirm=confirm
+        self._guard = _recording(Guard(language=language, server=name), audit, name).given(
+            "Server({}=…)",
+            limits=limits,
+            rate=rate and RateLimits.of(rate),
+            concurrency=concurrency,
+            decide=decide,
+            confirm=confirm,
+            secrets=secrets,
         )
+        self._config: Config | None = None
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
@@ -85,14 +112,21 @@ class Server:
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._page_size = page_size
+        if isinstance(rules, Rules):
+            self._guard = self._guard.given("Server({}=…)", rules=rules.on(name))
+        elif rules is not None:
+            self._config = load("policy.config").read(rules)
         self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
         """The tools, the pipeline and the doors."""
+        self._sealed_by, self._shared = keys, facts
+        settings = self.settings
+        self._recorder = Recorder(settings.audit)
         self._tickets = OnDemand(self._open_tickets, facts)
         self._served = Served(
             self._info,
-            standard(self._provider, self._guard, facts, approvals=Approvals(self._tickets)),
+            standard(self._provider, settings, facts, self._recorder, approvals=Approvals(self._tickets)),
             Sealer(keys),
             facts,
             instructions=self._instructions,
@@ -204,9 +238,20 @@ class Server:
         """
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
+        doors = self._protocol.http(self.authenticate)
         return http.HttpApp(
-            self._protocol.http(self.authenticate), access or http.Access(), sse=old, around=self.serving
+            doors, access or http.Access(), sse=old, pages=doors.pages, once=doors.once, around=self.serving
         )
+
+    def configure(self, config: Config) -> None:
+        """Before serving: go by the operator's file; where it says something, what the author said does not count."""
+        self._config = config
+        self._put_together(self._sealed_by, self._shared)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the author gave keys; without them, whoever serves has to."""
+        return bool(self._keys)
 
     def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
         """Before serving: use the keys and facts that all workers share, where the author gave none."""
@@ -218,12 +263,37 @@ class Server:
         :meth:`http_app` enter it. Raises ``DefinitionError`` where the tools cannot be listed together.
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
-        async with self._tickets:
+        await self.check_rules()
+        async with self._recorder.open(), self._tickets:
             yield
+
+    @property
+    def audit_log(self) -> Log:
+        """What has been recorded. While the server does not serve, and in memory, it is kept in memory."""
+        return self._recorder.log
+
+    async def check_rules(self) -> None:
+        """``ConfigurationError`` where the operator's file names what this server has not."""
+        if self._config is not None and (problems := await self.astray(self._config)):
+            raise problems[0]
+
+    async def astray(self, config: Config) -> list[ConfigurationError]:
+        """All that a file names and this server has not."""
+        rules = config.over(self._guard, self.name).rules
+        return [] if rules is None else [*load("policy.vetting").astray(rules, await self.inventory(), config.place)]
+
+    async def inventory(self) -> Inventory:
+        """What there is, for whomever."""
+        return await load("policy.vetting").inventory(self._provider, RequestContext(EVERYONE, SILENT))
+
+    @property
+    def settings(self) -> Guard:
+        """Those of all layers, as they hold."""
+        return self._guard if self._config is None else self._config.over(self._guard, self.name)
 
     def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
         """Where ``toolwright approvals`` finds them too."""
-        return load("state.urls:open_facts")(approvals_url(self._guard.confirm.store))
+        return load("state.urls:open_facts")(approvals_url(self.settings.confirm.store))
 
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
@@ -235,7 +305,7 @@ class Server:
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        return described(self._guard)
+        return described(self.settings)
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""
@@ -251,6 +321,7 @@ class Server:
 _KEY_BYTES = 16
 _WANTED = {
     "language": " or ".join(LANGUAGES),
+    "secrets": "mask or keep",
     "threads": "1 or more",
     "page_size": "1 or more",
     "keys": f"keys of {_KEY_BYTES} bytes or more",
@@ -261,6 +332,18 @@ def _check(**settings: bool) -> None:
     for name, holds in settings.items():
         if not holds:
             raise ConfigurationError.of("TW4009", name=f"Server({name}=…)", wanted=_WANTED[name])
+
+
+def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:
+    """With what the author said of records; else the operator, by the environment; else a file of the user's."""
+    if audit is not None:
+        return guard.given("Server({}=…)", audit=Audit.of(audit).at(name))
+    if said := os.environ.get(_AUDIT):
+        return guard.given(_AUDIT, audit=Audit.of(said != "off" and said).at(name))
+    return replace(guard, audit=Audit().at(name))
+
+
+_AUDIT = "TOOLWRIGHT_AUDIT"
 
 
 def _is_held_up() -> bool:

@@ -9,7 +9,8 @@
     │   ├── MethodNotFound        -32601
     │   ├── InvalidParams         -32602
     │   │   ├── UnknownTool               hidden tools read the same
-    │   │   └── UnknownEntry              resources, templates, prompts: hidden ones read the same
+    │   │   ├── UnknownEntry              resources, templates, prompts: hidden ones read the same
+    │   │   └── ScopeNeeded               the caller lacks scopes that it could get; 403 on HTTP
     │   ├── InternalError         -32603  says nothing but an id that the log explains
     │   ├── HeaderMismatch        -32020  HTTP only
     │   ├── MissingCapability     -32021  the client did not declare what the request needs
@@ -32,6 +33,7 @@ Every one has a stable ``code`` (``TW…``) and is worded in English and Chinese
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 from toolwright.wording import sentence
@@ -51,6 +53,7 @@ __all__ = [
     "ParseError",
     "RequestTimeout",
     "RpcError",
+    "ScopeNeeded",
     "StateError",
     "ToolError",
     "ToolTimeout",
@@ -132,6 +135,23 @@ class UnknownTool(InvalidParams):
 
 class UnknownEntry(InvalidParams):
     """No such resource, template or prompt for this caller: unknown, removed and hidden read alike."""
+
+
+class ScopeNeeded(InvalidParams):
+    """What was asked for needs ``scopes``, all of them, and the caller lacks some that it could ask for.
+
+    Any layer may raise it. Over HTTP it is a challenge, as long as no stream has begun (2026-07-28,
+    basic/authorization "Scope Challenge Handling").
+    """
+
+    scopes: tuple[str, ...] = ()
+
+    @classmethod
+    def needing(cls, scopes: Iterable[str]) -> Self:
+        needed = tuple(sorted(set(scopes)))
+        error = cls.of("TW1100", scopes=", ".join(needed))
+        error.scopes = needed
+        return error
 
 
 class InternalError(RpcError):

@@ -117,6 +117,33 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{limit} questions wait for your answers already; answer some of them.",
         "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
     ),
+    "TW1100": (
+        "This needs the scopes {scopes}. Ask the authorization server for a token that has all of them, then repeat "
+        "the request.",
+        "此操作需要权限范围 {scopes}。请向授权服务器申请包含全部所需权限范围的令牌，然后重试该请求。",
+    ),
+    "TW1101": (
+        "This server has to know who calls. Send Authorization: Bearer with a token or key that is for this server.",
+        "本服务器必须知道调用者的身份。请在 Authorization: Bearer 中发送用于本服务器的令牌或密钥。",
+    ),
+    "TW1102": (
+        "The token is not accepted: {problem}. Get a new one for this server, and send it once, in Authorization.",
+        "令牌未被接受：{problem}。请获取一个用于本服务器的新令牌，并仅在 Authorization 中发送一次。",
+    ),
+    "TW1103": (
+        "A token stands in the URL, where logs keep it; it counts as given away. Send a new one in Authorization.",
+        "URL 中含有令牌，会被日志保存，应视为已泄露。请换用新令牌并在 Authorization 中发送。",
+    ),
+    "TW1104": (
+        "It cannot be checked now who calls; try again in a minute. The token may well be good.",
+        "目前无法核验调用者的身份；请一分钟后重试。令牌本身可能是有效的。",
+    ),
+    "TW1105": (
+        "Nobody authenticates here, so only this machine may call, and this comes from {address}. Whoever runs the "
+        "server can change that: Server(…, authenticate=…).",
+        "此处没有身份验证，因此只有本机可以调用，而该请求来自 {address}。服务器的运行者可以更改："
+        "Server(…, authenticate=…)。",
+    ),
     # tool calls, for the model
     "TW2001": ("Invalid arguments for {tool}:\n{problems}\n{next}", "工具 {tool} 的参数无效：\n{problems}\n{next}"),
     "TW2002": (
@@ -246,7 +273,71 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Tell the user.",
         "对 {subject} 所提问题的回答过大，无法继续：{size} 字节，超过 {limit}。请告知用户。",
     ),
+    "TW2017": (
+        "The result is too large to be kept: {size} bytes, more than {limit}. "
+        "Ask for less: a smaller range, fewer rows or a narrower filter.",
+        "结果过大，无法保留：{size} 字节，超过 {limit}。请缩小请求：更小的范围、更少的行或更窄的筛选。",
+    ),
+    "TW2018": (
+        "Too much is kept for this caller already. Ask for less, or try again in {seconds} s.",
+        "已为此调用者保留过多内容。请缩小请求，或在 {seconds} 秒后重试。",
+    ),
+    "TW2019": (
+        "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
+        "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
+    ),
+    # what leaves
+    "TW2300": (
+        "The result of {tool} was withheld: it held {what}, and without that it does not fit its output schema. "
+        "Tell the user.",
+        "{tool} 的结果已被扣留：其中含有{what}，去除后不符合其输出模式。请告知用户。",
+    ),
+    "TW2301": (
+        "{tool} changes things, and was called with {mask}, which stands for a secret that this server masked: the "
+        "mask would be written in its place. Leave that part as it is, or let the user enter the value.",
+        "{tool} 会做出更改，而参数中含有 {mask}。它代表本服务器已遮盖的机密：写入后会覆盖原值。"
+        "请保持该部分不变，或由用户输入该值。",
+    ),
+    "TW2302": (
+        "{what} holds characters that nobody sees ({kinds}). Remove them; in their place is: {shown}.",
+        "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
+    ),
+    "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
+    "TW2200": (
+        "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "
+        "will be refused again.)",
+        "不允许这样使用 {subject}：{reason}（由运营者的规则 {rule!r} 决定；同样的请求仍会被拒绝。）",
+    ),
+    "TW2201": (
+        "{subject} may not be used like this: the operator's rule {rule!r} refuses it. The same request will be "
+        "refused again; change what it asks for, or tell the user.",
+        "不允许这样使用 {subject}：运营者的规则 {rule!r} 拒绝了它。同样的请求仍会被拒绝；请更改请求内容，或告知用户。",
+    ),
+    "TW2202": (
+        "{subject} may not be used like this: no rule of the operator allows it. The same request will be refused "
+        "again; change what it asks for, or tell the user.",
+        "不允许这样使用 {subject}：运营者没有任何规则允许它。同样的请求仍会被拒绝；请更改请求内容，或告知用户。",
+    ),
+    "TW2203": (
+        "Whether {subject} may be used cannot be decided now, so it is refused. Tell the user; the server's log "
+        "explains it under {id}.",
+        "目前无法判定是否可以使用 {subject}，因此拒绝。请告知用户；服务器日志以编号 {id} 说明原因。",
+    ),
+    # limits, for the model
+    "TW2100": (
+        "{tool} was called too often. Wait {seconds} s, then go on more slowly; what was asked has not been done.",
+        "调用 {tool} 过于频繁。请等待 {seconds} 秒后放慢速度继续；本次请求未执行。",
+    ),
+    "TW2101": (
+        "This cannot be done now: the server cannot check its limits. Try again in a minute, or tell the user.",
+        "暂时无法执行：服务器无法核对限额。请一分钟后重试，或告知用户。",
+    ),
+    "TW2102": (
+        "{tool} is busy: {running} calls of it are running, and no more can wait. Try again in {seconds} s, or ask for "
+        "less at once.",
+        "{tool} 正忙：已有 {running} 个调用在运行，无法再排队。请 {seconds} 秒后重试，或减少同时发出的请求。",
+    ),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
     "TW3102": (
@@ -429,14 +520,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host, --state and --sse go with --http.",
-        "--workers、--allow-host、--state 和 --sse 须与 --http 同用。",
+        "--workers, --allow-host, --state, --sse and what says who may call go with --http.",
+        "--workers、--allow-host、--state、--sse 以及说明谁可以调用的选项须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
-        "127.0.0.1, or give the server an authenticate function: Server(…, authenticate=…).",
+        "127.0.0.1, or say who may call: --keys FILE, --oauth ISSUER --resource URL, Server(…, authenticate=…), or "
+        "--public for whoever comes.",
         "拒绝监听 {address}：其他机器可以访问，却没有身份验证。请监听 127.0.0.1，"
-        "或为服务器设置 Server(…, authenticate=…)。",
+        "或说明谁可以调用：--keys FILE、--oauth ISSUER --resource URL、Server(…, authenticate=…)，"
+        "或用 --public 允许任何人。",
     ),
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
@@ -463,7 +556,101 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "--sse 只能用于单个工作进程：HTTP+SSE 客户端的会话存在于持有其流的进程中。请用单独的进程服务此类客户端，"
         "或不使用 --workers。",
     ),
+    "TW4201": (
+        "OAuth needs a package that is not installed. Install toolwright with it: pip install 'toolwright[auth]'.",
+        "OAuth 需要一个尚未安装的软件包。请连同它一起安装 toolwright：pip install 'toolwright[auth]'。",
+    ),
+    "TW4202": (
+        "The keys in {path} cannot be used: {problem}. Mend the file, or make it anew with 'toolwright keys new'.",
+        "无法使用 {path} 中的密钥：{problem}。请修正该文件，或用 'toolwright keys new' 重新创建。",
+    ),
+    "TW4203": ("A key is not as it should be: {problem}.", "密钥格式有误：{problem}。"),
+    "TW4204": (
+        "{path} has a key called {name} already. Choose another name, or take the old one out of the file first.",
+        "{path} 中已有名为 {name} 的密钥。请换一个名称，或先从文件中删除旧密钥。",
+    ),
+    "TW4205": (
+        "{option} goes with {other}. Say both, or neither.",
+        "{option} 须与 {other} 一起使用。请同时给出，或都不给出。",
+    ),
+    "TW4206": (
+        "{target} has an authentication of its own, in its code; {option} would be a second one. Leave the option out.",
+        "{target} 的代码中已有身份验证；{option} 将成为第二种。请去掉该选项。",
+    ),
+    "TW4210": (
+        "{url} is not fetched: {problem}.",
+        "不会获取 {url}：{problem}。",
+    ),
+    "TW4211": ("{url} cannot be fetched: {problem}.", "无法获取 {url}：{problem}。"),
+    # limits, in the operator's log
+    "TW4100": (
+        "Calls are refused, for limits cannot be checked: {problem} Make the store of facts reachable again.",
+        "无法核对限额，因此拒绝调用：{problem} 请恢复共享状态存储的访问。",
+    ),
+    "TW4101": (
+        "A call of {tool} was given up, and its thread goes on: {count} threads run for nobody. Let the tool end by "
+        "itself, make it async, or give it isolation='process'.",
+        "已放弃对 {tool} 的一次调用，但其线程仍在运行：共有 {count} 个线程无人等待。请让该工具自行结束、改为异步，"
+        "或设置 isolation='process'。",
+    ),
+    "TW4102": (
+        "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
+        "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
+    ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
+    "TW4300": ("Cannot read {file}: {problem}.", "无法读取 {file}：{problem}。"),
+    "TW4301": ("{place}: this is not TOML: {problem}.", "{place}：不是合法的 TOML：{problem}。"),
+    "TW4302": ("{place}: {key} {problem}.", "{place}：{key} 不符合要求：{problem}。"),
+    "TW4303": (
+        "{place}: the rule {name!r} can never match: {earlier!r} ({before}) stands before it and takes all that it "
+        "would. Move it up, narrow that one, or take one of them out.",
+        "{place}：规则 {name!r} 永远不会匹配：排在它前面的 {earlier!r}（{before}）已覆盖它的全部范围。"
+        "请将其上移、收窄前者，或删除其中之一。",
+    ),
+    "TW4304": (
+        "{place}: {key} names {pattern!r}, and this server has nothing that it matches. Near: {nearest}.",
+        "{place}：{key} 中的 {pattern!r} 在本服务器上没有任何匹配项。相近的有：{nearest}。",
+    ),
+    "TW4305": (
+        "{place}: none of the tools that this rule names has the effect {effect}; they have: {has}.",
+        "{place}：该规则所列工具均不具有效果 {effect}；它们的效果为：{has}。",
+    ),
+    "TW4306": (
+        "{place}: none of the tools that this rule is for has an argument {argument!r}. Near: {nearest}.",
+        "{place}：该规则适用的工具均没有参数 {argument!r}。相近的有：{nearest}。",
+    ),
+    "TW4307": (
+        "{place}: arguments is no JSON Schema that every value can be judged by: {problem}.",
+        "{place}：arguments 不是可用于判定所有值的 JSON Schema：{problem}。",
+    ),
+    "TW4308": ("{place}: {key} does not go with {other}: {why}.", "{place}：{key} 不能与 {other} 同用：{why}。"),
+    "TW4309": (
+        "{place}: {word!r} is no keyword of JSON Schema, so nothing would be checked by it. Near: {nearest}.",
+        "{place}：{word!r} 不是 JSON Schema 关键字，因此不会起任何检查作用。相近的有：{nearest}。",
+    ),
+    "TW4310": (
+        "{place}: a rule is called {name!r} already ({first}). Records go by the name: give each one of its own.",
+        "{place}：已有规则名为 {name!r}（{first}）。记录按名称区分：请为每条规则取不同的名称。",
+    ),
+    "TW4311": (
+        "{file} says what tools may do, and lies in {root}, where tools may write. Move it out of there, or call it "
+        "toolwright.toml, which the files tools do not write.",
+        "{file} 规定了工具的权限，却位于工具可写的 {root} 之内。"
+        "请将其移出，或命名为文件工具不会写入的 toolwright.toml。",
+    ),
+    "TW4312": (
+        "--config goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
+        "--config 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
+    ),
+    "TW4313": (
+        "This server has nothing that is called {name!r}. Near: {nearest}.",
+        "本服务器没有名为 {name!r} 的项。相近的有：{nearest}。",
+    ),
+    "TW4314": ("{file} has no rules: add [[rules]].", "{file} 中没有规则：请添加 [[rules]]。"),
+    "TW4315": (
+        "{place}: this is no record of an audit log; each line is one JSON object.",
+        "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
+    ),
     # client and carrier
     "TW5001": (
         "The connection is closed. Requests in flight have no answer; what they asked may have happened.",
@@ -669,14 +856,61 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "状态文件 {path} 目前无法使用：{problem}。未作任何更改。",
     ),
     "TW7004": (
-        "{limit} jobs wait for the state file {path} already; this one was refused.",
-        "已有 {limit} 项任务在等待状态文件 {path}；本次请求被拒绝。",
+        "{limit} jobs wait for the store {path} already; this one was refused.",
+        "已有 {limit} 项任务在等待存储 {path}；本次请求被拒绝。",
     ),
-    "TW7005": ("The state file {path} is not open.", "状态文件 {path} 未打开。"),
+    "TW7005": ("The store {path} is not open.", "存储 {path} 未打开。"),
     "TW7006": (
         "The state file {path} was written by a newer toolwright (layout {found}, this one knows {known}).",
         "状态文件 {path} 由更新版本的 toolwright 写入（布局 {found}，当前仅支持 {known}）。",
     ),
+    "TW7050": (
+        "The state store {url} failed: {problem}. Whether it did what was asked last is not known; what depends on it "
+        "is refused. Check that the store runs and can be reached from here.",
+        "状态存储 {url} 出错：{problem}。上一个请求是否已生效无法得知；依赖它的操作均被拒绝。"
+        "请检查该存储是否在运行且可从此处访问。",
+    ),
+    "TW7051": ("The state store {url} is not open.", "状态存储 {url} 未打开。"),
+    "TW7052": (
+        "{url!r} is no address of a Redis or Valkey; write redis://user:password@host:port/db, with rediss:// for TLS; "
+        "?prefix=… and, with TLS, ?ssl_ca_certs=FILE may follow.",
+        "{url!r} 不是 Redis 或 Valkey 的地址；请写成 redis://用户:密码@主机:端口/库号，TLS 用 rediss://；"
+        "其后可加 ?prefix=…，使用 TLS 时还可加 ?ssl_ca_certs=文件。",
+    ),
+    "TW7053": (
+        "State at {scheme}:// needs the package {package!r}, which is not installed: "
+        "pip install 'toolwright[{extra}]'.",
+        "使用 {scheme}:// 的状态存储需要未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+    ),
+    "TW7054": (
+        "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
+        "with `openssl rand -base64 32`; the first seals, the others still open.",
+        "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
+        "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
+    ),
+    "TW7055": (
+        "Servers that share {url} need the same key, and this one has none: what one hands to a client, the others "
+        "could not open. Write a key into a file with `openssl rand -base64 32`, give that file to each, and start "
+        "with --key-file FILE or with TOOLWRIGHT_KEY.",
+        "共享 {url} 的各服务器需要相同的密钥，而此服务器没有：其中一台交给客户端的内容，其他服务器将无法打开。"
+        "请用 `openssl rand -base64 32` 把密钥写入文件，发给每台服务器，并用 --key-file 文件 或 TOOLWRIGHT_KEY 启动。",
+    ),
+    # the audit log
+    "TW7010": (
+        'What this server does cannot be recorded: {problem} Say where it can, Server(…, audit="sqlite:PATH") or '
+        "the variable TOOLWRIGHT_AUDIT, or that nothing shall be recorded, audit=False.",
+        '无法记录此服务器的操作：{problem}请用 Server(…, audit="sqlite:PATH") 或环境变量 TOOLWRIGHT_AUDIT '
+        "指定可用的位置；若不需要记录，请设置 audit=False。",
+    ),
+    "TW7011": (
+        "{subject} was not started, and nothing was changed: it must be recorded first, and the audit log cannot be "
+        "written now. Tell the user that the operator of this server has to look at its log; repeating the call helps "
+        "only once that is done.",
+        "{subject} 未启动，也没有任何更改：它必须先被记录，而审计日志目前无法写入。请告知用户：需要由此服务器的运维人员"
+        "查看其日志；在此之前重复调用没有作用。",
+    ),
+    "TW7012": ("The seal file {path} cannot be written now: {problem}.", "封存文件 {path} 目前无法写入：{problem}。"),
+    "TW7013": ("{path} is no seal file: {problem}.", "{path} 不是封存文件：{problem}。"),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

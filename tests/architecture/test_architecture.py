@@ -29,10 +29,12 @@ OWNERS = {
     "jsonschema_rs": ("protocol/schema/compiled.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
-    "httpx2": ("transport/http_client.py",),
+    "httpx2": ("transport/http_client.py", "transport/fetch.py"),
     "click": ("cli/",),
     "sqlite3": ("state/",),
+    "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
+    "joserfc": ("server/jwt.py",),
     "pytest": ("testing/plugin.py",),
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
 from typing_extensions import TypedDict
 
 from toolwright import (
@@ -158,13 +159,30 @@ def test_the_page_of_questions_says_which_of_them_each_revision_has() -> None:
         server.add_tool(asks(question), name=slug(name))
 
     def cell(revision: str, name: str) -> str:
-        answer = asyncio.run(first_answer(revision, server, slug(name)))
-        is_asked = "method" in answer or answer["result"].get("resultType") == "input_required"
-        return "yes" if is_asked else "no"
+        return "yes" if is_asked(asyncio.run(first_answer(revision, server, slug(name)))) else "no"
 
     head, *rows = table("asking.md", "Clients that cannot be asked")
     assert head[1:] == list(versions.ALL)
     assert rows == [[name, *(cell(revision, name) for revision in head[1:])] for name in QUESTIONS]
+
+
+def is_asked(answer: Any) -> bool:
+    return "method" in answer or answer["result"].get("resultType") == "input_required"
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_can_ask_says_of_each_revision_what_asking_does(name: str, revision: str) -> None:
+    question, server = QUESTIONS[name], Server("asks")
+    server.add_tool(asks(question), name="asks")
+
+    @server.tool(name="can")
+    async def _(context: Context) -> bool:
+        """Whether it can."""
+        return context.can_ask(question)
+
+    [block] = asyncio.run(first_answer(revision, server, "can"))["result"]["content"]
+    assert block["text"] == str(is_asked(asyncio.run(first_answer(revision, server, "asks")))).lower()
 
 
 def asks(question: Question[Any]) -> Callable[..., Any]:

@@ -469,7 +469,7 @@ def half_open(size: float) -> Sequence[Figure]:
     return [
         up_to("longest without a head", longest_head, 12, "s"),
         up_to("connections after that", after_heads.descriptors - before.descriptors, number // 2, ""),
-        up_to("longest without a body", longest_body, 65, "s"),
+        up_to("longest without a body", longest_body, 32, "s"),
         pings.figure(500),
         *after.since(before, 10),
     ]

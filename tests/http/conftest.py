@@ -1,5 +1,6 @@
-"""The HTTP server that these tests speak to."""
+"""The HTTP server that these tests speak to, and the authorization server that gives out tokens for it."""
 
+from issuing.server import one_running_issuer, running_issuer
 from wire.mounting import running_mounts
 
-__all__ = ["running_mounts"]
+__all__ = ["one_running_issuer", "running_issuer", "running_mounts"]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.transport.http_server import Access
+from toolwright.transport.carrier import Carrier
+from toolwright.transport.http_server import Access, HttpApp
 from wire import servers
 from wire.mounting import Mounts
 from wire.raw_http import JSON, Answer, Endpoint, Headers, modern
@@ -36,11 +37,13 @@ def reason(answer: Answer) -> str:
     return answer.json["error"]["message"]
 
 
+@pytest.mark.twin("B44", "B45")
 @pytest.mark.parametrize("host", ["localhost", "localhost:7", "127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:9"])
 def test_every_name_of_loopback_is_served(mounts: Mounts, host: str) -> None:
     assert discover(mounts, ("Host", host)).status == 200
 
 
+@pytest.mark.attack("B44")
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "127.0.0.1.evil.example", "localhost.", "evil@localhost", "127.0.0.2", "0.0.0.0", "", "a:b"],
@@ -51,11 +54,13 @@ def test_no_other_host_is_served(mounts: Mounts, host: str) -> None:
     assert reason(answer) == f"Refused: Host {host!r} is not served here. [TW1028]"
 
 
+@pytest.mark.twin("B44")
 @pytest.mark.parametrize("origin", ["http://localhost", "http://127.0.0.1:3000", "https://[::1]:1", "http://LOCALHOST"])
 def test_pages_of_this_machine_may_ask(mounts: Mounts, origin: str) -> None:
     assert discover(mounts, ("Origin", origin)).status == 200
 
 
+@pytest.mark.attack("B44")
 @pytest.mark.requirement("HTTP-02", "HTTP-03")
 @pytest.mark.parametrize(
     "origin",
@@ -82,6 +87,7 @@ def test_hosts_that_were_named_are_served_and_no_others(mounts: Mounts) -> None:
     assert discover(mounts, ("Host", "localhost"), access=access).status == 403
 
 
+@pytest.mark.attack("B44")
 @pytest.mark.parametrize("name", ["Host", "Origin", "Content-Type", "Mcp-Method", "Authorization", "Mcp-Session-Id"])
 def test_a_header_that_stands_twice_means_two_things_and_is_refused(mounts: Mounts, name: str) -> None:
     value = {"Host": "localhost", "Origin": "http://localhost", "Content-Type": "application/json"}.get(name, "x")
@@ -91,6 +97,7 @@ def test_a_header_that_stands_twice_means_two_things_and_is_refused(mounts: Moun
     assert reason(answer) == f"The header {name.lower()} is sent more than once. [TW1027]"
 
 
+@pytest.mark.attack("B46")
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""])
 def test_only_json_is_taken(mounts: Mounts, kind: str) -> None:
     answer = ask(mounts, "POST", b"{}", [("Content-Type", kind)])
@@ -98,10 +105,12 @@ def test_only_json_is_taken(mounts: Mounts, kind: str) -> None:
     assert reason(answer) == "Refused: send application/json. [TW1028]"
 
 
+@pytest.mark.attack("B46")
 def test_a_body_without_a_type_is_not_taken(mounts: Mounts) -> None:
     assert ask(mounts, "POST", b"{}").status == 415
 
 
+@pytest.mark.twin("B46")
 @pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON"])
 def test_a_type_may_have_parameters_and_capitals(mounts: Mounts, kind: str) -> None:
     message, named = modern("server/discover")
@@ -130,6 +139,24 @@ def test_a_body_that_does_not_say_is_refused_once_it_is_too_large(mounts: Mounts
     headers = [*JSON, ("Transfer-Encoding", "chunked"), ("Content-Length", None)]
     answer = ask(mounts, "POST", piece * 17, headers)
     assert answer.status == 413
+
+
+def test_b54_a_connection_whose_body_does_not_come_ends_with_its_answer(mounts: Mounts) -> None:
+    class Nobody:
+        async def admit(self, carrier: Carrier) -> str:
+            return "anyone"
+
+    app: Any = HttpApp(Nobody(), Access(), body_seconds=0.05)  # pyright: ignore[reportArgumentType]
+
+    async def scenario(endpoint: Endpoint) -> None:
+        headers = [*JSON, ("Content-Length", "10"), ("Connection", "keep-alive")]
+        async with endpoint.open("POST", b"{", headers) as stream:
+            assert (stream.status, stream.headers["connection"]) == (408, "close")
+            assert json.loads(await stream.body())["error"]["code"] == -32600
+            assert await stream.rest() == b""  # the end, and not the 30 s that an idle connection has
+
+    with mounts.mounted(app) as path:
+        asyncio.run(scenario(Endpoint(mounts.port, path)))
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "HEAD"])

@@ -42,7 +42,12 @@ def worker(facts: MemoryFacts) -> HttpApp:
     app = server.http_app()
     for name in "ab":
         server.add_resource(f"test://{name}", lambda: "", name=name, blocking=False)
-    server.add_tool(app.open, name="open")
+    serving = app.serving()
+
+    @server.tool
+    async def open() -> None:
+        """Start."""
+        await serving.__aenter__()
 
     @server.tool
     async def update(uri: str) -> None:

@@ -40,6 +40,7 @@ def encoded(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
+@pytest.mark.twin("B16")
 @pytest.mark.requirement("XHDR-26", "XHDR-31")
 @pytest.mark.parametrize(
     ("arguments", "headers"),
@@ -69,6 +70,7 @@ def test_what_says_the_same_twice_is_called(mounts: Mounts, arguments: dict[str,
     assert answer.json["result"]["structuredContent"] == {"echo": arguments}
 
 
+@pytest.mark.attack("B16")
 @pytest.mark.requirement("XHDR-27", "XHDR-28", "XHDR-29")
 @pytest.mark.parametrize(
     ("arguments", "headers"),

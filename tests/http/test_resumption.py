@@ -203,7 +203,8 @@ class Worker:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if not self._opened:
             self._opened = True
-            await self._app.serving().__aenter__()  # until the process ends
+            self._serving = self._app.serving()
+            await self._serving.__aenter__()  # until the process ends
         await self._app(scope, receive, send)
 
 

@@ -63,6 +63,7 @@ def test_a_session_keeps_its_revision_without_a_version_header(mounts: Mounts, r
     }[revision]
 
 
+@pytest.mark.twin("B30")
 def test_a_session_is_served_by_another_server_with_the_same_keys(mounts: Mounts) -> None:
     async def scenario(one: Endpoint, other: Endpoint) -> Answer:
         return await other.legacy(await one.initialize(), "ping")
@@ -105,6 +106,7 @@ def test_no_byte_of_a_token_can_be_changed(mounts: Mounts) -> None:
         assert set(asyncio.run(scenario(Endpoint(mounts.port, path)))) == {404}
 
 
+@pytest.mark.attack("B30")
 @pytest.mark.requirement("LHTTP-40", "SEC-17", "SEC-19")
 def test_a_session_belongs_to_whoever_opened_it(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[int]:
@@ -158,6 +160,7 @@ def test_a_session_is_no_cursor(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == -32602
 
 
+@pytest.mark.attack("B29")
 @pytest.mark.requirement("SEC-17", "SEC-19")
 def test_a_cursor_belongs_to_whoever_listed(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[bool]:

@@ -25,6 +25,7 @@ def modern(mounts: Mounts, method: str, params: dict[str, Any] | None = None, **
     return answer(mounts, lambda endpoint: endpoint.modern(method, params, **changes))
 
 
+@pytest.mark.twin("B17", "B56")
 @pytest.mark.requirement("HTTP-13")
 def test_a_good_request_is_200_json_with_nothing_to_resume(mounts: Mounts) -> None:
     got = modern(mounts, "tools/call", {"name": "greet"})
@@ -44,6 +45,7 @@ def test_what_is_no_json_is_400(mounts: Mounts, body: bytes) -> None:
     assert (got.status, got.code) == (400, -32700)
 
 
+@pytest.mark.attack("B56")
 @pytest.mark.parametrize("message", [7, {}, {"jsonrpc": "2.0", "id": None, "method": "ping"}, {"jsonrpc": "2.0"}])
 def test_what_is_no_message_is_400(mounts: Mounts, message: Any) -> None:
     got = answer(mounts, lambda endpoint: endpoint.post(message))
@@ -56,6 +58,7 @@ def test_a_modern_batch_is_no_message(mounts: Mounts) -> None:
     assert (got.status, got.code) == (400, -32600)
 
 
+@pytest.mark.attack("B15")
 @pytest.mark.requirement("HDR-11", "HDR-12", "HDR-13")
 @pytest.mark.parametrize("header", ["mcp_protocol_version", "mcp_method", "mcp_name"])
 def test_a_missing_header_is_a_mismatch(mounts: Mounts, header: str) -> None:
@@ -64,6 +67,7 @@ def test_a_missing_header_is_a_mismatch(mounts: Mounts, header: str) -> None:
     assert got.json["id"] == 1
 
 
+@pytest.mark.attack("B15")
 @pytest.mark.requirement("HDR-03", "HDR-09", "HDR-10", "HDR-11", "HDR-12")
 @pytest.mark.parametrize(
     ("header", "value"),
@@ -91,6 +95,7 @@ def sentinel(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
+@pytest.mark.twin("B15", "B16")
 @pytest.mark.requirement("XHDR-26")
 def test_a_name_may_be_encoded(mounts: Mounts) -> None:
     assert modern(mounts, "tools/call", {"name": "greet"}, mcp_name=sentinel("greet")).status == 200
@@ -104,6 +109,7 @@ def test_a_name_that_no_header_can_hold_is_compared_once_it_is_decoded(mounts: M
     assert modern(mounts, "tools/call", {"name": name}, mcp_name=sentinel(name + "x")).code == -32020
 
 
+@pytest.mark.attack("B16")
 @pytest.mark.requirement("HDR-11", "HDR-12", "HDR-14", "HDR-16")
 @pytest.mark.parametrize(
     "value", ["=?base64?Z3JlZXQ?=", "=?base64?Z3Jl ZXQ=?=", "=?base64?/w==?=", "=?base64?*?=", "gr\xfc"]
@@ -134,6 +140,7 @@ def test_a_modern_header_alone_makes_a_modern_request(mounts: Mounts) -> None:
     assert (got.status, got.code) == (400, -32602)
 
 
+@pytest.mark.attack("B17")
 @pytest.mark.requirement("VER-02")
 def test_an_unsupported_version_is_400_and_names_the_supported_ones(mounts: Mounts) -> None:
     got = modern(
@@ -146,8 +153,9 @@ def test_an_unsupported_version_is_400_and_names_the_supported_ones(mounts: Moun
     }
 
 
+@pytest.mark.attack("B56")
 @pytest.mark.requirement("HTTP-24")
-@pytest.mark.parametrize("method", ["nix", "resources/list", "ping", "initialize", "logging/setLevel"])
+@pytest.mark.parametrize("method", ["nix", "prompts/list", "ping", "initialize", "logging/setLevel"])
 def test_an_unknown_method_is_404(mounts: Mounts, method: str) -> None:
     got = modern(mounts, method)
     assert (got.status, got.code) == (404, -32601)

@@ -121,7 +121,7 @@ class Process:
 def started(arguments: Sequence[str], **settings: Any) -> Iterator[Process]:
     """A process that is gone in the end, whatever happens."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    popen = subprocess.Popen(list(arguments), env=environment(), **{**pipes, **settings})
+    popen = subprocess.Popen(list(arguments), **{"env": environment(), **pipes, **settings})
     try:
         yield Process(popen)
     finally:
@@ -138,11 +138,11 @@ def stdio(**settings: Any) -> contextlib.AbstractContextManager[Process]:
 
 
 @contextlib.contextmanager
-def http(*options: str, target: str = str(SERVER)) -> Iterator[tuple[str, Process]]:
+def http(*options: str, target: str = str(SERVER), **settings: Any) -> Iterator[tuple[str, Process]]:
     """``toolwright serve --http`` with its URL, once somebody listens there."""
     port = free_port()
     arguments = command("serve", target, "--http", f"127.0.0.1:{port}", *options)
-    with started(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+    with started(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **settings) as process:
         process.wait_for("toolwright serves")
         wait_for_port(port, process)
         try:

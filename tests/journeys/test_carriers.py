@@ -88,7 +88,7 @@ def test_failures_are_results_and_broken_protocol_is_an_error(target: Any):
 
 
 @pytest.mark.requirement("BASE-21", "STATE-02")
-def test_b32_answers_reach_those_who_asked(target: Any):
+def test_b32_twin_answers_reach_those_who_asked(target: Any):
     async def test(client: Client) -> Any:
         calls = [client.call_tool("add", a=number, b=0) for number in range(30)]
         return [result.value for result in await asyncio.gather(*calls)]

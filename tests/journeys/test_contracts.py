@@ -60,14 +60,14 @@ def must_not_run(n: int = 1, path: str = "", login: Login | None = None, rows: l
 
 
 @pytest.mark.parametrize("value", [5, 5.0])
-def test_b07_an_integral_number_is_the_integer_that_a_function_wants(value: Any):
+def test_b07_twin_an_integral_number_is_the_integer_that_a_function_wants(value: Any):
     def tool(n: int) -> str:
         return f"{type(n).__name__} {n}"
 
     assert call(tool, {"n": value}).value == "int 5"
 
 
-def test_b07_integral_numbers_are_integers_at_any_depth_and_floats_stay_floats():
+def test_b07_twin_integral_numbers_are_integers_at_any_depth_and_floats_stay_floats():
     def tool(rows: list[dict[str, int]], ratio: float, ratios: list[float]) -> str:
         assert [type(value) for row in rows for value in row.values()] == [int]
         return f"{ratio + 0.5} {sum(ratios)}"
@@ -137,7 +137,7 @@ def test_a_validators_error_echoes_no_value_either():
     assert "hunter2" not in str(result.raw)
 
 
-def test_b14_control_characters_arrive_as_they_are():
+def test_b14_twin_control_characters_arrive_as_they_are():
     def tool(path: str) -> str:
         return repr(path)
 
@@ -155,6 +155,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol():
 # -- results and crashes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.attack("C15")
 @pytest.mark.requirement("CALL-04", "SCH-12")
 def test_a_value_that_does_not_fit_the_output_schema_never_leaves(caplog: pytest.LogCaptureFixture):
     def tool() -> list[int]:
@@ -168,6 +169,7 @@ def test_a_value_that_does_not_fit_the_output_schema_never_leaves(caplog: pytest
     assert str(record.args[1]) in result.text
 
 
+@pytest.mark.attack("C28")
 @pytest.mark.parametrize("value", [float("nan"), [float("inf")], object(), "\ud800", ["\ud800"]], ids=repr)
 def test_what_json_does_not_have_never_leaves(value: Any):
     def tool():
@@ -260,6 +262,7 @@ def test_words_for_the_model_reach_it():
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.attack("C13")
 @pytest.mark.parametrize(
     "make",
     [lambda: "x" * 2_000, lambda: ["x" * 2_000], lambda: CallToolResult([], structuredContent=["x" * 2_000])],
@@ -329,7 +332,7 @@ def test_b36_a_tool_that_swallows_its_cancellation_is_late_all_the_same():
     assert "hunter2" not in result.text
 
 
-def test_b36_slow_tools_do_not_hold_up_quick_answers():
+def test_b36_twin_slow_tools_do_not_hold_up_quick_answers():
     gate = threading.Event()
     server = Server("t", threads=2)
 

@@ -89,9 +89,13 @@ def test_what_is_not_there_is_an_error(uri: str):
         session(servers.make("library"), lambda client: client.read_resource(uri))
 
 
-def test_a_server_without_resources_says_so():
+def test_a_server_without_prompts_says_so():
     with pytest.raises(MethodNotFound):
-        session(Server("none"), lambda client: client.list_resources())
+        session(Server("none"), lambda client: client.list_prompts())
+
+
+def test_a_server_without_resources_has_those_that_calls_keep():
+    assert session(Server("none"), lambda client: client.list_resources()) == []
 
 
 def test_what_was_there_once_is_still_offered():
@@ -101,6 +105,7 @@ def test_what_was_there_once_is_still_offered():
     assert session(server, lambda client: client.list_resources()) == []
 
 
+@pytest.mark.twin("J07")
 def test_words_of_an_author_are_told_and_those_of_a_crash_are_not():
     async def test(client: Client) -> list[str]:
         said: list[str] = []

@@ -30,6 +30,7 @@ ADD = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ad
 # -- whose are the descriptors -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.attack("B49")
 @pytest.mark.requirement("STDIO-02")
 def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
     with stdio() as process:
@@ -38,6 +39,7 @@ def test_what_a_tool_prints_goes_to_standard_error_and_not_into_the_protocol():
         assert process.result("add", 2, a=1)["structuredContent"] == 3
 
 
+@pytest.mark.twin("B49")
 def test_what_a_tool_reads_is_the_end_and_nothing_of_the_protocol():
     with stdio() as process:
         process.call("read_everywhere", 1)
@@ -388,6 +390,7 @@ def test_two_sessions_opened_at_once_are_two():
         assert len(tokens) == 10
 
 
+@pytest.mark.attack("B45")
 @pytest.mark.requirement("HTTP-04", "HTTP-05")
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
 def test_a_server_without_authentication_refuses_to_listen_beyond_loopback(address: str):
@@ -407,6 +410,8 @@ def test_a_port_that_is_taken_is_said_in_a_sentence():
             assert "Traceback" not in rest(process).decode()
 
 
+@pytest.mark.attack("B47")
+@pytest.mark.twin("B47")  # what is no secret of ours is passed on
 def test_the_key_of_the_workers_is_not_in_the_environment_that_tools_pass_on(tmp_path: Path):
     server = tmp_path / "leaky.py"
     server.write_text(

@@ -63,6 +63,7 @@ def said(subject: Subject) -> tuple[Any, ...]:
     return subject.method, subject.name, subject.arguments, subject.principal.id
 
 
+@pytest.mark.attack("B28")
 @pytest.mark.requirement("ELIC-16", "ELIC-25", "MRTR-08", "MRTR-10", "MRTR-12")
 @settings(deadline=None)
 @given(subjects, subjects)
@@ -77,6 +78,7 @@ def test_a_state_is_good_for_its_own_method_name_arguments_and_principal(one: Su
 STATE = state_of(ADA)
 
 
+@pytest.mark.attack("B28")
 @pytest.mark.requirement("MRTR-07", "MRTR-08")
 @settings(deadline=None)
 @given(st.integers(0, len(STATE) - 1), st.sampled_from(LETTERS + "+/=é\n \x00"))
@@ -95,6 +97,7 @@ def test_any_text_is_refused_as_a_state(text: str):
         resumed(ADA, text)
 
 
+@pytest.mark.attack("B28")
 @pytest.mark.requirement("MRTR-11")
 @settings(deadline=None)
 @given(st.integers(0, 2_000))

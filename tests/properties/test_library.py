@@ -6,9 +6,10 @@ import asyncio
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable
+from functools import partial
 from random import Random
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from toolwright.protocol.uris import is_uri, read_template
 from toolwright.server.served import SILENT
 from toolwright.tools.library import LocalLibrary
 from toolwright.tools.toolset import LOCAL, CompletionGet, PromptGet, Provider, RequestContext, ResourceRead
+from toolwright.tools.views import combined
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 
@@ -45,11 +47,16 @@ def test_a_template_reads_what_was_written_into_it_and_nothing_that_leads_elsewh
     assert read_template("a://b/{x}/c/{y}").match(uri) == expected
 
 
+def stays_in_its_folder(path: str) -> bool:
+    return is_plain(path) and not {"", ".", ".."} & set(path.split("/")) and not re.match("[A-Za-z]:", path)
+
+
 @settings(deadline=None)
-@given(st.lists(texts, min_size=1, max_size=4))
+@given(st.lists(texts | st.text("%25fFeE.ac/:", min_size=1), min_size=1, max_size=4))
 def test_a_path_is_read_unless_it_leads_out_of_its_folder(segments: list[str]):
     path = "/".join(segments)
-    is_path = is_plain(path) and not {"", ".", ".."} & set(path.split("/")) and not re.match("[A-Za-z]:", path)
+    readings = [path, unquote(path), unquote(unquote(path))]  # others may decode it again
+    is_path = all(map(stays_in_its_folder, readings)) and unquote(readings[-1]) == readings[-1]
     template = read_template("a:///{+path}")
     assert template.match(template.expand({"path": path})) == ({"path": path} if is_path else None)
 
@@ -145,3 +152,65 @@ def test_what_is_hidden_is_what_was_never_there(hidden: set[str]):
                 assert await outcome(ours) == await outcome(models)
 
     asyncio.run(main())
+
+
+@pytest.mark.requirement("CACHE-18")
+@settings(deadline=None)
+@given(st.lists(texts, max_size=8, unique=True), st.data())
+def test_a_completion_names_all_that_this_caller_may_read_and_nothing_else(values: list[str], data: st.DataObject):
+    """What may be read is asked of reading itself, under URIs that are written here."""
+    uris = {value: f"t:{quote(value, safe='')}/x" for value in values if is_segment(value)}
+    hidden = data.draw(st.sets(st.sampled_from(sorted(uris.values())))) if uris else set[str]()
+
+    def decide(subject: Subject, context: RequestContext, arguments: Any) -> Verdict:
+        return Deny("secret", hidden=True) if getattr(subject, "uri", "") in hidden else ALLOW
+
+    async def page(one: str, other: str) -> str:
+        return "read"
+
+    page.__annotations__["one"] = Annotated[str, Completes(lambda prefix: list(uris))]
+    made = LocalLibrary()
+    made.add_resource("t:{one}/{other}", page)
+    shown = standard(made, Guard(decide=decide))
+
+    async def main() -> None:
+        get = CompletionGet("template", "t:{one}/{other}", "one", "", {"other": "x"}, CONTEXT)
+        reads = {value: partial(shown.read_resource, ResourceRead(uri, CONTEXT)) for value, uri in uris.items()}
+        outcomes = {value: await outcome(read) for value, read in reads.items()}
+        readable = [value for value, got in outcomes.items() if not isinstance(got, tuple)]
+        assert (await shown.complete(get)).values == readable == [value for value in uris if uris[value] not in hidden]
+
+    asyncio.run(main())
+
+
+@settings(deadline=None)
+@given(st.permutations(["a:b", "a:{x}", "a:{+x}", "a:c"]), st.integers(0, 4), st.integers(0, 4))
+def test_however_libraries_are_combined_a_fixed_resource_goes_before_every_template(
+    uris: list[str], one: int, two: int
+):
+    def holding(uris: list[str]) -> LocalLibrary:
+        made = LocalLibrary()
+        for uri in uris:
+            made.add_resource(uri, of_deep_template if "{" in uri else partial(itself, uri), name=uri, blocking=False)
+        return made
+
+    first, last = sorted((one, two))
+    parts = [holding(uris[:first]), holding(uris[first:last]), holding(uris[last:])]
+
+    async def main() -> None:
+        for provider in (combined(*parts), combined(combined(*parts[:2]), parts[2])):
+            for uri in ("a:b", "a:c"):
+                read = ResourceRead(uri, CONTEXT)
+                [entry] = await provider.find_entries(read)
+                assert entry.name == uri
+                assert f"text={uri!r}" in str(await provider.read_resource(read))
+
+    asyncio.run(main())
+
+
+def itself(uri: str) -> str:
+    return uri
+
+
+async def of_deep_template(x: str) -> str:
+    return "of a template"

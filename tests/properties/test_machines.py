@@ -276,7 +276,8 @@ class Endpoint(Machine):
     def __init__(self) -> None:
         super().__init__()
         self.app = http_of(self.protocol)
-        self.runner.run(self.app.serving().__aenter__())
+        self.serving = self.app.serving()
+        self.runner.run(self.serving.__aenter__())
         self.sessions: dict[str, str] = {}  # by token: the revision
         self.dead = ["not-a-token"]
         self.asking: list[Asking] = []

@@ -9,7 +9,7 @@ import pytest
 
 import toolwright
 from toolwright import errors
-from toolwright.errors import InvalidParams, RpcError, ToolError, ToolwrightError, UnknownTool
+from toolwright.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, ToolwrightError, UnknownTool
 
 
 def family(root: type[BaseException]) -> set[type[BaseException]]:
@@ -83,6 +83,12 @@ def test_words_of_an_author_are_said_as_they_are():
 
 def test_facts_are_never_read_as_a_template():
     assert "{tool}" in ToolError.of("TW2007", tool="{tool}", reason="{0.__class__}").say()
+
+
+def test_all_the_scopes_that_are_needed_are_named_once_and_in_one_order():
+    error = ScopeNeeded.needing(["write", "read", "write"])
+    assert (error.scopes, error.number) == (("read", "write"), InvalidParams.number)
+    assert "read, write" in str(error)
 
 
 SOURCES = Path(toolwright.__file__).parent

@@ -59,6 +59,10 @@ class Stream:
             return b"".join([chunk async for chunk in self._chunks()])
         return await soon(self._reader.readexactly(int(self.headers.get("content-length", 0))))
 
+    async def rest(self) -> bytes:
+        """What comes until the connection ends."""
+        return await soon(self._reader.read())
+
     async def _chunks(self) -> AsyncIterator[bytes]:
         while chunk := await self.chunk():
             yield chunk

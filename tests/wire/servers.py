@@ -485,6 +485,23 @@ def desk() -> Server:
     return server
 
 
+def archive() -> Server:
+    """Hands out by reference."""
+    server = Server("archive", version="1")
+
+    @server.tool(effect="read")
+    async def export(text: str, context: Context) -> ResourceLink:
+        """Export all."""
+        return context.keep(text, "export", mime_type="text/csv")
+
+    @server.tool(effect="read")
+    async def export_and_fail(context: Context) -> str:
+        """Export, and fail."""
+        raise ToolError(context.keep("half of it", "export").uri)
+
+    return server
+
+
 async def _drawer(context: Context) -> str:
     return "a key" if context.ask(Form("Open it?"), key="open") else "closed"
 
@@ -502,7 +519,10 @@ NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength":
 
 SERVERS: dict[str, Callable[[], Server]] = {
     make.__name__: make
-    for make in (asking, attic, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop, slow)
+    for make in (
+        *(archive, asking, attic, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop),
+        slow,
+    )
 }
 
 

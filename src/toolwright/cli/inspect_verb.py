@@ -24,14 +24,15 @@ __all__ = ["command"]
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
 )
+@click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
 @click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, roots: tuple[str, ...], timeout: float, as_json: bool) -> None:
+def command(target: str, roots: tuple[str, ...], config: str | None, timeout: float, as_json: bool) -> None:
     """Inspect TARGET.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
     """
-    found = target_of(target, roots)
+    found = target_of(target, roots, config)
     facts, tools = asyncio.run(_look(found, timeout))
     report = {
         "server": _server(facts),

@@ -20,7 +20,7 @@ from toolwright.loading import load
 
 __all__ = ["EXIT_CODES", "main"]
 
-_VERBS = ("approvals", "call", "inspect", "list", "serve", "test")
+_VERBS = ("approvals", "call", "inspect", "keys", "list", "policy", "serve", "test")
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),
@@ -61,7 +61,7 @@ class _Verbs(click.Group):
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of errors. Default: from the locale.")
 @click.pass_context
 def cli(context: click.Context, lang: str | None) -> None:
-    """Serve, list, call, inspect and test tools of the Model Context Protocol."""
+    """Serve, list, call, inspect and test tools of the Model Context Protocol, and decide who may use them."""
     context.obj = lang or _language()
 
 

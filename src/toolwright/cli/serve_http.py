@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -13,33 +14,59 @@ from pathlib import Path
 
 import click
 
+from toolwright.cli.callers import Callers
+from toolwright.cli.keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
 from toolwright.errors import ConfigurationError
 from toolwright.server.sealing import new_key
-from toolwright.state.urls import open_facts
+from toolwright.state.places import without_password
+from toolwright.state.urls import is_across_machines, open_facts
 from toolwright.transport import http_runner
 
 __all__ = ["serve_http"]
 
 
-def serve_http(spec: Spec, http: str, workers: int, hosts: Sequence[str], state: str | None, *, sse: bool) -> None:
-    """Serve until SIGINT or SIGTERM. ``ConfigurationError`` before anything listens."""
+def serve_http(
+    spec: Spec,
+    callers: Callers,
+    http: str,
+    workers: int,
+    hosts: Sequence[str],
+    state: str | None,
+    key_file: str | None,
+    *,
+    sse: bool,
+) -> None:
+    """Serve until SIGINT or SIGTERM. ``ConfigurationError``, or ``StateError``, before anything listens."""
     if sse and workers > 1:
         raise ConfigurationError.of("TW4010")
     address = http_runner.parse_address(http)
-    authenticates = load_server(spec).authenticate is not None  # wrong targets fail here, before there are workers
-    http_runner.check_bind(address, authenticates=authenticates)
+    server = load_server(spec)  # wrong targets and rules fail here, before there are workers
+    asyncio.run(server.check_rules())
+    callers.let_into(server)
+    http_runner.check_bind(address, authenticates=server.authenticate is not None)
+    keys = read_keys(key_file)
     if state is not None:
-        open_facts(state)  # made, not opened: a URL that nobody knows fails here too
+        os.environ.pop("TOOLWRIGHT_STATE", None)  # it may hold a password
+        asyncio.run(_check_state(state, has_keys=bool(keys) or server.has_keys))
     listener = http_runner.bind(address)
     address = replace(address, port=listener.getsockname()[1])
     with _shared_state(state, workers) as url:
-        hosts = (*http_runner.hosts_of(address), *hosts)
-        _hand_over(Job(spec, hosts, url, base64.b64encode(new_key()).decode(), sse))
+        hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
+        sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
+        _hand_over(Job(spec, callers, hosts, url, sealing, sse))
         count = "1 worker" if workers == 1 else f"{workers} workers"
         click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
         http_runner.run("toolwright.cli.worker:app", listener, workers=workers)
+
+
+async def _check_state(url: str, *, has_keys: bool) -> None:
+    """Whether the store answers, and whoever else uses it can open what we seal."""
+    async with open_facts(url) as facts:
+        await facts.get("")
+    if is_across_machines(url) and not has_keys:
+        raise ConfigurationError.of("TW7055", url=without_password(url))
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
@@ -14,27 +15,47 @@ __all__ = ["command"]
 @click.command("serve", short_help="Serve tools over stdio or HTTP.")
 @click.argument("target")
 @click.option("--root", "roots", multiple=True, metavar="DIR", help="files: a folder to be used. Repeatable.")
+@click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
 @click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
 @click.option("--no-confirm", is_flag=True, help="Ask nobody before a destructive tool: where the host asks.")
-@click.option("--state", metavar="URL", help="HTTP: where workers share state. Default: a private SQLite file.")
+@click.option("--keys", metavar="FILE", help="HTTP: who has a key of this file may call; see 'toolwright keys'.")
+@click.option("--oauth", metavar="ISSUER", help="HTTP: who has a token of this authorization server may call.")
+@click.option("--resource", metavar="URL", help="OAuth: this server's endpoint, as clients know it.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="OAuth: what every request needs. Repeatable.")
+@click.option("--public", is_flag=True, help="HTTP: whoever comes may call, known by address alone.")
+@click.option(
+    "--state",
+    metavar="URL",
+    envvar="TOOLWRIGHT_STATE",
+    help="HTTP: where workers share state, redis://… for several machines. Default: a private SQLite file.",
+)
+@click.option("--key-file", metavar="FILE", help="HTTP: the keys that several machines need to have in common.")
 def command(
     target: str,
     roots: tuple[str, ...],
+    config: str | None,
     http: str | None,
     workers: int,
     hosts: tuple[str, ...],
     sse: bool,
     no_confirm: bool,
+    keys: str | None,
+    oauth: str | None,
+    resource: str | None,
+    scopes: tuple[str, ...],
+    public: bool,
     state: str | None,
+    key_file: str | None,
 ) -> None:
     """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
-    spec = Spec(target, roots, not no_confirm)
+    spec = Spec.of(target, roots, config, confirm=not no_confirm)
+    callers = Callers(keys, oauth, resource, scopes, public)
     if http is not None:
-        load("cli.serve_http:serve_http")(spec, http, workers, hosts, state, sse=sse)
-    elif workers > 1 or hosts or state or sse:
+        load("cli.serve_http:serve_http")(spec, callers, http, workers, hosts, state, key_file, sse=sse)
+    elif workers > 1 or hosts or state or sse or key_file or callers.said:
         raise ConfigurationError.of("TW4004")
     else:
         load_server(spec).run()

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -25,17 +25,38 @@ __all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A server of ours: what it is called, the settings of a toolbox family, and whether a person is asked before what
-    destroys. Plain data, for workers."""
+    destroys. Plain data, for workers.
+
+    ``config`` is the operator's file, by name and text: it is read once, so that all workers go by the same one,
+    whatever becomes of it while they run.
+    """
 
     target: str
     roots: tuple[str, ...] = ()
+    config: tuple[str, str] | None = None
     confirm: bool = True
+
+    @classmethod
+    def of(cls, target: str, roots: Sequence[str] = (), config: str | None = None, *, confirm: bool = True) -> Spec:
+        """``config`` names a file, which is read here and nowhere else."""
+        said = None if config is None else (config, load("policy.config").text_of(config))
+        return cls(target, tuple(roots), said, confirm)
 
 
 def _files(spec: Spec) -> Provider:
     if not spec.roots:
         raise ConfigurationError.of("TW4001", name="files", option="--root DIR")
+    if spec.config is not None:
+        _check_out_of_reach(Path(spec.config[0]), spec.roots)
     return load("toolbox.files:toolset")([Path(root) for root in spec.roots])
+
+
+def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
+    """The file that says what tools may do is none that a tool may write."""
+    place = config.resolve()
+    for root in roots:
+        if place.is_relative_to(Path(root).resolve()) and not load("toolbox.confined").is_protected(place.name):
+            raise ConfigurationError.of("TW4311", file=str(config), root=root)
 
 
 TOOLBOX: dict[str, Callable[[Spec], Provider]] = {"files": _files}
@@ -52,11 +73,15 @@ def is_ours(target: str) -> bool:
 
 def load_server(spec: Spec) -> Server:
     """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found."""
-    server = _server(spec)
-    return server if spec.confirm else server.with_guard("--no-confirm", confirm=Confirm.never())
+    server = _load(spec)
+    if not spec.confirm:
+        server = server.with_guard("--no-confirm", confirm=Confirm.never())
+    if spec.config is not None:
+        server.configure(load("policy.config").read(*spec.config))
+    return server
 
 
-def _server(spec: Spec) -> Server:
+def _load(spec: Spec) -> Server:
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
         return Server(spec.target, version=__version__, toolsets=[toolset])

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from types import FrameType
 from typing import Any
 
+from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
 from toolwright.state.urls import open_facts
 from toolwright.transport import processes
@@ -26,14 +27,15 @@ _LAST_SECONDS = 1.8
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``hosts`` may be named in Host and Origin; ``key`` seals, base64; ``state`` is the URL of the shared facts; with
+    """``hosts`` may be named in Host and Origin; ``keys`` seal, base64; ``state`` is the URL of the shared facts; with
     ``sse`` the deprecated HTTP+SSE is served too.
     """
 
     spec: Spec
+    callers: Callers
     hosts: tuple[str, ...]
     state: str
-    key: str
+    keys: tuple[str, ...]
     sse: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -42,12 +44,14 @@ class Job:
     @staticmethod
     def read(text: str) -> Job:
         said = json.loads(text)
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), said["spec"]["confirm"])
-        return Job(spec, tuple(said["hosts"]), said["state"], said["key"], said["sse"])
+        spec, config = said["spec"], said["spec"]["config"]
+        spec = Spec(spec["target"], tuple(spec["roots"]), config and (config[0], config[1]), spec["confirm"])
+        callers = Callers(**said["callers"])
+        return Job(spec, callers, tuple(said["hosts"]), said["state"], tuple(said["keys"]), said["sse"])
 
 
 def app() -> Worker:
-    """The application of this worker. The key does not stay where a tool's child process would inherit it."""
+    """The application of this worker. The keys do not stay where a tool's child process would inherit it."""
     return Worker(Job.read(os.environ.pop(VARIABLE)))
 
 
@@ -69,7 +73,8 @@ class Worker:
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
-            server.share(keys=[base64.b64decode(self._job.key)], facts=facts)
+            self._job.callers.let_into(server)
+            server.share(keys=[base64.b64decode(key) for key in self._job.keys], facts=facts)
             self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse)
             await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app.closing)

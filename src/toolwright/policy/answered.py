@@ -79,6 +79,7 @@ class _Answered(Wrapper):
         except InvalidResult as error:
             return self._masked("TW2005", call, error)
         except ToolError as error:
+            _leave(call, error.code)
             return failed(_sayable(error.say(self.language)))
         except GeneratorExit:
             raise
@@ -98,6 +99,13 @@ class _Answered(Wrapper):
             return await self.inner.complete(get)
 
     def _masked(self, code: str, call: ToolCall, error: BaseException) -> CallToolResult:
+        _leave(call, code)
         id = secrets.token_hex(4)
         _log.error("tool %s failed, error %s", call.name, id, exc_info=error)
         return failed(ToolError.of(code, tool=call.name, id=id).say(self.language))
+
+
+def _leave(call: ToolCall, code: str) -> None:
+    """For the record: above here, a failure is a result, which does not say what it was."""
+    if call.context.trail is not None:
+        call.context.trail.code = code

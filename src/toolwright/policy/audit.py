@@ -1,12 +1,139 @@
-"""What happened, one record an operation. Lets everything pass: records come with the guard; the seam is that it stands
-outermost, so that refusals are seen too."""
+"""What happened, one record an operation, and before what may destroy something another.
+
+``audit`` stands outermost, so that refusals are seen too. ``intent`` stands innermost, where nothing refuses any more:
+what reaches it runs.
+"""
 
 from __future__ import annotations
 
-from toolwright.tools.toolset import Layer, Provider
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, TypeVar
 
-__all__ = ["audit"]
+from toolwright.errors import ToolwrightError
+from toolwright.jsonrpc.messages import encode
+from toolwright.policy.record import Record, snapshot
+from toolwright.policy.recorder import Recorder
+from toolwright.protocol.types import (
+    CallToolResult,
+    InputRequiredResult,
+    TextContent,
+    replaced,
+)
+from toolwright.tools.toolset import (
+    CompletionGet,
+    Layer,
+    Operation,
+    PromptGet,
+    Provider,
+    ResourceRead,
+    ToolCall,
+    Trail,
+    Wrapper,
+)
+
+__all__ = ["audit", "intent"]
+
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
+OutcomeT = TypeVar("OutcomeT")
 
 
-def audit(inner: Provider) -> Provider:
-    return Layer(inner)
+def audit(recorder: Recorder) -> Callable[[Provider], Provider]:
+    """Records each operation when it ends, however it ends."""
+    return (lambda inner: _Audit(inner, recorder)) if recorder.audit.is_on else Wrapper
+
+
+def intent(recorder: Recorder) -> Callable[[Provider], Provider]:
+    """Nothing destructive runs before a record of it is durable; of other operations the settings say it."""
+    return (lambda inner: _Intent(inner, recorder)) if recorder.audit.is_on else Wrapper
+
+
+@dataclass(frozen=True)
+class _Audit(Layer):
+    recorder: Recorder
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        recorder, trail = self.recorder, Trail()
+        context = replaced(operation.context, trail=trail)
+        record = _record(operation, trail, recorder)
+        began = perf_counter()
+        try:
+            outcome = await proceed(replaced(operation, context=context))
+        except BaseException as error:
+            trail.code = error.code if isinstance(error, ToolwrightError) else trail.code
+            recorder.ended(replaced(record, outcome=_failure(error, trail), seconds=perf_counter() - began))
+            raise
+        seconds = perf_counter() - began
+        if isinstance(outcome, InputRequiredResult):
+            recorder.asked(replaced(record, outcome="asked", seconds=seconds))
+        else:
+            result = _result(outcome, trail)
+            recorder.ended(replaced(record, outcome=result, seconds=seconds, bytes_out=_size(outcome)))
+        return outcome
+
+
+@dataclass(frozen=True)
+class _Intent(Layer):
+    recorder: Recorder
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        trail = operation.context.trail
+        if trail is None:  # composed without `audit`
+            return await proceed(operation)
+        tool = trail.tool
+        if self.recorder.must_prove("read" if tool is None else tool.effect):
+            await self.recorder.prove(_record(operation, trail, self.recorder))
+        trail.ran = True
+        return await proceed(operation)
+
+
+def _record(operation: Operation, trail: Trail, recorder: Recorder) -> Record:
+    kind, subject, said = _facts(operation)
+    arguments, size = snapshot(said)
+    context = operation.context
+    rounds = 0 if context.rounds is None else context.rounds.number
+    return Record(
+        kind, context.principal, subject, arguments, size, recorder.clock(), trail, recorder.masks, context.meta, rounds
+    )
+
+
+def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
+    """Of which kind it is, on what it acts, and with which arguments."""
+    match operation:
+        case ToolCall():
+            return "call", operation.name, operation.arguments
+        case ResourceRead():
+            return "read", operation.uri, {}
+        case PromptGet():
+            return "get", operation.name, operation.arguments
+        case CompletionGet():
+            return "complete", operation.name, {**operation.arguments, operation.argument: operation.value}
+
+
+_ABANDONED = "TW2003"
+"""The code of a plain function that goes on after its time is over."""
+
+
+def _failure(error: BaseException, trail: Trail) -> str:
+    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        return "cancelled"
+    return "error" if trail.ran else "refused"
+
+
+def _result(outcome: object, trail: Trail) -> str:
+    if not trail.ran:
+        return "refused"
+    if trail.code == _ABANDONED:
+        return "abandoned"
+    return "error" if isinstance(outcome, CallToolResult) and outcome.isError else "ok"
+
+
+def _size(outcome: object) -> int:
+    """How many bytes of answer there are; what is said as text and as value is counted once."""
+    if not isinstance(outcome, CallToolResult):
+        return len(encode(outcome))
+    if outcome.encoded is not None:
+        return len(outcome.encoded)
+    return sum(len(one.text) if type(one) is TextContent else len(encode(one)) for one in outcome.content)

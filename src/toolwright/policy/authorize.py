@@ -1,14 +1,19 @@
-"""Access: one decision function, asked about what is used first of all, and about the arguments that will run."""
+"""Access: one decision function, asked about what is used first of all, and about the arguments that will run.
+
+Three refusals, three words: what is *hidden* reads like what does not exist; a *scope* that the caller could get is a
+challenge; all else is said to the model, with the rule and its reason.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from toolwright.errors import InvalidParams, ToolError, UnknownEntry, UnknownTool
-from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, allow_all
+from toolwright.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
+from toolwright.policy.deciding import required_only
+from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, Verdict
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from toolwright.protocol.uris import read_template
@@ -35,8 +40,8 @@ __all__ = ["authorize", "authorize_arguments"]
 
 def authorize(decide: Decide) -> Callable[[Provider], Provider]:
     """Who may use what. What is denied as hidden is not listed, and reads like what does not exist."""
-    if decide is allow_all:
-        return Wrapper
+    if decide is required_only:
+        return _Required
 
     def visible(subject: Subject, context: RequestContext) -> bool:
         verdict = decide(subject, context, None)
@@ -47,10 +52,21 @@ def authorize(decide: Decide) -> Callable[[Provider], Provider]:
 
 def authorize_arguments(decide: Decide) -> Callable[[Provider], Provider]:
     """Whether these arguments may run; comes after they have been checked and defaults have been filled in."""
-    return Wrapper if decide is allow_all else lambda inner: _AuthorizeArguments(inner, decide)
+    return Wrapper if decide is required_only else lambda inner: _AuthorizeArguments(inner, decide)
 
 
 EntryT = TypeVar("EntryT", wire.Resource, wire.ResourceTemplate, wire.Prompt)
+
+
+class _Required(Wrapper):
+    """What is left of it where nothing is hidden and no arguments count: the scopes that a tool requires."""
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        call, tool = await found(self.inner, call)
+        if tool.requires and isinstance(verdict := required_only(tool, call.context, None), Deny):
+            _note(call.context, verdict)
+            raise _refused(verdict, call.name)
+        return await self.inner.call_tool(call)
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,7 @@ class _Authorize(Wrapper):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
         if isinstance(verdict := self.decide(tool, call.context, None), Deny):
+            _note(call.context, verdict)
             raise _refused(verdict, call.name)
         return await self.inner.call_tool(call)
 
@@ -133,13 +150,18 @@ class _Authorize(Wrapper):
         return isinstance(verdict, Deny) and verdict.hidden
 
     def _require(self, entry: Entry, operation: LibraryOperation) -> None:
-        match self.decide(entry, operation.context, None):
+        verdict = self.decide(entry, operation.context, None)
+        _note(operation.context, verdict)
+        match verdict:
             case Allow():
                 return
             case Deny(hidden=True):
                 raise unknown(operation)
-            case Deny(reason):
-                raise InvalidParams.of("TW1029", subject=entry.name, reason=reason)
+            case Deny() if verdict.scopes:
+                raise ScopeNeeded.needing(verdict.scopes)
+            case Deny():
+                code, facts = _said(verdict, "TW1029")
+                raise InvalidParams.of(code, subject=entry.name, **facts)
             case Ask():
                 reason = "a person has to agree, and cannot be asked yet"
                 raise InvalidParams.of("TW1029", subject=entry.name, reason=reason)
@@ -151,8 +173,10 @@ class _AuthorizeArguments(Wrapper):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
-        match self.decide(tool, call.context, call.arguments):
-            case Deny() as verdict:
+        verdict = self.decide(tool, call.context, call.arguments)
+        _note(call.context, verdict)
+        match verdict:
+            case Deny():
                 raise _refused(verdict, call.name)
             case Ask(question):
                 return await self.inner.call_tool(replaced(call, asks=question))
@@ -160,5 +184,25 @@ class _AuthorizeArguments(Wrapper):
                 return await self.inner.call_tool(call)
 
 
-def _refused(verdict: Deny, name: str) -> UnknownTool | ToolError:
-    return UnknownTool(name) if verdict.hidden else ToolError.of("TW2007", tool=name, reason=verdict.reason)
+def _note(context: RequestContext, verdict: Verdict) -> None:
+    """Where a record of the operation learns which rule decided."""
+
+
+def _refused(verdict: Deny, name: str) -> RpcError | ToolError:
+    if verdict.hidden:
+        return UnknownTool(name)
+    if verdict.scopes:
+        return ScopeNeeded.needing(verdict.scopes)
+    code, facts = _said(verdict, "TW2007")
+    return ToolError.of(code, **{"tool" if code == "TW2007" else "subject": name}, **facts)
+
+
+def _said(verdict: Deny, of_author: str) -> tuple[str, dict[str, Any]]:
+    """The sentence for a refusal, ``of_author`` being that for one that no rule made, and what fills it."""
+    if verdict.fault:
+        return "TW2203", {"id": verdict.fault}
+    if not verdict.rule:
+        return (of_author, {"reason": verdict.reason}) if verdict.reason else ("TW2202", {})
+    if not verdict.reason:
+        return "TW2201", {"rule": verdict.rule}
+    return "TW2200", {"rule": verdict.rule, "reason": verdict.reason}

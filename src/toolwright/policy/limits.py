@@ -1,4 +1,4 @@
-"""Limits: how often, how many at once, how long. An operation without a limit of its own has the server's."""
+"""How long a call may take. An operation without a limit of its own has the server's."""
 
 from __future__ import annotations
 
@@ -10,20 +10,10 @@ from toolwright.deadline import Deadline
 from toolwright.errors import ToolTimeout
 from toolwright.tools.toolset import Layer, Provider, ResourceRead, ToolCall
 
-__all__ = ["concurrency", "rate", "timeout"]
+__all__ = ["timeout"]
 
 OperationT = TypeVar("OperationT")
 OutcomeT = TypeVar("OutcomeT")
-
-
-def rate(inner: Provider) -> Provider:
-    """How often a principal may call. Lets everything pass: limits come with the guard."""
-    return Layer(inner)
-
-
-def concurrency(inner: Provider) -> Provider:
-    """How many calls run at once. Lets everything pass; plain functions are bounded by their pool of threads."""
-    return Layer(inner)
 
 
 def timeout(seconds: float) -> Callable[[Provider], Provider]:

@@ -9,15 +9,22 @@ from typing import Any, Self
 from toolwright.errors import ConfigurationError
 from toolwright.policy.answered import answered
 from toolwright.policy.approvals import Approvals
-from toolwright.policy.audit import audit
+from toolwright.policy.audit import audit, intent
+from toolwright.policy.audit_settings import Audit
 from toolwright.policy.authorize import authorize, authorize_arguments
+from toolwright.policy.concurrency import Concurrency, concurrency
 from toolwright.policy.confirm import Confirm, confirm, spend
-from toolwright.policy.limits import concurrency, rate, timeout
-from toolwright.policy.rules import Decide, allow_all
+from toolwright.policy.deciding import decision
+from toolwright.policy.keep import BUDGET, keeping, kept
+from toolwright.policy.limits import timeout
+from toolwright.policy.rate import RateLimits, rate
+from toolwright.policy.recorder import Recorder
+from toolwright.policy.rules import Decide, Held, Rules, allow_all
+from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
-from toolwright.tools.toolset import Provider, guarded
+from toolwright.tools.toolset import Provider, Secrets, guarded
 
 __all__ = ["Guard", "Limits", "described", "standard"]
 
@@ -42,9 +49,16 @@ class Guard:
 
     limits: Limits = Limits()
     decide: Decide = allow_all
+    rate: RateLimits = field(default_factory=RateLimits)
+    concurrency: Concurrency = field(default_factory=Concurrency)
+    rules: Rules | None = None
+    held: Held = field(default_factory=dict[str, frozenset[str]])
     confirm: Confirm = field(default_factory=Confirm)
-    language: str = "en"
     server: str = ""
+    language: str = "en"
+    signals: Signals = field(default_factory=Signals)
+    audit: Audit = field(default_factory=Audit)
+    secrets: Secrets = "mask"
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def given(self, origin: str, **settings: Any) -> Self:
@@ -57,53 +71,64 @@ def standard(
     provider: Provider,
     guard: Guard | None = None,
     facts: Facts | None = None,
+    recorder: Recorder | None = None,
     *,
     approvals: Approvals | None = None,
 ) -> Provider:
     """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
     the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
-    ``approvals`` is where tickets lie; without it they lie in ``facts``."""
-    guard = guard or Guard()
-    facts = MemoryFacts() if facts is None else facts  # empty ones are false
-    approvals = approvals or Approvals(facts)
+    ``recorder`` writes what happened; without it, into memory. ``approvals`` is where tickets lie; without it they lie
+    in ``facts``.
+    """
+    guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
+    recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
+    decide = decision(guard.rules, guard.decide, guard.held)
     return guarded(
         provider,
-        audit,  # also what is refused
+        audit(recorder),  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
-        authorize(guard.decide),  # hidden and unknown read the same
-        rate,  # before any question: nobody floods the user
+        authorize(decide),  # hidden and unknown read the same
+        rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
         validate,  # nobody is asked about arguments that are wrong
-        authorize_arguments(guard.decide),
+        authorize_arguments(decide),
         confirm(
             guard.confirm, approvals, facts, server=guard.server, language=guard.language
-        ),  # human time counts above
-        concurrency,
+        ),  # human time is not counted below
+        concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
+        intent(recorder),  # what is written to run, runs, unless its consent was used meanwhile
         spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
-        tidy(guard.limits.max_bytes),  # what leaves fits the schema and the limit
+        keeping(facts),  # also what tidying had to leave out
+        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
+        kept(facts, guard.language),
     )
 
 
 _Said = Callable[[Guard], str]
 
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
-    ("audit", "audit", lambda guard: "stands, records nothing yet"),
+    ("audit", "audit", lambda guard: guard.audit.said()),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
-    ("authorize", "decide", lambda guard: _decision(guard)),
-    ("rate", "rate", lambda guard: "stands, no limit"),
+    ("authorize", "rules", lambda guard: _decision(guard)),
+    ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
-    ("authorize arguments", "decide", lambda guard: _decision(guard)),
+    ("authorize arguments", "rules", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: _confirmation(guard.confirm)),
-    ("concurrency", "concurrency", lambda guard: "stands, plain functions bounded by their threads"),
+    ("concurrency", "concurrency", lambda guard: f"on: {guard.concurrency}"),
+    ("intent", "audit", lambda guard: guard.audit.said_of_intents()),
     ("spend", "confirm", lambda guard: "on: a yes is used up right before the run, once"),
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
-    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result"),
+    ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned"),
+    ("secrets", "secrets", lambda guard: "on: masked" if guard.secrets == "mask" else "off: kept"),
+    ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
 )
 # layer, in the order of `standard` → the setting it goes by → what it does
 
 
 def _decision(guard: Guard) -> str:
-    return "stands, allows all" if guard.decide is allow_all else "on: the server's own decision"
+    said = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
+    said += ["the server's own decision"] if guard.decide is not allow_all else []
+    return f"on: {' and '.join(said)}" if said else "on: scopes that tools require; allows all else"
 
 
 def _confirmation(settings: Confirm) -> str:
@@ -113,4 +138,10 @@ def _confirmation(settings: Confirm) -> str:
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
     """Each layer, outermost first: its name, what it does, and where its setting came from."""
-    return [(name, said(guard), guard.origins.get(setting, "default")) for name, setting, said in _LAYERS]
+    origins = {**guard.origins, "rules": _origin_of_decision(guard)}
+    return [(name, said(guard), origins.get(setting, "default")) for name, setting, said in _LAYERS]
+
+
+def _origin_of_decision(guard: Guard) -> str:
+    """It is put together from what several have said."""
+    return ", ".join(guard.origins[name] for name in ("rules", "decide") if name in guard.origins) or "default"

@@ -1,31 +1,68 @@
-"""Verdicts. A decision is pure and total: it looks at who, at what and, the second time, at which arguments."""
+"""Verdicts, and the rules that reach them. A decision is pure and total: it looks at who, at what and, the second time,
+at which arguments.
+
+Rules are data, in an order. The first that matches decides; where none matches it is no. Asked without arguments, of a
+tool that some arguments might be allowed for, or of a template that some URIs might, the answer is not settled yet: it
+is no only where nothing could be allowed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
+from toolwright.policy.globs import Globs
+from toolwright.protocol import types as wire
+from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Value
-from toolwright.tools.toolset import Entry, RequestContext, Tool
+from toolwright.tools.toolset import Effect, Entry, Principal, RequestContext, Tool
 
-__all__ = ["ALLOW", "Allow", "Ask", "Decide", "Deny", "Subject", "Verdict", "allow_all"]
+__all__ = [
+    "ALLOW",
+    "OPEN",
+    "Allow",
+    "Ask",
+    "Decide",
+    "Deny",
+    "Rule",
+    "Rules",
+    "Step",
+    "Subject",
+    "Then",
+    "Verdict",
+    "allow_all",
+    "can_obtain",
+    "lacking",
+    "uris_of",
+]
 
 
 class Allow(Value, frozen=True):
-    pass
+    """``rule``, here and below, is the name of the rule that decided; empty where it was none."""
+
+    rule: str = ""
 
 
 class Deny(Value, frozen=True):
-    """``reason`` is told to the caller. ``hidden``: to this caller the tool does not exist, and no reason is told."""
+    """``reason`` is told to the caller. ``hidden``: to this caller the tool does not exist, and no reason is told.
+    ``scopes`` are those, all together, with which the caller would be let in, where it could get them. ``fault`` is
+    the id in the log of a decision that failed.
+    """
 
-    reason: str
+    reason: str = ""
     hidden: bool = False
+    rule: str = ""
+    scopes: frozenset[str] = frozenset()
+    fault: str = ""
 
 
 class Ask(Value, frozen=True):
     """A person decides. A tool that asks is always listed."""
 
-    question: str
+    question: str = ""
+    rule: str = ""
 
 
 Verdict: TypeAlias = Allow | Deny | Ask
@@ -42,3 +79,221 @@ ALLOW = Allow()
 def allow_all(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
     """The decision where nobody has written rules."""
     return ALLOW
+
+
+# -- scopes ------------------------------------------------------------------------------------------------------------
+
+Held: TypeAlias = Mapping[str, frozenset[str]]
+"""What those callers hold that cannot get a token, ``local`` and ``local:http``. All, where it is not said."""
+
+_WITHOUT_TOKENS: Final = frozenset({"local", "local:http"})
+
+
+def lacking(scopes: frozenset[str], principal: Principal, held: Held) -> frozenset[str]:
+    """Those of ``scopes`` that the principal has not."""
+    if principal.id not in _WITHOUT_TOKENS:
+        return scopes - principal.scopes
+    return scopes - held[principal.id] if principal.id in held else frozenset()
+
+
+def can_obtain(principal: Principal) -> bool:
+    return principal.id not in _WITHOUT_TOKENS
+
+
+# -- one rule ----------------------------------------------------------------------------------------------------------
+
+Then: TypeAlias = Literal["allow", "deny", "ask", "hide"]
+
+OPEN: Final = "?"
+"""It depends on what is not known yet: the arguments, or which URI of a template it will be."""
+
+
+class Rule(Value, frozen=True):
+    """Conditions, all of which have to hold, and what follows. ``None`` and an empty set of scopes hold for all.
+
+    A rule that names neither ``tools`` nor ``resources`` nor ``prompts`` is for all three; one that has an ``effect``
+    or ``arguments``, for tools. ``number`` is its place in the order, from 0.
+    """
+
+    then: Then
+    name: str = ""
+    number: int = 0
+    tools: Globs | None = None
+    resources: Globs | None = None
+    prompts: Globs | None = None
+    effect: frozenset[Effect] | None = None
+    server: Globs | None = None
+    principal: Globs | None = None
+    scopes: frozenset[str] = frozenset()
+    arguments: Schema | None = None
+    reason: str = ""
+
+    @property
+    def named(self) -> Mapping[str, Globs | None]:
+        return {"tools": self.tools, "resources": self.resources, "prompts": self.prompts}
+
+    @property
+    def is_for_all(self) -> bool:
+        return self.tools is None and self.resources is None and self.prompts is None
+
+    def stop_at(self, subject: Subject) -> str:
+        """The key of the condition that keeps the rule from this subject; none is ``""``, and ``OPEN`` may be."""
+        if isinstance(subject, Tool):
+            if not (self.is_for_all or (self.tools is not None and self.tools.match(subject.name))):
+                return "tools"
+            return "" if self.effect is None or subject.effect in self.effect else "effect"
+        if self.effect is not None or self.arguments is not None:
+            return "effect" if self.effect is not None else "arguments"
+        if self.is_for_all:
+            return ""
+        match subject:
+            case wire.Prompt():
+                return "" if self.prompts is not None and self.prompts.match(subject.name) else "prompts"
+            case wire.Resource():
+                return "" if self.resources is not None and self.resources.match(subject.uri) else "resources"
+            case wire.ResourceTemplate():
+                return "resources" if self.resources is None else _stop_at_template(self.resources, subject.uriTemplate)
+
+    def stop(self, principal: Principal, arguments: Mapping[str, Any] | None, held: Held) -> str:
+        """The same for who calls, and with which arguments. Scopes come last: where they stop, nothing else does."""
+        if self.principal is not None and not self.principal.match(principal.id):
+            return "principal"
+        if self.arguments is not None and arguments is not None and not self.arguments.accepts(arguments):
+            return "arguments"
+        if self.scopes and lacking(self.scopes, principal, held):
+            return "scopes"
+        return OPEN if self.arguments is not None and arguments is None else ""
+
+    def verdict(self) -> Verdict:
+        match self.then:
+            case "allow":
+                return Allow(self.name)
+            case "ask":
+                return Ask(self.reason or self.name, self.name)
+            case "deny" | "hide":
+                return Deny(self.reason, rule=self.name)
+
+
+def uris_of(template: str) -> str:
+    """The pattern of the URIs that a template may become, and of some more."""
+    return _VARIABLE.sub("*", template)
+
+
+def _stop_at_template(resources: Globs, template: str) -> str:
+    uris = uris_of(template)
+    if resources.cover([uris]):
+        return ""
+    return OPEN if resources.meet(uris) else "resources"
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """A rule that was tried, and the key of the condition that did not hold (``Rule.stop``)."""
+
+    rule: Rule
+    stop: str
+
+
+_REMEMBERED = 4096
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules in their order, for the server that is called ``server``. ``held``: the scopes of local callers."""
+
+    rules: tuple[Rule, ...]
+    server: str = ""
+    held: Held = field(default_factory=dict[str, frozenset[str]])
+    _about: dict[tuple[type[Any], str, str], tuple[Step, ...]] = field(
+        default_factory=dict[tuple[type[Any], str, str], tuple[Step, ...]], init=False, repr=False, compare=False
+    )
+
+    def on(self, server: str) -> Self:
+        """The rules as they hold on that server: those for other servers are none."""
+        return replace(self, server=server)
+
+    def here(self) -> Iterable[Rule]:
+        return (rule for rule in self.rules if rule.server is None or rule.server.match(self.server))
+
+    def decide(self, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+        """What follows for this caller. Hidden is what could not be allowed to it, and has no reason to be told."""
+        principal, held = context.principal, self.held
+        possible: list[Verdict] = []
+        obtainable: frozenset[str] = frozenset()
+        for rule, at_subject in self._steps(subject):
+            stop = rule.stop(principal, arguments, held) or at_subject
+            if not stop:
+                last = rule.verdict()
+                break
+            if stop == OPEN:
+                possible.append(rule.verdict())
+            elif stop == "scopes" and not obtainable and rule.then in ("allow", "ask") and can_obtain(principal):
+                obtainable = rule.scopes
+        else:
+            last = Deny(scopes=obtainable)
+        if arguments is not None:
+            return last
+        return _unsettled([*possible, last]) if possible else _settled(last)
+
+    def _steps(self, subject: Subject) -> tuple[Step, ...]:
+        """The rules that may match this subject, ``OPEN`` or not at all stopped by it."""
+        key = (type(subject), *_key(subject))
+        steps = self._about.get(key)
+        if steps is None:
+            if len(self._about) >= _REMEMBERED:
+                self._about.clear()
+            every = (Step(rule, rule.stop_at(subject)) for rule in self.here())
+            steps = self._about[key] = tuple(step for step in every if step.stop in ("", OPEN))
+        return steps
+
+    def trace(self, subject: Subject, principal: Principal, arguments: Mapping[str, Any] | None) -> tuple[Step, ...]:
+        """Each rule in its order, down to the one that decides, with what stopped it."""
+        steps: list[Step] = []
+        for rule in self.rules:
+            elsewhere = rule.server is not None and not rule.server.match(self.server)
+            stop = "server" if elsewhere else rule.stop_at(subject)
+            if stop in ("", OPEN):
+                stop = rule.stop(principal, arguments, self.held) or stop
+            steps.append(Step(rule, stop))
+            if not stop:
+                break
+        return tuple(steps)
+
+
+def _key(subject: Subject) -> tuple[str, str]:
+    match subject:
+        case Tool():
+            return subject.name, subject.effect
+        case wire.Resource():
+            return subject.uri, ""
+        case wire.ResourceTemplate():
+            return subject.uriTemplate, ""
+        case wire.Prompt():
+            return subject.name, ""
+
+
+def _settled(verdict: Verdict) -> Verdict:
+    """What is refused whatever the arguments are is there for the caller only where there is something to tell."""
+    if not isinstance(verdict, Deny) or verdict.reason or verdict.scopes:
+        return verdict
+    return Deny(hidden=True, rule=verdict.rule)
+
+
+def _unsettled(verdicts: Iterable[Verdict]) -> Verdict:
+    """Of what may come: first what lets in, then a way in, then a reason."""
+    return _settled(min(verdicts, key=_promise))
+
+
+def _promise(verdict: Verdict) -> int:
+    match verdict:
+        case Allow():
+            return 0
+        case Ask():
+            return 1
+        case Deny():
+            return 2 if verdict.scopes else 3 if verdict.reason else 4
+
+
+_VARIABLE: Final = re.compile(r"\{[^}]*\}")

@@ -1,65 +1,142 @@
-"""What leaves: a value that fits the output schema and the size limit, or else nothing of it."""
+"""What leaves: clean, without secrets, within the size limit, and fit for the output schema; or else nothing of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from toolwright.errors import InvalidParams, InvalidResult, ToolError
+from toolwright.errors import InvalidParams, InvalidResult, RpcError, ToolError, ToolwrightError
 from toolwright.jsonrpc.messages import encode
+from toolwright.policy.channel import CleanChannel
+from toolwright.policy.cleaning import Sweep
+from toolwright.policy.pieces import is_text_copy, pieces
+from toolwright.policy.scan import look
+from toolwright.protocol.questions import InputRequest
 from toolwright.protocol.types import (
     UNSET,
     CallToolResult,
     Completion,
+    InputRequiredResult,
     PromptOutcome,
     PromptResult,
     ReadOutcome,
     ReadResourceResult,
-    TextContent,
     ToolOutcome,
+    replaced,
 )
-from toolwright.tools.toolset import CompletionGet, PromptGet, Provider, ResourceRead, Tool, ToolCall, Wrapper, found
+from toolwright.tools.content import encoded_value
+from toolwright.tools.toolset import (
+    SILENT,
+    CompletionGet,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Secrets,
+    Tool,
+    ToolCall,
+    Wrapper,
+    found,
+)
 
-__all__ = ["tidy"]
+__all__ = ["UNTRUSTED", "tidy"]
+
+UNTRUSTED = "toolwright/untrusted"
+"""The key of ``_meta`` that marks the result of a tool whose text comes from strangers."""
 
 
-def tidy(max_bytes: int) -> Callable[[Provider], Provider]:
-    return lambda inner: _Tidy(inner, max_bytes)
+Outcome = TypeVar("Outcome", ReadResourceResult, PromptResult)
+
+
+def tidy(max_bytes: int, secrets: Secrets = "mask") -> Callable[[Provider], Provider]:
+    return lambda inner: _Tidy(inner, max_bytes, secrets)
 
 
 @dataclass(frozen=True)
 class _Tidy(Wrapper):
     max_bytes: int
+    secrets: Secrets
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
-        outcome = await self.inner.call_tool(call)
-        if isinstance(outcome, CallToolResult):
-            if not outcome.isError:
-                _check_output(tool, outcome)
-            _check_size(tool, outcome, tool.max_bytes or self.max_bytes)
-        return outcome
+        masks = (tool.secrets or self.secrets) == "mask"
+        if call.context.channel is not SILENT:
+            call = replaced(call, context=_with_clean_channel(call.context, masks))
+        try:
+            outcome = await self.inner.call_tool(call)
+        except ToolwrightError as error:
+            _clean_error(error, masks)
+            raise
+        if isinstance(outcome, InputRequiredResult):
+            return _clean_question(outcome, masks)
+        outcome = _tidied(tool, outcome, tool.max_bytes or self.max_bytes, masks)
+        return _marked(outcome) if tool.untrusted else outcome
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         outcome = await self.inner.read_resource(read)
-        if isinstance(outcome, ReadResourceResult):
-            self._limit(read.uri, sum(map(_size, outcome.contents)))
-        return outcome
+        if isinstance(outcome, InputRequiredResult):
+            return _clean_question(outcome, self.secrets == "mask")
+        return self._cleaned(read.uri, outcome, outcome.contents)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         outcome = await self.inner.get_prompt(get)
-        if isinstance(outcome, PromptResult):
-            self._limit(get.name, sum(_size(message.content) for message in outcome.messages))
-        return outcome
+        if isinstance(outcome, InputRequiredResult):
+            return _clean_question(outcome, self.secrets == "mask")
+        return self._cleaned(get.name, outcome, [message.content for message in outcome.messages])
 
     async def complete(self, get: CompletionGet) -> Completion:
         completion = await self.inner.complete(get)
-        self._limit(get.name, _size(completion))
-        return completion
+        said = encode(completion)
+        self._limit(get.name, len(said))
+        suspicion = look(said, self.secrets == "mask")
+        return Sweep(suspicion).part(completion) if suspicion else completion
+
+    def _cleaned(self, name: str, outcome: Outcome, parts: Sequence[object]) -> Outcome:
+        """What was read or is a prompt; there is no schema that it could break."""
+        seen = pieces(parts)
+        self._limit(name, seen.size)
+        suspicion = look(b"\n".join((*seen.seen, encode(outcome.meta))), self.secrets == "mask")
+        if not suspicion:
+            return outcome
+        sweep = Sweep(suspicion)
+        return replaced(clean := sweep.part(outcome), meta=sweep.note(clean.meta))
 
     def _limit(self, name: str, size: int) -> None:
         if size > self.max_bytes:
             raise InvalidParams.of("TW2006", tool=name, size=size, limit=self.max_bytes)
+
+
+def _tidied(tool: Tool, result: CallToolResult, limit: int, masks: bool) -> CallToolResult:
+    if not result.isError:
+        _check_output(tool, result)
+    is_copied = is_text_copy(result)
+    # Structured content has a copy as text; what is said twice is looked at and counted once.
+    seen = pieces(() if is_copied else result.content)
+    size = max(seen.size, len(result.encoded or b""))
+    if size > limit:
+        raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
+    rest = (result.encoded,) if result.encoded else ()
+    suspicion = look(b"\n".join((*seen.seen, *rest, encode(result.meta) if result.meta else b"")), masks)
+    return _swept(tool, result, Sweep(suspicion), is_copied) if suspicion else result
+
+
+def _swept(tool: Tool, result: CallToolResult, sweep: Sweep, is_copied: bool) -> CallToolResult:
+    value = sweep.value(result.structuredContent)
+    if value is not result.structuredContent:
+        result = replaced(result, structuredContent=value, encoded=encoded_value(value))
+        if not (result.isError or tool.output is None or tool.output.accepts(value)):
+            raise ToolError.of("TW2300", tool=tool.name, what=sweep.said())
+    if is_copied:
+        text = (result.encoded or b"").decode()
+        content = [replaced(block, text=text) for block in result.content]
+    else:
+        content = sweep.value(result.content)
+    return replaced(result, content=content, meta=sweep.note(sweep.value(result.meta)))
+
+
+def _marked(result: CallToolResult) -> CallToolResult:
+    return replaced(result, meta={**(result.meta or {}), UNTRUSTED: True})
 
 
 def _check_output(tool: Tool, result: CallToolResult) -> None:
@@ -72,22 +149,39 @@ def _check_output(tool: Tool, result: CallToolResult) -> None:
         raise InvalidResult(str(problem))
 
 
-def _check_size(tool: Tool, result: CallToolResult, limit: int) -> None:
-    # Structured content has a copy as text; what is said twice is counted once.
-    size = max(sum(map(_size, result.content)), len(result.encoded or b""))
-    if size > limit:
-        raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
+def _clean_question(question: InputRequiredResult, masks: bool) -> InputRequiredResult:
+    """A question to a person. The page of a link is for the person alone, and may hold a key: it stays as it is."""
+    requests = question.inputRequests or {}
+    bare = {key: _with_page(request, None) for key, request in requests.items()}
+    suspicion = look(encode(bare), masks)
+    if not suspicion:
+        return question
+    sweep = Sweep(suspicion)
+    clean = {key: _with_page(sweep.value(bare[key]), request) for key, request in requests.items()}
+    return replaced(question, inputRequests=clean, meta=sweep.note(question.meta))
 
 
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidResult("the result is not JSON: a lone surrogate") from error
+def _with_page(request: InputRequest, other: InputRequest | None) -> InputRequest:
+    """A request with the page of the other one, or none."""
+    params = {name: value for name, value in request.get("params", {}).items() if name != "url"}
+    page = (other or {}).get("params", {}).get("url")
+    return (
+        {**request, "params": params if page is None else {**params, "url": page}} if "params" in request else request
+    )
 
 
-def _size(block: object) -> int:
-    """How many bytes a block has: of text, the text alone; of all others, the whole block."""
-    if isinstance(block, TextContent):
-        return len(block.text) if block.text.isascii() else len(_utf8(block.text))
-    return len(encode(block))
+def _clean_error(error: ToolwrightError, masks: bool) -> None:
+    """What an error says to the model or the caller, cleaned where it stands."""
+    data = error.data if isinstance(error, RpcError) else None
+    said = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
+    suspicion = look(said + encode(data), masks)
+    if not suspicion:
+        return
+    sweep = Sweep(suspicion)
+    error.args, error.facts = (sweep.text(str(error)),), sweep.value(error.facts)
+    if isinstance(error, RpcError):
+        error.data = sweep.value(data)
+
+
+def _with_clean_channel(context: RequestContext, masks: bool) -> RequestContext:
+    return replaced(context, channel=CleanChannel(context.channel, masks))

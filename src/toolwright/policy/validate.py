@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolwright.errors import InvalidArguments
+from toolwright.policy.secrets import mask_in
 from toolwright.protocol.schema import explain
 from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
@@ -37,6 +38,8 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     filled = _filled(tool.defaults, arguments)
     if not tool.input.accepts(filled):
         raise _invalid(tool, filled)
+    if tool.effect != "read" and (mask := mask_in(filled)):
+        raise InvalidArguments.of("TW2301", tool=tool.name, mask=mask)  # it would be written over what it stands for
     return filled
 
 

@@ -129,6 +129,9 @@ class Projection:
         revision = self.revision
         return sayable(request, choices=revision.choices, blocks=revision.sampling_tools, identified=id)
 
+    def has_words(self, request: InputRequest) -> bool:
+        return self.question(request, "") is not None
+
     def page(self, member: str, items: Sequence[object], next_cursor: str | None) -> bytes:
         """A page of a list of tools, resources, templates or prompts."""
         body: dict[str, Json] = {member: [self._listed[type(item)](item) for item in items]}

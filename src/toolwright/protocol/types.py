@@ -7,7 +7,7 @@ the schema's own, camelCase included.
 from __future__ import annotations
 
 import base64
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, TypeGuard
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,6 +25,7 @@ __all__ = [
     "ImageContent",
     "Implementation",
     "InputRequiredResult",
+    "Part",
     "Prompt",
     "PromptArgument",
     "PromptMessage",
@@ -42,6 +43,7 @@ __all__ = [
     "ToolOutcome",
     "UnsetType",
     "Value",
+    "is_part",
     "replaced",
 ]
 
@@ -53,6 +55,13 @@ class Value(msgspec.Struct, frozen=True):
 
 replaced = msgspec.structs.replace
 """``replaced(value, field=…)``: the value with other fields."""
+
+Part: TypeAlias = msgspec.Struct
+"""Anything here; its fields are named by ``__struct_fields__``."""
+
+
+def is_part(value: object) -> TypeGuard[Part]:
+    return isinstance(value, msgspec.Struct)
 
 
 class Icon(msgspec.Struct, frozen=True, omit_defaults=True):

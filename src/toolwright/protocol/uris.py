@@ -50,13 +50,14 @@ class Template(Value, frozen=True):
 
         A variable is never empty and ends where the text that follows it in the template first stands. No value holds
         control characters or a backslash. One segment holds no slash; of several, none is empty, and the first does not
-        begin like a drive (``c:``). None is ``.`` or ``..``.
+        begin like a drive (``c:``). None is ``.`` or ``..``. The same goes for what becomes of several segments when
+        somebody decodes them once more.
         """
         found = self.pattern.fullmatch(uri)
         if found is None:
             return None
-        values = {name: unquote_to_bytes(found[name]).decode(errors="replace") for name in self.variables}
-        if not all(self._is_safe(name, value) for name, value in values.items()):
+        values = {name: _decoded(found[name]) for name in self.variables}
+        if not all(_is_path(value) if name in self.deep else _is_segment(value) for name, value in values.items()):
             return None
         return values if self.expand(values) == uri else None
 
@@ -71,18 +72,30 @@ class Template(Value, frozen=True):
             parts += quote(values[name], safe=_RESERVED if name in self.deep else ""), after
         return "".join(parts)
 
-    def _is_safe(self, name: str, value: str) -> bool:
-        segments = value.split("/") if name in self.deep else [value]
-        return (
-            _UNSAFE.search(value) is None
-            and not {"", ".", ".."}.intersection(segments)
-            and (_DRIVE.match(value) is None if name in self.deep else "/" not in value)
-        )
-
 
 _RESERVED = ":/[]@!$&'()*+,;="
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 _DRIVE = re.compile("[A-Za-z]:")
+_MAX_DECODED = 3
+
+
+def _is_segment(value: str) -> bool:
+    return value not in ("", ".", "..") and "/" not in value and _UNSAFE.search(value) is None
+
+
+def _is_path(value: str) -> bool:
+    """Whether it stays in its folder, also for whoever decodes it again; no name of a file is encoded that often."""
+    for _ in range(_MAX_DECODED):
+        if _DRIVE.match(value) is not None or not all(map(_is_segment, value.split("/"))):
+            return False
+        before, value = value, _decoded(value)
+        if value == before:
+            return True
+    return False
+
+
+def _decoded(text: str) -> str:
+    return unquote_to_bytes(text).decode(errors="replace") if "%" in text else text
 
 
 def read_template(text: str) -> Template:

@@ -195,22 +195,25 @@ async def answered_by(
         requests = outcome.inputRequests or {}
         if missing := lacking(requests.values(), capabilities):
             raise ToolError.of("TW2011", subject=name, missing=_said(missing))
+        questions = {key: _worded(request, projection, name) for key, request in requests.items()}
         memory = remembered(outcome, rounds)
-        responses = {
-            key: await _push(request, dialogue, projection, name, seconds) for key, request in requests.items()
-        }
+        responses = {key: await _push(question, dialogue, name, seconds) for key, question in questions.items()}
         rounds = Rounds(memory, responses)
     return outcome
 
 
-async def _push(request: InputRequest, dialogue: Dialogue, projection: Projection, name: str, seconds: float) -> Json:
-    said = projection.question(request, secrets.token_hex(16))
-    if said is None:
+def _worded(request: InputRequest, projection: Projection, name: str) -> InputRequest:
+    question = projection.question(request, secrets.token_hex(16))
+    if question is None:
         raise ToolError.of("TW2011", subject=name, missing=f"revision {projection.revision.name}")
+    return question
+
+
+async def _push(question: InputRequest, dialogue: Dialogue, name: str, seconds: float) -> Json:
     try:
-        answer = await dialogue.ask(said["method"], said.get("params", {}), seconds)
+        answer = await dialogue.ask(question["method"], question.get("params", {}), seconds)
     except (RpcError, TransportError) as error:
         raise ToolError.of("TW2012", subject=name, problem=one_line(str(error)) or "no reason given") from None
-    if problem := malformed(request, answer):
+    if problem := malformed(question, answer):
         raise ToolError.of("TW2012", subject=name, problem=problem)
     return answer

@@ -16,6 +16,7 @@ from toolwright.errors import (
     MethodNotFound,
     ParseError,
     RpcError,
+    ScopeNeeded,
     UnsupportedVersion,
 )
 from toolwright.jsonrpc.messages import (
@@ -38,7 +39,7 @@ from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import VERSION_HEADER
 from toolwright.protocol.types import Value
 from toolwright.server.dual_era import Doors, Opening, era_of
-from toolwright.server.identity import Authenticate, identify
+from toolwright.server.identity import Authenticate, Refused, challenge, known, ways_of
 from toolwright.server.legacy import Session
 from toolwright.server.questions import Questions, StreamDialogue
 from toolwright.server.replay import Replay
@@ -48,7 +49,7 @@ from toolwright.server.subscriptions import Relay
 from toolwright.server.tally import Tally
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Reply, Stream
+from toolwright.transport.http_server import Page, Reply, Stream
 
 __all__ = ["SESSION_HEADER", "Caller", "HttpDoors"]
 
@@ -89,7 +90,7 @@ class HttpDoors:
 
     def __init__(self, doors: Doors, authenticate: Authenticate | None = None) -> None:
         self._doors = doors
-        self._authenticate = authenticate
+        self._ways = ways_of(authenticate)
         self._language = doors.served.language
         self._replay = Replay(doors.served.facts)
         self._calls: set[asyncio.Task[bytes]] = set()
@@ -108,12 +109,29 @@ class HttpDoors:
         await self._questions.open()
         await self._relay.open()
 
-    def admit(self, carrier: Carrier) -> Caller | Reply:
-        """Who asks, or 401."""
-        principal = identify(carrier, self._authenticate)
-        if principal is None:
-            return Reply(401, headers=(("www-authenticate", "Bearer"),))
-        return Caller(carrier, principal)
+    @property
+    def pages(self) -> dict[str, Page]:
+        """What anyone may read beside the endpoint, by path."""
+        return {path: page for way in self._ways for path, page in way.pages.items()}
+
+    @property
+    def once(self) -> frozenset[bytes]:
+        """Headers that say who asks, and so may not stand twice."""
+        return frozenset(name.lower().encode() for way in self._ways for name in way.headers)
+
+    async def admit(self, carrier: Carrier) -> Caller | Reply:
+        """Who asks; or the refusal, with what would be accepted instead."""
+        try:
+            return Caller(carrier, await known(carrier, self._ways))
+        except (Refused, ScopeNeeded) as error:
+            return self._challenged(None, error)
+
+    def _challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
+        """401 and 403 with a challenge (2026-07-28, basic/authorization)."""
+        status = error.status if isinstance(error, Refused) else 403
+        asks = status == 401 or isinstance(error, ScopeNeeded)
+        headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
+        return Reply(status, encode_failure(id, error, self._language), headers)
 
     async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
         """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
@@ -198,6 +216,11 @@ class HttpDoors:
                 return answer
             recording.send(answer)
             return b""
+        except ScopeNeeded as error:
+            if not recording.begun:
+                raise
+            recording.send(encode_failure(request.id, error, self._language))
+            return b""
         finally:
             if recording.begun:
                 await recording.close()
@@ -205,6 +228,8 @@ class HttpDoors:
     async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> bytes:
         try:
             return encode_answer(request.id, await self._doors.legacy.answer(request, session, dialogue, principal))
+        except ScopeNeeded:
+            raise  # it has a status of its own
         except RpcError as error:
             return encode_failure(request.id, error, self._language)
         except Exception as error:  # noqa: BLE001 - the last boundary
@@ -379,6 +404,8 @@ class HttpDoors:
             task.cancel()
 
     def _failure(self, id: Id | None, error: RpcError, *, legacy: bool = False) -> Reply:
+        if isinstance(error, ScopeNeeded):
+            return self._challenged(id, error)
         body = encode_failure(id, error, self._language)
         if legacy and not isinstance(error, UnsupportedVersion):
             return Reply(200, body)

@@ -1,27 +1,164 @@
-"""Who calls. stdio and memory: ``local``. HTTP: what authentication says, or ``local:http`` on a loopback bind."""
+"""Who calls. stdio and memory: ``local``. HTTP: what the ways to know say, or ``local:http`` on this machine.
+
+A *way to know* is an :class:`Authentication`: OAuth (``server/oauth.py``), keys (``server/keys.py``), what a proxy
+says, or an address (``server/proxies.py``), or a function of the author. What a request is known by ends here: nothing
+behind it has the token.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
+from toolwright.errors import InvalidRequest, RpcError, ScopeNeeded
 from toolwright.tools.toolset import LOCAL, Principal
+from toolwright.transport.addresses import is_loopback
 from toolwright.transport.carrier import Carrier
 
-__all__ = ["LOCAL_HTTP", "Authenticate", "identify"]
+if TYPE_CHECKING:  # a server on stdio does without
+    from toolwright.transport.http_server import Page
+
+__all__ = [
+    "LOCAL_HTTP",
+    "Authenticate",
+    "Authentication",
+    "Refused",
+    "bearer",
+    "challenge",
+    "known",
+    "ways_of",
+]
 
 LOCAL_HTTP = Principal("local:http")
 
-Authenticate: TypeAlias = Callable[[Carrier], Principal | None]
-"""The principal of an HTTP request, or ``None``: 401. Headers are in ``carrier.headers``."""
 
-
-def identify(carrier: Carrier, authenticate: Authenticate | None) -> Principal | None:
-    """The principal of a message, or ``None`` when it has to authenticate first.
-
-    Without ``authenticate`` a server only listens on loopback (it refuses to start otherwise), so whoever reaches it
-    over HTTP is on this machine.
+class Authentication:
+    """A way to know who calls over HTTP. ``parameters`` go into the challenge of a 401; ``headers`` are what it goes
+    by, and may not stand twice in a request; ``pages`` are what anyone may read beside the endpoint.
     """
+
+    parameters: Mapping[str, str] = {}
+    headers: Sequence[str] = ()
+    pages: Mapping[str, Page] = {}
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        """Who asks; ``None`` where the request has nothing that this way goes by. Raises :class:`Refused` where it has,
+        and that will not do, and :class:`ScopeNeeded` where it has not enough."""
+        raise NotImplementedError
+
+
+Authenticate: TypeAlias = (
+    Callable[[Carrier], Principal | Awaitable[Principal | None] | None] | Authentication | Sequence[Authentication]
+)
+"""A function from a request to its principal (``None``: 401), or ways to know, of which the first that applies counts.
+Headers are in ``carrier.headers``."""
+
+
+class Refused(RpcError):
+    """What a request is known by will not do."""
+
+    number = InvalidRequest.number
+    status = 401
+    error = ""
+
+    @classmethod
+    def malformed(cls, code: str, **facts: object) -> Refused:
+        return cls._made(400, "invalid_request", code, facts)
+
+    @classmethod
+    def token(cls, problem: str) -> Refused:
+        """A token, or key, that is not good, and why."""
+        return cls._made(401, "invalid_token", "TW1102", {"problem": problem})
+
+    @classmethod
+    def unknowable(cls) -> Refused:
+        """Whoever could tell whether it is good cannot be reached: nobody comes in."""
+        return cls._made(503, "temporarily_unavailable", "TW1104", {})
+
+    @classmethod
+    def elsewhere(cls, address: str) -> Refused:
+        """Nobody authenticates here, and this does not come from here."""
+        return cls._made(403, "", "TW1105", {"address": address[:80]})
+
+    @classmethod
+    def _made(cls, status: int, error: str, code: str, facts: Mapping[str, object]) -> Refused:
+        refused = cls.of(code, **facts)
+        refused.status, refused.error = status, error
+        return refused
+
+
+def ways_of(given: Authenticate | None) -> Sequence[Authentication]:
+    """What was given as ways to know; this machine alone where nothing was."""
+    if given is None:
+        return (_ThisMachine(),)
+    if isinstance(given, Authentication):
+        return (given,)
+    return (_Function(given),) if callable(given) else tuple(given)
+
+
+async def known(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
+    """The principal of a message. Raises :class:`Refused` and :class:`ScopeNeeded`."""
     if carrier.kind != "http":
         return LOCAL
-    return LOCAL_HTTP if authenticate is None else authenticate(carrier)
+    for way in ways:
+        principal = await way.principal(carrier)
+        if principal is not None:
+            return principal
+    raise Refused.of("TW1101")
+
+
+def bearer(carrier: Carrier) -> str | None:
+    """The token of ``Authorization: Bearer``; ``None`` without one."""
+    scheme, _, token = (carrier.headers or {}).get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def challenge(ways: Iterable[Authentication], error: RpcError) -> str:
+    """``WWW-Authenticate``: what would be accepted instead (RFC 6750, section 3; RFC 9728, section 5.1)."""
+    said = {name: value for way in ways for name, value in way.parameters.items()}
+    if isinstance(error, ScopeNeeded):
+        needed = {*error.scopes, *said.get("scope", "").split()} - {"offline_access"}
+        said |= {"error": "insufficient_scope", "scope": " ".join(sorted(needed))}
+    elif isinstance(error, Refused) and error.error:
+        said["error"] = error.error
+    if "error" in said:
+        said["error_description"] = "".join(c for c in str(error) if " " <= c <= "~" and c not in '"\\')
+    return ("Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items())).strip()
+
+
+@dataclass(frozen=True)
+class _Function(Authentication):
+    function: Callable[[Carrier], Principal | Awaitable[Principal | None] | None]
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        found = self.function(carrier)
+        return found if found is None or isinstance(found, Principal) else await found
+
+
+class _ThisMachine(Authentication):
+    """Nobody authenticates: whoever reaches us is on this machine, or is refused.
+
+    A server of ours listens on loopback only, but it may be mounted elsewhere, or stand behind a tunnel.
+    """
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        headers = carrier.headers or {}
+        if carrier.peer not in _HERE and not is_loopback(carrier.peer or ""):
+            raise Refused.elsewhere(carrier.peer or "")
+        if "forwarded" in headers or "x-forwarded-for" in headers:
+            _check_forwarded(headers)
+        return LOCAL_HTTP
+
+
+_HERE = ("127.0.0.1", "::1", None)  # as nearly all say it, for nothing; a local socket has no address
+
+
+def _check_forwarded(headers: Mapping[str, str]) -> None:
+    """A proxy on this machine may speak for others; what it forwards for this machine is still of this machine."""
+    forwarded = headers.get("forwarded")
+    if forwarded is not None:
+        raise Refused.elsewhere(forwarded)
+    for address in headers["x-forwarded-for"].split(","):
+        if not is_loopback(address.strip()):
+            raise Refused.elsewhere(address.strip())

@@ -110,7 +110,8 @@ class LegacyDoor:
         if shape is None or (capability is not None and capability not in self._served.offers()):
             raise MethodNotFound.of("TW1011", method=request.method[:128])
         params = convert(request.params, shape, request.method)
-        asked = _Asked(request, session, exchange, principal, self._served.language)
+        projection = self._projections[session.revision.name]
+        asked = _Asked(request, session, exchange, principal, projection, self._served.language)
         try:
             return await self._answers[request.method](params, asked)
         finally:
@@ -156,7 +157,7 @@ class LegacyDoor:
             outcome = await self._answered(run, params.name, asked)
         except ToolError as error:
             outcome = failed(error.say(self._served.language))
-        return self._projection(asked).call(outcome, asked.tool and asked.tool.definition.outputSchema)
+        return asked.projection.call(outcome, asked.tool and asked.tool.definition.outputSchema)
 
     async def _read_resource(self, params: ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
@@ -165,7 +166,7 @@ class LegacyDoor:
             return await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(rounds)))
 
         with _in_old_numbers(), for_callers(params.uri, self._served.language):
-            return self._projection(asked).read(await self._answered(run, params.uri, asked))
+            return asked.projection.read(await self._answered(run, params.uri, asked))
 
     async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
         async def run(rounds: Rounds) -> PromptOutcome:
@@ -173,19 +174,14 @@ class LegacyDoor:
             return await self._served.provider.get_prompt(get)
 
         with for_callers(params.name, self._served.language):
-            return self._projection(asked).prompt(await self._answered(run, params.name, asked))
+            return asked.projection.prompt(await self._answered(run, params.name, asked))
 
     async def _answered(
         self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
     ) -> OutcomeT:
         """The outcome once nothing is asked any more."""
         seconds = self._served.question_seconds
-        return await answered_by(
-            run, asked.dialogue, self._projection(asked), asked.session.capabilities, name, seconds
-        )
-
-    def _projection(self, asked: _Asked) -> legacy.Projection:
-        return self._projections[asked.session.revision.name]
+        return await answered_by(run, asked.dialogue, asked.projection, asked.session.capabilities, name, seconds)
 
     async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
@@ -272,10 +268,16 @@ def _level(name: str) -> str:
 class _Asked:
     """One request of a session, and the channel back. ``tool`` is the one that it turned out to call."""
 
-    __slots__ = ("_channel", "_meta", "dialogue", "principal", "request", "session", "tool")
+    __slots__ = ("_channel", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
 
     def __init__(
-        self, request: Request, session: Session, dialogue: Dialogue, principal: Principal, language: str
+        self,
+        request: Request,
+        session: Session,
+        dialogue: Dialogue,
+        principal: Principal,
+        projection: legacy.Projection,
+        language: str,
     ) -> None:
         meta = request.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
@@ -283,6 +285,7 @@ class _Asked:
         self.session = session
         self.dialogue = dialogue
         self.principal = principal
+        self.projection = projection
         self.tool: Tool | None = None
         token: Id | None = self._meta.get("progressToken")
         with_message = session.revision.progress_message
@@ -299,7 +302,8 @@ class _Asked:
         self.tool = tool
 
     def context(self, rounds: Rounds | None = None) -> RequestContext:
-        return RequestContext(self.principal, self._channel, self.session.capabilities, self._meta, rounds)
+        capabilities, has_words = self.session.capabilities, self.projection.has_words
+        return RequestContext(self.principal, self._channel, capabilities, self._meta, rounds, has_words)
 
     def close(self) -> None:
         self._channel.close()

@@ -20,7 +20,7 @@ from toolwright.protocol.uris import MAX_URI, is_uri
 from toolwright.server.sealing import BadSeal, Sealer
 from toolwright.server.subscriptions import Hub
 from toolwright.state.facts import Facts
-from toolwright.tools.toolset import CompletionGet, Principal, Provider, RequestContext
+from toolwright.tools.toolset import SILENT, CompletionGet, Principal, Provider, RequestContext
 
 __all__ = [
     "LISTINGS",
@@ -183,19 +183,6 @@ def unsupported(version: str) -> UnsupportedVersion:
     error = UnsupportedVersion.of("TW1014", requested=version[:40], supported=", ".join(versions.ALL))
     error.data = {"supported": list(versions.ALL), "requested": version}
     return error
-
-
-class _Silent:
-    """The channel of a request that asked for neither progress nor logs."""
-
-    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
-
-    def log(self, level: str, data: Any, logger: str | None) -> None: ...
-
-    def detach(self) -> None: ...
-
-
-SILENT = _Silent()
 
 
 PROGRESS_RATE = 20

@@ -9,7 +9,7 @@ from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.peer import Peer
 from toolwright.loading import load
 from toolwright.server.dual_era import Conversation, Doors
-from toolwright.server.identity import Authenticate, identify
+from toolwright.server.identity import Authenticate
 from toolwright.server.served import Served
 from toolwright.tools.toolset import LOCAL, Principal
 from toolwright.transport.carrier import Carrier
@@ -35,7 +35,7 @@ class ProtocolServer:
         """A session on a channel that both ends share. ``write`` takes one message and must not block. ``principal`` is
         who speaks, where that is known already.
         """
-        conversation = Conversation(self._doors, carrier, principal or identify(carrier, None) or LOCAL)
+        conversation = Conversation(self._doors, carrier, principal or LOCAL)
         return ServerSession(conversation, write, self.served.language)
 
     def http(self, authenticate: Authenticate | None = None) -> HttpDoors:

@@ -14,12 +14,13 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
-__all__ = ["Callback", "Events", "Facts", "MemoryFacts", "Rates", "Values"]
+__all__ = ["Bucket", "Callback", "Events", "Facts", "MemoryFacts", "Rates", "Values"]
 
 logger = logging.getLogger("toolwright.state")
 
@@ -94,7 +95,7 @@ def admit(arrival: int, now: int, *, per_second: float, burst: int, cost: int) -
     """
     if not (0 < cost <= burst and per_second > 0):
         raise ValueError(f"cannot take {cost} of {burst} at {per_second} a second")
-    interval = int(NANOSECONDS / per_second) or 1
+    interval = _interval(per_second)
     span = burst * interval
     # No honest arrival time is more than a span ahead. One that is comes from a clock that was set back or from a
     # limit that was wider then, and must not lock the key for longer than the limit of now.
@@ -103,6 +104,26 @@ def admit(arrival: int, now: int, *, per_second: float, burst: int, cost: int) -
     if ahead <= span:
         return now + ahead, 0
     return arrival, ahead - span
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A key and its limit, worked out once for many calls: ``room`` is how far ahead an arrival may be."""
+
+    key: str
+    per_second: float
+    burst: int
+    interval: int = field(init=False)
+    room: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        interval = _interval(self.per_second)
+        object.__setattr__(self, "interval", interval)
+        object.__setattr__(self, "room", (self.burst - 1) * interval)
+
+
+def _interval(per_second: float) -> int:
+    return int(NANOSECONDS / per_second) or 1
 
 
 def waiting(wait: int) -> float:
@@ -118,6 +139,13 @@ class Listeners:
 
     def __bool__(self) -> bool:
         return bool(self._channels)
+
+    def __iter__(self) -> Iterator[str]:
+        """The channels that somebody listens on."""
+        return iter(tuple(self._channels))
+
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._channels
 
     def add(self, channel: str, callback: Callback, after: int) -> Callable[[], None]:
         """Returns what ends it; ending twice is harmless, and once ended it is not called again."""
@@ -159,39 +187,39 @@ class _Expiring(Generic[V]):
     no call ever sweeps the whole.
     """
 
-    __slots__ = ("_entries",)
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
         # Not a plain dict: finding the first key of one whose first keys were deleted walks over all of the holes.
-        self._entries: OrderedDict[str, tuple[int, V]] = OrderedDict()
+        self.entries: OrderedDict[str, tuple[int, V]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def get(self, key: str, now: int) -> V | None:
-        entry = self._entries.get(key)
+        entry = self.entries.get(key)
         return entry[1] if entry is not None and entry[0] > now else None
 
     def put(self, key: str, value: V, dies: int, now: int) -> None:
-        if key not in self._entries:
+        if key not in self.entries:
             self._bury(now)
             self._bury(now)
-        self._entries[key] = (dies, value)
+        self.entries[key] = (dies, value)
 
     def pop(self, key: str, now: int) -> V | None:
         value = self.get(key, now)
-        self._entries.pop(key, None)
+        self.entries.pop(key, None)
         return value
 
     def _bury(self, now: int) -> None:
         """Drop the oldest entry if it is dead; otherwise it becomes the youngest and is looked at again later."""
-        if not self._entries:
+        if not self.entries:
             return
-        oldest = next(iter(self._entries))
-        if self._entries[oldest][0] <= now:
-            del self._entries[oldest]
+        oldest = next(iter(self.entries))
+        if self.entries[oldest][0] <= now:
+            del self.entries[oldest]
         else:
-            self._entries.move_to_end(oldest)
+            self.entries.move_to_end(oldest)
 
 
 class MemoryFacts:
@@ -241,6 +269,24 @@ class MemoryFacts:
             return waiting(wait)
         self._arrivals.put(key, arrival, arrival, now)
         return 0.0
+
+    def take_now(self, buckets: Sequence[Bucket]) -> float:
+        """Take one from each bucket, or nothing from any; returns what ``take`` would. Several times quicker."""
+        now = int(self._clock() * NANOSECONDS)
+        entries = self._arrivals.entries
+        arrivals: list[int] = []
+        for bucket in buckets:
+            entry = entries.get(bucket.key)
+            arrival = now if entry is None or entry[0] < now else entry[0]
+            if arrival - now > bucket.room:
+                return self._wait(bucket, arrival, now)
+            arrivals.append(arrival + bucket.interval)
+        for bucket, arrival in zip(buckets, arrivals, strict=True):
+            self._arrivals.put(bucket.key, arrival, arrival, now)
+        return 0.0
+
+    def _wait(self, bucket: Bucket, arrival: int, now: int) -> float:
+        return waiting(admit(arrival, now, per_second=bucket.per_second, burst=bucket.burst, cost=1)[1])
 
     async def publish(self, channel: str, payload: bytes) -> None:
         # Not called at once: a listener that publishes would run inside of its own event.

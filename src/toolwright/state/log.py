@@ -14,6 +14,7 @@ The hash of an entry is the SHA-256 of its canonical JSON without ``hash``:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-__all__ = ["ORIGIN", "Entry", "Log", "Mark", "MemoryLog"]
+__all__ = ["ORIGIN", "Draft", "Entry", "Log", "Mark", "MemoryLog"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -59,10 +60,25 @@ class Entry:
         return Mark(self.position, self.hash)
 
 
-class Log(Protocol):
-    """Records in the order in which they arrived, numbered 1, 2, 3 … without a gap, over all writers."""
+class Draft:
+    """A record that is put into words when it is written, perhaps on another thread: what it is made of no longer
+    changes. ``text`` is its canonical JSON."""
 
-    async def append(self, record: Mapping[str, Any]) -> int:
+    __slots__ = ()
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+
+class Log(Protocol):
+    """Records in the order in which they arrived, numbered 1, 2, 3 … without a gap, over all writers.
+
+    ``failing``: the last that was noted could not be written, so that what is noted now may be lost too.
+    """
+
+    failing: bool
+
+    async def append(self, record: Mapping[str, Any] | Draft) -> int:
         """Write ``record`` and return its position once it survives a crash of the process and the machine.
 
         StateError when it could not be written: then it is not in the log, and whatever depends on it must not happen.
@@ -70,11 +86,11 @@ class Log(Protocol):
         """
         ...
 
-    def note(self, record: Mapping[str, Any]) -> None:
+    def note(self, record: Mapping[str, Any] | Draft) -> None:
         """Write ``record`` soon, without waiting; a crash may lose it, closing does not.
 
-        Raises TypeError or ValueError as ``append`` does, but nothing for the store's sake: what cannot be written is
-        counted and reported to the operator.
+        Raises TypeError or ValueError for a mapping as ``append`` does, but nothing for the store's sake: what cannot
+        be written is counted and reported to the operator.
         """
         ...
 
@@ -92,6 +108,13 @@ def canonical(record: Mapping[str, Any]) -> str:
     return _canonical(dict(record))
 
 
+def text_of(record: Mapping[str, Any] | Draft | str) -> str:
+    """The canonical JSON of ``record``; text is that already."""
+    if isinstance(record, str):
+        return record
+    return record.text() if isinstance(record, Draft) else canonical(record)
+
+
 def linked(text: str, writer: str, head: Mark) -> Entry:
     """The entry that ``text``, made by ``canonical``, becomes behind ``head``."""
     position = head.position + 1
@@ -101,8 +124,11 @@ def linked(text: str, writer: str, head: Mark) -> Entry:
 def digest(position: int, previous: str, text: str, writer: str) -> str:
     """The hash that an entry must have."""
     # The writer is escaped again, so that no other split of the same bytes into text and writer gives the same hash.
-    whole = f'{{"position":{position},"previous":"{previous}","record":{text},"writer":{_canonical(writer)}}}'
+    whole = f'{{"position":{position},"previous":"{previous}","record":{text},"writer":{_quoted(writer)}}}'
     return hashlib.sha256(whole.encode()).hexdigest()
+
+
+_quoted = functools.lru_cache(64)(_canonical)
 
 
 def writer_id() -> str:
@@ -116,11 +142,19 @@ class MemoryLog:
     ``base`` is the mark of the last one forgotten: ``verify(log, since=log.base)`` checks what is kept.
     """
 
+    failing = False
+
     def __init__(self, keep: int = 10_000, *, writer: str | None = None) -> None:
-        self.base = ORIGIN
         self._keep = keep
         self._writer = writer or writer_id()
+        self._base = ORIGIN
         self._entries: list[Entry] = []
+        self._waiting: list[str | Draft] = []  # linked when somebody looks
+
+    @property
+    def base(self) -> Mark:
+        self._link()
+        return self._base
 
     async def __aenter__(self) -> Self:
         return self
@@ -130,30 +164,42 @@ class MemoryLog:
     ) -> None:
         """Nothing is held that would need closing."""
 
-    async def append(self, record: Mapping[str, Any]) -> int:
-        return self._write(record)
+    async def append(self, record: Mapping[str, Any] | Draft) -> int:
+        self._waiting.append(text_of(record))
+        self._link()
+        return self._head().position
 
-    def note(self, record: Mapping[str, Any]) -> None:
-        self._write(record)
+    def note(self, record: Mapping[str, Any] | Draft) -> None:
+        self._waiting.append(record if isinstance(record, Draft) else text_of(record))
+        if len(self._waiting) >= self._keep:
+            self._link()
 
     async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
-        start = max(0, after - self.base.position)
+        self._link()
+        start = max(0, after - self._base.position)
         return tuple(self._entries[start : start + limit])
 
     async def head(self) -> Mark:
+        self._link()
         return self._head()
 
-    def _head(self) -> Mark:
-        return self._entries[-1].mark if self._entries else self.base
+    async def forget(self, last: int) -> None:
+        """Delete all entries up to position ``last``."""
+        self._link()
+        self._forget(min(max(0, last - self._base.position), len(self._entries)))
 
-    def _write(self, record: Mapping[str, Any]) -> int:
-        entry = linked(canonical(record), self._writer, self._head())
-        self._entries.append(entry)
+    def _head(self) -> Mark:
+        return self._entries[-1].mark if self._entries else self._base
+
+    def _link(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for record in waiting:
+            self._entries.append(linked(text_of(record), self._writer, self._head()))
         # At twice the size, not at each record: dropping the first of a list moves all others.
         if len(self._entries) >= 2 * self._keep:
             self._forget(len(self._entries) - self._keep)
-        return entry.position
 
     def _forget(self, count: int) -> None:
-        self.base = self._entries[count - 1].mark
-        del self._entries[:count]
+        if count:
+            self._base = self._entries[count - 1].mark
+            del self._entries[:count]

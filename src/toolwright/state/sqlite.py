@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from toolwright.errors import StateError
 from toolwright.state.facts import NANOSECONDS, Callback, Listeners, admit, nanoseconds, waiting
-from toolwright.state.log import ORIGIN, Entry, Mark, canonical, linked, writer_id
+from toolwright.state.log import ORIGIN, Entry, Mark
+from toolwright.state.log_thread import ThreadLog
 from toolwright.state.sqlite_thread import Settings, SqliteThread
 
 __all__ = ["SqliteFacts", "SqliteLog"]
@@ -208,11 +209,10 @@ def _events_after(number: int, db: Connection) -> list[tuple[int, str, bytes]]:
     ).fetchall()
 
 
-class SqliteLog:
+class SqliteLog(ThreadLog[Connection]):
     """A log that all processes which open the same file write to. What was appended survives a power cut.
 
-    Notes wait up to ``linger`` seconds for company, so that many share a commit. ``lost`` counts those that could not
-    be written; the first of a row is reported at once, the sum when writing works again or the log is closed.
+    Notes wait up to ``linger`` seconds for company, so that many share a commit.
     """
 
     def __init__(
@@ -224,76 +224,38 @@ class SqliteLog:
         patience: float = 5.0,
         capacity: int = 10_000,
     ) -> None:
-        self.lost = 0
-        self._path = Path(path)
-        self._writer = writer or writer_id()
-        self._thread = SqliteThread(self._path, Settings(_LOG, "FULL", patience, capacity, linger))
-        self._losing = False
-
-    async def __aenter__(self) -> Self:
-        await self._thread.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._thread.close()
-        self._report_losses()
-
-    async def append(self, record: Mapping[str, Any]) -> int:
-        position = await self._thread.run(partial(_append, canonical(record), self._writer))
-        self._report_losses()
-        return position
-
-    def note(self, record: Mapping[str, Any]) -> None:
-        try:
-            self._thread.post(partial(_append, canonical(record), self._writer), self._noted)
-        except StateError as error:
-            self._lose(error)
-
-    async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
-        return await self._thread.run(partial(_read, after, limit), writes=False)
-
-    async def head(self) -> Mark:
-        return await self._thread.run(_head, writes=False)
-
-    def _noted(self, _position: int | None, error: Exception | None) -> None:
-        if error is None:
-            self._report_losses()
-        else:
-            self._lose(error)
-
-    def _lose(self, error: Exception) -> None:
-        self.lost += 1
-        # Once a row: a full disk must not fill the operator's terminal too.
-        if not self._losing:
-            self._losing = True
-            logger.error("Records of %s are being lost: %s", self._path, error)
-
-    def _report_losses(self) -> None:
-        if self._losing:
-            self._losing = False
-            logger.error("%s lost %d records since it was opened", self._path, self.lost)
+        thread = SqliteThread(Path(path), Settings(_LOG, "FULL", patience, capacity, linger))
+        super().__init__(str(path), thread, _Table(), writer, capacity)
 
 
-def _append(text: str, writer: str, db: Connection) -> int:
-    # Read again for each record: other processes append too, and the write lock holds from here to the commit.
-    entry = linked(text, writer, _head(db))
-    db.execute(
-        "INSERT INTO log (position, writer, record, previous, hash) VALUES (?, ?, ?, ?, ?)",
-        (entry.position, entry.writer, entry.text, entry.previous, entry.hash),
-    )
-    return entry.position
+class _Table:
+    def head(self, db: Connection) -> Mark:
+        row = db.execute("SELECT position, hash FROM log ORDER BY position DESC LIMIT 1").fetchone()
+        return ORIGIN if row is None else Mark(*row)
+
+    def insert(self, db: Connection, entries: Sequence[Entry]) -> None:
+        # Many rows a statement: between statements the thread would wait for the event loop to let go of Python.
+        whole = len(entries) // _ROWS * _ROWS
+        for start in range(0, whole, _ROWS):
+            db.execute(_INSERT_MANY, [value for entry in entries[start : start + _ROWS] for value in _row(entry)])
+        for entry in entries[whole:]:
+            db.execute(_INSERT, _row(entry))
+
+    def read(self, db: Connection, after: int, limit: int) -> tuple[Entry, ...]:
+        rows = db.execute(
+            "SELECT position, writer, record, previous, hash FROM log WHERE position > ? ORDER BY position LIMIT ?",
+            (after, limit),
+        )
+        return tuple(Entry(*row) for row in rows)
+
+    def forget(self, db: Connection, last: int) -> None:
+        db.execute("DELETE FROM log WHERE position <= ?", (last,))
 
 
-def _read(after: int, limit: int, db: Connection) -> tuple[Entry, ...]:
-    rows = db.execute(
-        "SELECT position, writer, record, previous, hash FROM log WHERE position > ? ORDER BY position LIMIT ?",
-        (after, limit),
-    )
-    return tuple(Entry(*row) for row in rows)
+_ROWS = 50
+_INSERT = "INSERT INTO log (position, writer, record, previous, hash) VALUES (?, ?, ?, ?, ?)"
+_INSERT_MANY = _INSERT + ", (?, ?, ?, ?, ?)" * (_ROWS - 1)
 
 
-def _head(db: Connection) -> Mark:
-    row = db.execute("SELECT position, hash FROM log ORDER BY position DESC LIMIT 1").fetchone()
-    return ORIGIN if row is None else Mark(*row)
+def _row(entry: Entry) -> tuple[int, str, str, str, str]:
+    return entry.position, entry.writer, entry.text, entry.previous, entry.hash

@@ -1,13 +1,13 @@
-"""Which URL opens what. Only what reads settings imports this; it pays for every backend.
+"""Which URL opens what. Only what reads settings imports this; a backend that needs a package is loaded by its URL.
 
 ``memory:``           this process alone
 ``sqlite:///a/b.db``  an absolute path
 ``sqlite:a/b.db``     a path from the working directory, or from home with ``~/``
+``redis://host/0``    facts on Redis (``rediss``: with TLS) or Valkey (``valkey``, ``valkeys``), for any machine
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -15,18 +15,21 @@ from typing import TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from toolwright.errors import ConfigurationError
+from toolwright.loading import load
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log, MemoryLog
+from toolwright.state.places import without_password
 from toolwright.state.sqlite import SqliteFacts, SqliteLog
 
-__all__ = ["open_facts", "open_log"]
+__all__ = ["is_across_machines", "open_facts", "open_log"]
 
 T = TypeVar("T")
 
 Opener = Callable[[SplitResult], AbstractAsyncContextManager[T] | None]
 """What the URL says, not opened yet; None when it says more, or less, than this scheme knows."""
 
-FORMS = {"memory": "memory:", "sqlite": "sqlite:///path"}
+FORMS = {"memory": "memory:", "sqlite": "sqlite:///path", "redis": "redis://host:port/db"}
+ACROSS_MACHINES = ("redis", "rediss", "valkey", "valkeys")
 
 
 def open_facts(url: str) -> AbstractAsyncContextManager[Facts]:
@@ -39,43 +42,65 @@ def open_log(url: str) -> AbstractAsyncContextManager[Log]:
     return _find(LOGS, url)
 
 
+def is_across_machines(url: str) -> bool:
+    """Whether servers on several machines may share what is at ``url``."""
+    return url.partition(":")[0] in ACROSS_MACHINES
+
+
 def _find(table: Mapping[str, Opener[T]], url: str) -> AbstractAsyncContextManager[T]:
     try:
         parts = urlsplit(url)
     except ValueError:
         raise _unknown(table, url) from None
     opener = table.get(parts.scheme)
-    opened = opener(parts) if opener and not (parts.netloc or parts.query or parts.fragment) else None
+    opened = opener(parts) if opener else None
     if opened is None:
         raise _unknown(table, url)
     return opened
 
 
 def _unknown(table: Mapping[str, Opener[T]], url: str) -> ConfigurationError:
-    # Not the part before the @: the URL of a store elsewhere holds its password there.
-    shown = re.sub("//.*@", "//…@", url)
-    return ConfigurationError.of("TW7001", url=shown, supported=", ".join(FORMS[scheme] for scheme in table))
+    supported = ", ".join(FORMS[scheme] for scheme in table if scheme in FORMS)
+    return ConfigurationError.of("TW7001", url=without_password(url), supported=supported)
 
 
 def _memory_facts(parts: SplitResult) -> MemoryFacts | None:
-    return None if parts.path else MemoryFacts()
+    return MemoryFacts() if _is_local(parts) and not parts.path else None
 
 
 def _memory_log(parts: SplitResult) -> MemoryLog | None:
-    return None if parts.path else MemoryLog()
+    return MemoryLog() if _is_local(parts) and not parts.path else None
 
 
 def _sqlite_facts(parts: SplitResult) -> SqliteFacts | None:
-    return SqliteFacts(_file(parts)) if parts.path else None
+    return SqliteFacts(_file(parts)) if _is_local(parts) and parts.path else None
 
 
 def _sqlite_log(parts: SplitResult) -> SqliteLog | None:
-    return SqliteLog(_file(parts)) if parts.path else None
+    return SqliteLog(_file(parts)) if _is_local(parts) and parts.path else None
+
+
+def _is_local(parts: SplitResult) -> bool:
+    return not (parts.netloc or parts.query or parts.fragment)
 
 
 def _file(parts: SplitResult) -> Path:
     return Path(unquote(parts.path)).expanduser()
 
 
-FACTS: Mapping[str, Opener[Facts]] = {"memory": _memory_facts, "sqlite": _sqlite_facts}
+def _redis_facts(parts: SplitResult) -> AbstractAsyncContextManager[Facts] | None:
+    try:
+        redis = load("state.redis")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "redis":
+            raise
+        raise ConfigurationError.of("TW7053", scheme=parts.scheme, package="redis", extra="redis") from None
+    return redis.RedisFacts.at(parts)
+
+
+FACTS: Mapping[str, Opener[Facts]] = {
+    "memory": _memory_facts,
+    "sqlite": _sqlite_facts,
+    **dict.fromkeys(ACROSS_MACHINES, _redis_facts),
+}
 LOGS: Mapping[str, Opener[Log]] = {"memory": _memory_log, "sqlite": _sqlite_log}

@@ -28,7 +28,19 @@ from typing import Literal
 
 from toolwright.errors import ConfigurationError, ToolError
 
-__all__ = ["PROTECTED", "SECRETS", "Folder", "Folders", "Names", "PathRules", "Spot", "Target", "expressible", "worded"]
+__all__ = [
+    "PROTECTED",
+    "SECRETS",
+    "Folder",
+    "Folders",
+    "Names",
+    "PathRules",
+    "Spot",
+    "Target",
+    "expressible",
+    "is_protected",
+    "worded",
+]
 
 Names = tuple[str, ...]
 Use = Literal["read", "write"]
@@ -90,6 +102,9 @@ PROTECTED: tuple[str, ...] = (
     ".vscode",
     ".idea",
     ".devcontainer",
+    # what tools may do, and what has been agreed to about them
+    "toolwright.toml",
+    "toolwright.lock",
     # shells and tools that run a file when somebody enters a folder or logs in
     ".envrc",
     ".bashrc",
@@ -129,6 +144,11 @@ class PathRules:
             if use == "write" and _matches(name, self.protected):
                 return "TW6031"
         return None
+
+
+def is_protected(name: str) -> bool:
+    """Whether no tool writes what is called so, unless somebody has set other rules."""
+    return PathRules().denial((name,), "write") is not None
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

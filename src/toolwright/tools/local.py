@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
 
@@ -12,9 +12,21 @@ from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
 from toolwright.tools.binding import Bound, Settings, bind, bind_raw
+from toolwright.tools.bounds import Rate
 from toolwright.tools.memo import Remembered
 from toolwright.tools.threads import ThreadPool
-from toolwright.tools.toolset import Change, Effect, NoLibrary, Principal, RequestContext, Tool, ToolCall, Unwatch
+from toolwright.tools.toolset import (
+    EVERYONE,
+    Change,
+    Effect,
+    NoLibrary,
+    Principal,
+    RequestContext,
+    Secrets,
+    Tool,
+    ToolCall,
+    Unwatch,
+)
 
 __all__ = ["LocalToolset", "ToolSettings"]
 
@@ -33,8 +45,15 @@ class ToolSettings(TypedDict, total=False):
     examples: Sequence[Mapping[str, Any]]
     seconds: float
     max_bytes: int
+    max_argument_bytes: int
+    rate: Rate
+    at_once: int
+    isolation: Literal["process"]
     blocking: bool
+    secrets: Secrets
+    untrusted: bool
     visible: Callable[[Principal], bool]
+    requires: Collection[str]
     confirm: bool
     preview: Callable[[dict[str, Any]], Any]
     icons: Sequence[wire.Icon]
@@ -46,7 +65,7 @@ def _name(tool: Tool) -> str:
 
 
 def _shows(bound: Bound, context: RequestContext) -> bool:
-    return bound.visible is None or bound.visible(context.principal)
+    return bound.visible is None or context.principal is EVERYONE or bound.visible(context.principal)
 
 
 class LocalToolset(NoLibrary):

@@ -1,7 +1,8 @@
-"""Worker threads for plain functions, so that a slow one does not hold up the event loop.
+"""Worker threads for plain functions, so that a slow one holds up neither the event loop nor another function.
 
 asyncio's own executor joins its threads at exit, so one stuck tool would keep the process alive; these are daemons and
-never delay exit. A thread cannot be stopped: a call that nobody waits for any more keeps its thread until it ends.
+never delay exit. A thread cannot be stopped: a call that nobody waits for any more keeps its thread until it ends, and
+with it the place that was held for the call.
 """
 
 from __future__ import annotations
@@ -9,73 +10,205 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import functools
+import logging
 import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from toolwright.tools.rounds import InputRequired
+from toolwright.wording import sentence
 
-__all__ = ["ThreadPool"]
+__all__ = ["HELD", "Held", "Lane", "ThreadPool"]
 
-_Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+_log = logging.getLogger("toolwright")
 
 
-class ThreadPool:
-    """At most ``size`` threads, started when they are needed; what finds all of them busy waits its turn."""
+class Held:
+    """The place of a call, given back once nobody holds it any more: neither the call itself nor a thread of it."""
 
-    def __init__(self, size: int = 32) -> None:
-        self._size = size
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._threads = 0
-        self._idle = 0
+    __slots__ = ("_count", "_give_back")
+
+    def __init__(self, give_back: Callable[[], None]) -> None:
+        self._count = 1
+        self._give_back = give_back
+
+    def keep(self) -> None:
+        self._count += 1
+
+    def let_go(self) -> None:
+        self._count -= 1
+        if not self._count:
+            self._give_back()
+
+
+HELD: contextvars.ContextVar[Held | None] = contextvars.ContextVar("held", default=None)
+"""The place of the call that is running; kept by what may go on after it. Used on the event loop only."""
+
+
+class _Job:
+    """A function on its way through a thread. Whoever takes the lock first decides: a thread, and it runs; or who gives
+    it up, and it never begins."""
+
+    __slots__ = ("_abandoned", "_began", "_ended", "_function", "_held", "_loop", "_taken", "future", "lane")
+
+    def __init__(self, function: Callable[[], Any], lane: Lane) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._function = functools.partial(contextvars.copy_context().run, function)
+        self._taken = threading.Lock()
+        self._began = 0.0
+        self._ended = self._abandoned = False
+        self._held = HELD.get()
+        if self._held is not None:
+            self._held.keep()
+        self.lane = lane
+        self.future: asyncio.Future[Any] = self._loop.create_future()
+        self.future.add_done_callback(self._settled)
+
+    def run(self) -> Callable[[], None]:
+        """On the thread: call the function, unless it was given up. Returns what tells the loop."""
+        if not self._taken.acquire(blocking=False):
+            return lambda: None
+        self._began = time.monotonic()
+        try:
+            end, value = self._finish, self._function()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
+            end, value = self._fail, error
+        return lambda: self._tell(end, value)
+
+    def _tell(self, end: Callable[[Any], None], value: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
+            self._loop.call_soon_threadsafe(end, value)
+
+    def _finish(self, value: Any) -> None:
+        self._end()
+        if not self.future.done():
+            self.future.set_result(value)
+
+    def _fail(self, error: BaseException) -> None:
+        self._end()
+        if not self.future.done():
+            # A future cannot carry StopIteration, and the loop must not see SystemExit or KeyboardInterrupt.
+            if isinstance(error, StopIteration) or not isinstance(error, Exception | InputRequired):
+                error = RuntimeError(f"the tool raised {type(error).__name__}")
+            self.future.set_exception(error)
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._held is not None:
+            self._held.let_go()
+        if self._abandoned:
+            self.lane.abandoned -= 1
+            _warn("TW4102", tool=self.lane.name, seconds=time.monotonic() - self._began)
+
+    def _settled(self, future: asyncio.Future[Any]) -> None:
+        if not future.cancelled() or self._ended:
+            return
+        if self._taken.acquire(blocking=False):  # no thread has come to it yet, and none will
+            self._end()
+        else:
+            self._abandoned = True
+            self.lane.abandoned += 1
+            _warn("TW4101", tool=self.lane.name, count=self.lane.abandoned)
+
+
+def _warn(code: str, **facts: Any) -> None:
+    _log.warning("%s [%s]", sentence(code, "en", facts), code)
+
+
+class Lane:
+    """The calls of one function. At most ``share`` of them are on threads at once; the others wait their turn.
+
+    ``abandoned`` of the threads run for nobody: their calls were given up, and they cannot be stopped.
+    """
+
+    def __init__(self, pool: ThreadPool, name: str, share: int) -> None:
+        self._pool = pool
+        self.name = name
+        self.share = share
+        self.threads = 0
+        self.abandoned = 0
+        self.waiting: deque[_Job] = deque()
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """A future for ``function()``, called on a thread in the caller's context."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        context = contextvars.copy_context()
-        self._jobs.put((lambda: context.run(function), loop, future))
-        with self._lock:
-            if self._idle:
-                self._idle -= 1
-            elif self._threads < self._size:
-                self._threads += 1
-                threading.Thread(target=self._work, name="toolwright-worker", daemon=True).start()
-        return future
+        job = _Job(function, self)
+        self._pool.begin(job)
+        return job.future
 
-    def _work(self) -> None:
-        while True:
-            function, loop, future = self._jobs.get()
-            settle = _run(function, future)
+
+class ThreadPool:
+    """At most ``size`` threads, started when they are needed, and one more for a lane that would have none: however
+    many functions are stuck, the others are called."""
+
+    def __init__(self, size: int = 32) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._handed: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._turns: deque[Lane] = deque()  # lanes where somebody waits; each gets a thread in its turn
+        self._threads = 0
+        self._idle = 0
+        self._rest = self.lane("", size)
+
+    def lane(self, name: str, share: int | None = None) -> Lane:
+        """A way in for one function, which can have half of the threads unless it is said how many."""
+        return Lane(self, name, share or max(1, self._size // 2))
+
+    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """As :meth:`Lane.run`, for what has no lane of its own."""
+        return self._rest.run(function)
+
+    def begin(self, job: _Job) -> None:
+        lane = job.lane
+        with self._lock:
+            if lane.threads < lane.share and self._idle:
+                self._idle -= 1
+                lane.threads += 1
+                self._handed.put(job)
+            elif lane.threads < lane.share and (self._threads < self._size or not lane.threads):
+                self._threads += 1
+                lane.threads += 1
+                threading.Thread(target=self._work, args=(job,), name="toolwright-worker", daemon=True).start()
+            else:
+                if not lane.waiting:
+                    self._turns.append(lane)
+                lane.waiting.append(job)
+
+    def _work(self, job: _Job | None) -> None:
+        while job is not None:
+            tell, lane = job.run(), job.lane
             # Free before anybody hears of the result: the next call that it leads to finds this thread.
             with self._lock:
-                self._idle += 1
-            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
-                loop.call_soon_threadsafe(*settle)
+                job = self._next(lane)
+                ends = job is None and self._threads > self._size
+                if ends:
+                    self._threads -= 1
+                elif job is None:
+                    self._idle += 1
+            tell()
+            del tell  # what was returned is not kept while the thread waits
+            if job is None and not ends:
+                job = self._handed.get()
 
+    def _next(self, before: Lane) -> _Job | None:
+        """Whose turn it is on a thread that did something for ``before``: its own, if it would have no thread left."""
+        before.threads -= 1
+        if before.waiting and not before.threads:
+            self._turns.remove(before)
+            return self._turn(before)
+        for _ in range(len(self._turns)):
+            lane = self._turns.popleft()
+            if lane.threads < lane.share:
+                return self._turn(lane)
+            self._turns.append(lane)
+        return None
 
-def _run(
-    function: Callable[[], Any], future: asyncio.Future[Any]
-) -> tuple[Callable[..., None], asyncio.Future[Any], Any]:
-    """Call the function, unless it was given up while it waited for a thread; what is left to do on the loop."""
-    if future.cancelled():
-        return _result, future, None
-    try:
-        return _result, future, function()
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
-        return _error, future, error
-
-
-def _result(future: asyncio.Future[Any], value: Any) -> None:
-    if not future.done():
-        future.set_result(value)
-
-
-def _error(future: asyncio.Future[Any], error: BaseException) -> None:
-    if not future.done():
-        # A future cannot carry StopIteration, and the loop must not see SystemExit or KeyboardInterrupt.
-        if isinstance(error, StopIteration) or not isinstance(error, Exception | InputRequired):
-            error = RuntimeError(f"the tool raised {type(error).__name__}")
-        future.set_exception(error)
+    def _turn(self, lane: Lane) -> _Job:
+        job = lane.waiting.popleft()
+        lane.threads += 1
+        if lane.waiting:
+            self._turns.append(lane)
+        return job

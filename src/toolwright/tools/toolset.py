@@ -19,11 +19,15 @@ from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.tools.bounds import Rate
+from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
 
 __all__ = [
     "EFFECTS",
+    "EVERYONE",
     "LOCAL",
+    "SILENT",
     "Change",
     "Channel",
     "CompletionGet",
@@ -43,9 +47,11 @@ __all__ = [
     "Provider",
     "RequestContext",
     "ResourceRead",
+    "Secrets",
     "Tool",
     "ToolCall",
     "Toolset",
+    "Trail",
     "Unwatch",
     "Wrapper",
     "found",
@@ -55,6 +61,9 @@ __all__ = [
 ]
 
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
+Secrets: TypeAlias = Literal["mask", "keep"]
+"""What becomes of secrets in what leaves."""
+
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
 Unwatch: TypeAlias = Callable[[], None]
@@ -79,6 +88,9 @@ class Principal(Value, frozen=True):
 
 LOCAL = Principal("local")
 
+EVERYONE = Principal("everyone")
+"""Nobody who calls: who lists as this very object sees what there is for anyone, to check rules against it."""
+
 
 class Channel(Protocol):
     """The way back to whoever asked, while the request runs. It takes nothing after the answer."""
@@ -90,11 +102,45 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
+@dataclass(slots=True)
+class Trail:
+    """What its record will say of an operation, written by whoever learns it on the way.
+
+    ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
+    it was allowed, ``code`` is that of the failure, and ``intent`` the id of a record that was written before.
+    """
+
+    tool: Tool | None = None
+    ran: bool = False
+    decision: str = ""
+    rule: str = ""
+    code: str = ""
+    intent: str = ""
+
+
+def _for_all(request: InputRequest) -> bool:
+    return True
+
+
+class _Silent:
+    """The channel of a request that asked for neither progress nor logs."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+SILENT = _Silent()
+
+
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call.
+    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
+    whether the client's revision can put a question. ``trail`` is for the layers, and absent where nothing is recorded.
     """
 
     principal: Principal
@@ -102,6 +148,28 @@ class RequestContext(Value, frozen=True):
     capabilities: Mapping[str, Any] = {}
     meta: Mapping[str, Any] = {}
     rounds: Rounds | None = None
+    has_words: Callable[[InputRequest], bool] = _for_all
+    trail: Trail | None = None
+    kept: list[Kept] = []  # noqa: RUF012 - each context has its own
+
+    def keep(
+        self,
+        value: str | bytes | Any,
+        name: str,
+        *,
+        mime_type: str | None = None,
+        description: str | None = None,
+        seconds: float = 900.0,
+    ) -> wire.ResourceLink:
+        """Hand out something large by reference: return the link, and whoever made this call can read it for a while.
+
+        To all others there is nothing at its URI. Text stays text, ``bytes`` stay bytes, any other value has to be
+        plain, and becomes JSON. What is long is read in parts, and each says which comes next. At most about 64 MiB
+        are kept for a caller at once; beyond that the call fails. Nothing is kept of a call that fails or asks.
+        """
+        thing = Kept.of(value, name, mime_type, description, seconds)
+        self.kept.append(thing)
+        return thing.link
 
     def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
@@ -119,9 +187,10 @@ class RequestContext(Value, frozen=True):
         return self._rounds().ask_all(questions)
 
     def can_ask(self, question: Question[Any]) -> bool:
-        """Whether this client says that it can answer such a question."""
+        """Whether this client can be asked so: it says that it answers such a question, and its revision has words for
+        it."""
         request: InputRequest = question.request
-        return self.rounds is not None and not lacking((request,), self.capabilities)
+        return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
 
     @overload
     def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
@@ -172,8 +241,8 @@ Context: TypeAlias = RequestContext
 class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
-    ``seconds`` and ``max_bytes`` of ``None`` mean the server's limit, and ``confirm`` of ``None`` that its effect says
-    whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
+    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: its
+    effect says whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
     """
 
     definition: wire.Tool
@@ -185,8 +254,14 @@ class Tool(Value, frozen=True):
     seconds: float | None = None
     max_bytes: int | None = None
     stoppable: bool = True
+    rate: Rate | None = None
+    at_once: int | None = None
+    max_argument_bytes: int | None = None
+    requires: frozenset[str] = frozenset()
     confirm: bool | None = None
     preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
+    secrets: Secrets | None = None
+    untrusted: bool = False
 
     @property
     def name(self) -> str:
@@ -464,4 +539,6 @@ async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
     if call.tool is not None:
         return call, call.tool
     tool = await toolset.find_tool(call.name, call.context)
+    if call.context.trail is not None:
+        call.context.trail.tool = tool
     return ToolCall(call.name, call.arguments, call.context, tool, call.admit, call.asks, call.grant), tool

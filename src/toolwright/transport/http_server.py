@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -38,6 +39,8 @@ _READ_SECONDS = 30.0
 _LAST_SECONDS = 0.5
 _MAX_QUEUED = 1_000
 _MAX_WAITING = 8 * 1024 * 1024
+_MAX_DIGITS = 18
+_DIGITS = re.compile("[0-9]+")
 
 
 class Reply(Value, frozen=True):
@@ -60,7 +63,7 @@ class Endpoint(Protocol[CallerT]):
 
     async def open(self) -> None: ...
 
-    def admit(self, carrier: Carrier) -> CallerT | Reply: ...
+    async def admit(self, carrier: Carrier) -> CallerT | Reply: ...
 
     async def post(self, body: bytes, caller: CallerT, stream: Stream) -> Reply: ...
 
@@ -109,14 +112,15 @@ class Access(Value, frozen=True):
 def _host_name(host: str) -> str:
     """``host:port`` without its port, in lower case; brackets of an IPv6 address stay."""
     name, colon, port = host.rpartition(":")
-    return (name if colon and port.isdigit() else host).lower()
+    return (name if colon and _DIGITS.fullmatch(port) else host).lower()
 
 
 class HttpApp:
     """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse`` and
     ``pages``, which anyone may GET who may reach the host.
 
-    ``around`` is open while requests are served. A body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
+    A request is refused in which a header of ``once`` stands twice. ``around`` is open while requests are served. A
+    body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
     """
 
     def __init__(
@@ -127,6 +131,7 @@ class HttpApp:
         path: str = "/mcp",
         sse: SseEndpoint[Any] | None = None,
         pages: Mapping[str, Page] | None = None,
+        once: frozenset[bytes] = frozenset(),
         around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
@@ -136,6 +141,7 @@ class HttpApp:
         self._path = path
         self._sse = sse
         self._pages = pages or {}
+        self._once = _ONCE | once
         self._around = around
         self._max_body = max_body
         self._body_seconds = body_seconds
@@ -175,7 +181,7 @@ class HttpApp:
             return await self._live(receive, send)
         if scope["type"] != "http":
             return await send({"type": "websocket.close"})
-        headers, repeated = _read_headers(scope["headers"])
+        headers, repeated = _read_headers(scope["headers"], self._once)
         if repeated:
             return await _send(send, Reply(400, encode_failure(None, InvalidRequest.of("TW1027", header=repeated))))
         if (reason := self._access.refusal(headers)) is not None:
@@ -191,9 +197,13 @@ class HttpApp:
         handle = methods.get(scope["method"])
         if handle is None:
             return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
-        caller = self._endpoint.admit(carrier)
+        if b"access_token" in scope.get("query_string", b""):
+            return await _send(send, _TOKEN_IN_URL)
+        caller = await self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
             return await _send(send, caller)
+        for name in _CREDENTIALS:
+            headers.pop(name, None)  # from here on nobody has them, so nobody can pass them on
         return await handle(_Asked(caller, headers, scope, receive, send))
 
     async def _post(self, asked: _Asked) -> None:
@@ -209,20 +219,27 @@ class HttpApp:
         headers = asked.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
             return await _send(asked.send, _refusal(415, reason))
+        length = headers.get("content-length", "0")
+        if not _DIGITS.fullmatch(length):
+            return await _send(asked.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
         try:
-            body = await self._body(headers.get("content-length"), asked.receive)
+            body = await self._body(asked.receive) if self._has_room_for(length) else None
         except TimeoutError:
-            return await _send(asked.send, _refusal(408, f"the body did not arrive within {self._body_seconds:g} s"))
+            # An idle connection has 30 s more; one that holds half a request is not waited for again.
+            reason = f"the body did not arrive within {self._body_seconds:g} s"
+            return await _send(asked.send, _refusal(408, reason, ("connection", "close")))
         except ConnectionError:
             return None  # nobody is left to answer
         if body is None:
             return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
         return body
 
-    async def _body(self, length: str | None, receive: Receive) -> bytes | None:
+    def _has_room_for(self, length: str) -> bool:
+        digits = length.lstrip("0")
+        return len(digits) <= _MAX_DIGITS and int(digits or "0") <= self._max_body
+
+    async def _body(self, receive: Receive) -> bytes | None:
         """The whole body, or ``None`` when it is too large."""
-        if length is not None and length.isdigit() and int(length) > self._max_body:
-            return None
         deadline = Deadline(self._body_seconds)
         try:
             return await self._parts(receive)
@@ -297,29 +314,37 @@ def _unreadable(content_type: str) -> str | None:
     return None
 
 
-def _read_headers(raw: Sequence[tuple[bytes, bytes]]) -> tuple[dict[str, str], str | None]:
-    """Headers by name, and the first that is repeated although it may not be."""
+def _read_headers(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> tuple[dict[str, str], str | None]:
+    """Headers by name, and the first that is repeated although it may not be. Others are lists (RFC 9110, 5.3)."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
-    return headers, None if len(headers) == len(raw) else _repeated(raw)
+    if len(headers) == len(raw):
+        return headers, None
+    if (repeated := _repeated(raw, once)) is not None:
+        return headers, repeated
+    return {
+        name: ", ".join(v.decode("latin-1") for n, v in raw if n == name.encode("latin-1")) for name in headers
+    }, None
 
 
-def _repeated(raw: Sequence[tuple[bytes, bytes]]) -> str | None:
+def _repeated(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> str | None:
     seen: set[bytes] = set()
     for name, _ in raw:
-        if name in seen and (name.startswith(b"mcp-") or name in _ONCE):
+        if name in seen and (name.startswith(b"mcp-") or name in once):
             return name.decode("latin-1")
         seen.add(name)
     return None
 
 
 # Read twice, these could mean one thing to whoever stands before us and another to us.
-_ONCE = (b"host", b"origin", b"content-type", b"authorization")
+_ONCE = frozenset({b"host", b"origin", b"content-type", b"content-length", b"authorization", b"x-api-key"})
 
 
-def _refusal(status: int, reason: str) -> Reply:
-    return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)))
+def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
+    return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)), headers)
 
 
+_CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
+_TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of("TW1103")))
 _ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
 
 

@@ -78,7 +78,7 @@ def test_b08_a_key_that_stands_twice_is_refused(data: bytes):
     assert refusal(data) == "TW1003"
 
 
-def test_b08_the_same_key_in_two_objects_passes():
+def test_b08_twin_the_same_key_in_two_objects_passes():
     assert decode(b'{"a":{"a":1},"b":{"a":2}}') == {"a": {"a": 1}, "b": {"a": 2}}
 
 
@@ -87,7 +87,7 @@ def test_b09_numbers_that_json_does_not_have_are_refused(data: bytes):
     assert refusal(data) == "TW1001"
 
 
-def test_b09_large_and_small_numbers_pass():
+def test_b09_twin_large_and_small_numbers_pass():
     assert decode(b"[1e308,-1e-320,18446744073709551616]") == [1e308, -1e-320, 2**64]
 
 
@@ -96,7 +96,7 @@ def test_b10_an_endless_integer_is_refused(data: bytes):
     assert refusal(data) == "TW1001"
 
 
-def test_b10_a_long_integer_is_read_exactly():
+def test_b10_twin_a_long_integer_is_read_exactly():
     assert decode(b"9" * 300) == int("9" * 300)
 
 
@@ -105,7 +105,7 @@ def test_b11_a_lone_surrogate_is_refused(data: bytes):
     assert refusal(data) == "TW1001"
 
 
-def test_b11_a_pair_of_surrogates_is_one_character():
+def test_b11_twin_a_pair_of_surrogates_is_one_character():
     assert decode(b'"\\ud83d\\ude00"') == "😀"
 
 
@@ -115,7 +115,7 @@ def test_b12_bottomless_nesting_is_refused(opening: bytes):
 
 
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
-def test_b12_the_deepest_level_that_passes_is_max_depth(opening: bytes, closing: bytes):
+def test_b12_twin_the_deepest_level_that_passes_is_max_depth(opening: bytes, closing: bytes):
     def nested(depth: int) -> bytes:
         return opening * depth + (b"1" if opening != b"[" else b"") + closing * depth
 
@@ -123,7 +123,7 @@ def test_b12_the_deepest_level_that_passes_is_max_depth(opening: bytes, closing:
     assert refusal(nested(MAX_DEPTH + 1)) == "TW1004"
 
 
-def test_b12_many_brackets_side_by_side_are_not_deep():
+def test_b12_twin_many_brackets_side_by_side_are_not_deep():
     assert len(decode(b"[" + b"[]," * 500 + b'"[[[["]')) == 501
 
 
@@ -131,7 +131,7 @@ def test_b12_many_brackets_side_by_side_are_not_deep():
     "data",
     [b'"' + b"[" * 500 + b'"', b'["' + b"\\" * 7 + b'"' + b"[" * 500 + b'"]', b'{"' + b"{" * 500 + b'":1}'],
 )
-def test_b12_brackets_within_strings_are_letters(data: bytes):
+def test_b12_twin_brackets_within_strings_are_letters(data: bytes):
     assert refusal(data) == ""
 
 
@@ -152,7 +152,7 @@ def test_b12_more_lists_and_objects_than_anybody_needs_are_refused_before_they_a
         gc.enable()
 
 
-def test_b12_the_largest_number_of_lists_that_passes_is_max_containers():
+def test_b12_twin_the_largest_number_of_lists_that_passes_is_max_containers():
     def flat(number: int) -> bytes:
         return b"[" + b",".join([b"[]"] * (number - 1)) + b"]"
 
@@ -160,7 +160,7 @@ def test_b12_the_largest_number_of_lists_that_passes_is_max_containers():
     assert refusal(flat(MAX_CONTAINERS + 1)) == "TW1060"
 
 
-def test_b14_control_characters_pass_when_they_are_escaped():
+def test_b14_twin_control_characters_pass_when_they_are_escaped():
     assert decode(b'"a\\u0000b"') == "a\x00b"
 
 

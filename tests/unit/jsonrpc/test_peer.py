@@ -111,6 +111,7 @@ def test_a_request_is_answered_under_its_id():
     conversation(test)
 
 
+@pytest.mark.twin("B35")
 @pytest.mark.requirement("STATE-02")
 def test_answers_come_as_they_are_ready():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
@@ -274,6 +275,7 @@ def test_drain_waits_for_what_runs():
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.twin("B33")
 def test_an_answer_reaches_the_one_who_asked():
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = [asyncio.ensure_future(peer.request("m", {"n": n}, timeout=LIMIT)) for n in range(2)]

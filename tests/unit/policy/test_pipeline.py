@@ -59,9 +59,12 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "authorize arguments",
         "confirm",
         "concurrency",
+        "intent",
         "spend",
         "timeout",
         "tidy",
+        "secrets",
+        "kept",
     ]
 
 
@@ -76,6 +79,7 @@ def hide(tool: Tool, context: RequestContext, arguments: Any) -> Any:
     return ALLOW if context.principal.id == "root" else Deny("secret reason", hidden=True)
 
 
+@pytest.mark.attack("B01")
 @pytest.mark.requirement("CACHE-18", "CACHE-19", "CALL-15")
 def test_what_is_hidden_is_not_listed_not_found_and_not_called():
     provider = guarded(with_tool(must_not_run_typed), hide)
@@ -95,6 +99,7 @@ def must_not_run_typed(path: str = "a") -> str:
     raise AssertionError("this tool must not run")
 
 
+@pytest.mark.twin("B01")
 @pytest.mark.requirement("CALL-15", "TOOL-02")
 def test_what_is_hidden_from_one_is_there_for_another():
     provider = guarded(with_tool(takes), hide)
@@ -258,6 +263,7 @@ def embedded(text: str) -> Any:
     return EmbeddedResource(resource=TextResource(uri="a:b", text=text))
 
 
+@pytest.mark.attack("C13")
 @pytest.mark.parametrize(
     "make",
     [

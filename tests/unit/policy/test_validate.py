@@ -28,6 +28,7 @@ def explained(checked: Tool, arguments: dict[str, Any]) -> str:
     return caught.value.say()
 
 
+@pytest.mark.twin("B06")
 def test_what_fits_passes_as_the_same_object():
     arguments = {"a": 1}
     assert check_arguments(tool(a={"type": "integer"}), arguments) is arguments
@@ -45,7 +46,7 @@ def test_b07_nothing_is_made_into_an_integer(value: Any):
 
 
 @pytest.mark.parametrize("value", [5, 5.0, -0.0, 10**30, 1e20])
-def test_b07_an_integral_number_is_one(value: Any):
+def test_b07_twin_an_integral_number_is_one(value: Any):
     check_arguments(tool(a={"type": "integer"}), {"a": value})
 
 

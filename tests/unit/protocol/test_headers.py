@@ -192,7 +192,7 @@ def test_a35_a_way_through_anything_but_properties_is_refused(part: Any):
         assert caught.value.code == "TW3020"
 
 
-def test_a35_a_property_that_is_only_called_so_is_no_annotation():
+def test_a35_twin_a_property_that_is_only_called_so_is_no_annotation():
     assert find_mirrors(schema(**{"x-mcp-header": {"type": "string"}})) == ()
     assert find_mirrors(schema(a={"type": "object", "default": {"x-mcp-header": "A"}})) == ()
 

@@ -65,7 +65,7 @@ def test_only_what_is_missing_is_named():
 
 
 @pytest.mark.parametrize("token", [1, "1", "", 0])
-def test_b34_a_progress_token_is_a_string_or_an_integer(token: Any):
+def test_b34_twin_a_progress_token_is_a_string_or_an_integer(token: Any):
     assert facts(progressToken=token).progress_token == token
 
 

@@ -117,6 +117,7 @@ def test_a_lone_surrogate_is_refused():
     assert code_of({"const": "\ud800"}) == "TW3116"
 
 
+@pytest.mark.attack("A32")
 @pytest.mark.requirement("SCH-07", "SCH-10")
 @pytest.mark.parametrize(
     "reference", ["http://169.254.169.254/", "file:///etc/passwd", "other.json", "//host/x", "http://["]
@@ -145,11 +146,13 @@ def test_a_reference_to_nothing_is_refused(reference: str):
     assert code_of({"$ref": reference, "$defs": {"list": []}}) in {"TW3106", "TW3104"}
 
 
+@pytest.mark.twin("A32")
 def test_what_looks_like_a_reference_in_a_value_is_none():
     assert code_of({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "http://example.com/"}}) == ""
     assert code_of({"enum": [{"$ref": "http://example.com/"}]}) == ""
 
 
+@pytest.mark.attack("A34")
 @pytest.mark.parametrize(
     "definition",
     [
@@ -169,6 +172,7 @@ def test_a_circle_that_consumes_nothing_is_refused(definition: dict[str, Any]):
     assert code_of(definition) == "TW3107"
 
 
+@pytest.mark.twin("A34", "A30", "A33")
 def test_a_tree_is_recursive_and_welcome():
     schema = compile_schema(TREE)
     assert schema.accepts({"value": 1, "children": [{"value": 2, "children": []}]})
@@ -177,6 +181,7 @@ def test_a_tree_is_recursive_and_welcome():
     ]
 
 
+@pytest.mark.attack("A33")
 @pytest.mark.requirement("SCH-11")
 def test_references_that_double_are_refused():
     assert code_of(doubling(10)) == ""
@@ -193,12 +198,14 @@ def test_branches_of_one_object_do_not_count_together():
     assert code_of(wide | {"$ref": "#/$defs/l7"}) == ""
 
 
+@pytest.mark.attack("A30")
 @pytest.mark.requirement("SCH-11")
 def test_depth_is_bounded():
     assert code_of(nested(20)) == ""
     assert code_of(nested(2_000)) == "TW3108"
 
 
+@pytest.mark.attack("A34")
 def test_a_structure_that_contains_itself_is_refused():
     loop: dict[str, Any] = {}
     loop["allOf"] = [loop]
@@ -238,6 +245,7 @@ def test_lookaround_is_for_own_schemas_only():
     assert not schema.accepts("abcdefgh")
 
 
+@pytest.mark.attack("A31")
 def test_a_pattern_that_would_explode_gives_up():
     schema = compile_schema({"pattern": r"^(?=a)(a+)+\1$"}, bounds=OWN)
     assert not schema.accepts("a" * 40 + "!")

@@ -75,11 +75,27 @@ def test_what_could_be_another_file_is_no_value(value: str):
     [
         *("..", "../a", "a/../b", "a/..", "%2e%2e/a", "a%2f..%2fb", "a%5C..%5Cb", "/etc", "%2Fetc", "%5Ca", "a%00/b"),
         *(".", "./a", "a/.", "a/./b", "a//b", "a/", "a%5Cb", "c:", "C:/a", "c:a", "C%3A%5Ca", "a%0Ab", "a/%C2%85"),
+        *("C%3A/a", "c%3a", ".%2e/a", "%2E./a", "%2e%2e", "a/%2E%2e", "%2E%2E%2Fa", "%c0%ae%c0%ae/a", "%5c%5ca/b"),
+        # what is a way out once somebody decodes it again
+        *("%252e%252e/a", "a/.%252E", "%25252e%25252e", "a%252F..%252Fb", "%252Fetc", "a%255Cb", "c%253A/a", "a%2500"),
     ],
 )
 @pytest.mark.parametrize("template", ["a:///{+path}", "a:{+path}"])
 def test_what_could_lead_out_of_its_folder_is_no_path(template: str, value: str):
     assert read_template(template).match(template.replace("{+path}", value)) is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("a b.txt", "my notes/my file.txt", ".hidden/a", "a/...", "..a/b..", "v1.2/a.tar.gz", "100%", "50% of a/b"),
+        *("ä/ö.txt", "茶/绿 茶.md", "-", "~a/b", "ab:c", "2024-01-01T10:00/a", "C", "c/d:", "%", "%41", "%zz"),
+    ],
+)
+@pytest.mark.parametrize("template", ["a:///{+path}", "a:{+path}"])
+def test_the_name_of_a_file_is_a_path_however_odd(template: str, path: str):
+    read = read_template(template)
+    assert read.match(read.expand({"path": path})) == {"path": path}
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ def test_a_bad_question_is_not_put_to_a_person():
     assert put == []
 
 
+@pytest.mark.twin("B28")
 def test_a_round_that_asked_on_may_be_sent_again():
     server = Server("s")
     done: list[int] = []

@@ -170,7 +170,7 @@ def test_a_second_handshake_is_refused_and_the_session_stays():
 
 
 @pytest.mark.requirement("CALL-12", "ERR-08")
-@pytest.mark.parametrize("method", ["no/such", "resources/list", "tools/call/", "", "subscriptions/listen"])
+@pytest.mark.parametrize("method", ["no/such", "prompts/list", "tools/call/", "", "subscriptions/listen"])
 def test_a_method_that_is_not_offered_is_not_found(method: str):
     async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
         await channel.handshake()

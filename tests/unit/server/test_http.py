@@ -49,8 +49,8 @@ class Mute(Quiet):
     def detach(self) -> None: ...
 
 
-def admitted(doors: HttpDoors, headers: dict[str, str]) -> Any:
-    return doors.admit(Carrier("http", headers, "127.0.0.1"))
+async def admitted(doors: HttpDoors, headers: dict[str, str]) -> Any:
+    return await doors.admit(Carrier("http", headers, "127.0.0.1"))
 
 
 class Worker:
@@ -78,7 +78,7 @@ class Worker:
     async def post(self, message: dict[str, Any], session: str | None = None) -> Any:
         headers = {} if session is None else {SESSION_HEADER: session, "mcp-protocol-version": "2025-11-25"}
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self.doors.post(body, admitted(self.doors, headers), Quiet())
+        return await self.doors.post(body, await admitted(self.doors, headers), Quiet())
 
 
 async def two_workers() -> tuple[Worker, Worker, str]:
@@ -134,7 +134,7 @@ def test_b30_nobody_cancels_with_the_session_of_another(version: dict[str, str],
             stranger = HttpDoors(other.doors._doors, lambda carrier: Principal("bob"))  # pyright: ignore
             headers = {SESSION_HEADER: session, **version}
             body = json.dumps({"jsonrpc": "2.0", **CANCEL}).encode()
-            assert (await stranger.post(body, admitted(stranger, headers), Quiet())).status == status
+            assert (await stranger.post(body, await admitted(stranger, headers), Quiet())).status == status
             await one.post({"id": 2, "method": "ping"}, session)
             await one.post({"id": 3, "method": "ping"}, session)
             assert not one.cancelled.is_set()
@@ -165,7 +165,7 @@ class Member:
 
     async def post(self, message: dict[str, Any]) -> Any:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        return await self._doors.post(body, admitted(self._doors, self._headers), Quiet())
+        return await self._doors.post(body, await admitted(self._doors, self._headers), Quiet())
 
     async def set_level(self, level: str) -> None:
         await self.post({"id": 1, "method": "logging/setLevel", "params": {"level": level}})
@@ -179,7 +179,7 @@ class Member:
 
         stream = Stream(send)
         try:
-            return await self._doors.listen(admitted(self._doors, self._headers), stream)
+            return await self._doors.listen(await admitted(self._doors, self._headers), stream)
         finally:
             stream.abandon()
 

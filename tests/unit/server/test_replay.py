@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -116,7 +118,7 @@ async def read(replay: Replay, id: str) -> list[bytes]:
     return await wire.events()
 
 
-@pytest.mark.parametrize("bounds", [Bounds(events=2), Bounds(bytes=256 + 2 * (256 + 3))])
+@pytest.mark.parametrize("bounds", [Bounds(events=2), Bounds(bytes=1_700 + 2 * (500 + 3))])
 def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: Bounds) -> None:
     async def scenario() -> None:
         replay = Replay(MemoryFacts(), bounds)
@@ -130,10 +132,37 @@ def test_when_too_much_was_said_a_part_of_it_is_not_sent_for_the_whole(bounds: B
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    ("streams", "frames"),
+    [
+        pytest.param(1_000, [b"x" * 40], id="many that said a word"),
+        pytest.param(12, [b"x" * 40] * 300, id="few that said many words"),
+        pytest.param(80, [b"x" * 10_000] * 3, id="long words"),
+    ],
+)
+def test_what_is_kept_takes_up_its_bound_and_no_more(streams: int, frames: list[bytes]) -> None:
+    """Counted in the memory that Python has taken for it."""
+
+    async def scenario() -> None:
+        replay = Replay(MemoryFacts(), Bounds(total=1_000_000))
+        await said(replay, *frames)
+        gc.collect()
+        tracemalloc.start()
+        try:
+            for _ in range(streams):
+                await said(replay, *(bytes(bytearray(frame)) for frame in frames))  # of each a copy of its own
+            gc.collect()
+            assert 600_000 < tracemalloc.get_traced_memory()[0] < 1_050_000
+        finally:
+            tracemalloc.stop()
+
+    run(scenario)
+
+
 def test_when_all_streams_are_too_large_the_one_that_ended_first_is_given_up() -> None:
     async def scenario() -> None:
         facts = MemoryFacts()
-        replay = Replay(facts, Bounds(total=4_000))
+        replay = Replay(facts, Bounds(total=2 * 3_200))
         _, first = await said(replay, b"x" * 1_000)
         _, second = await said(replay, b"y" * 1_000)
         assert await read(replay, f"{name_of(first)}.0") == first[1:]
@@ -149,7 +178,7 @@ def test_when_all_streams_are_too_large_the_one_that_ended_first_is_given_up() -
 
 def test_a_stream_that_is_given_up_while_it_runs_goes_on_without_ids() -> None:
     async def scenario() -> None:
-        replay = Replay(MemoryFacts(), Bounds(total=1_500))
+        replay = Replay(MemoryFacts(), Bounds(total=4_000))
         wire = Wire()
         running = replay.record("t", wire.stream, polled=True)
         running.send(b"one")
@@ -189,7 +218,7 @@ def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
 def test_what_was_kept_is_forgotten_with_time_and_leaves_room() -> None:
     async def scenario() -> None:
         now = 0.0
-        replay = Replay(MemoryFacts(lambda: now), Bounds(total=3_000), clock=lambda: now)
+        replay = Replay(MemoryFacts(lambda: now), Bounds(total=5_000), clock=lambda: now)
         for _ in range(10):
             _, events = await said(replay, b"x" * 2_000)
             assert await read(replay, f"{name_of(events)}.0") == events[1:]
@@ -202,7 +231,7 @@ def test_a_stream_that_is_given_up_while_it_is_written_leaves_nothing_and_takes_
     async def scenario() -> None:
         now = 0.0
         facts = Slow(lambda: now)
-        replay = Replay(facts, Bounds(total=3_000), clock=lambda: now)
+        replay = Replay(facts, Bounds(total=5_000), clock=lambda: now)
         given_up = replay.record("t", Wire().stream, polled=True)
         for frame in (b"one", b"slowly" * 200, b"end"):
             given_up.send(frame)

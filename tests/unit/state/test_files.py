@@ -141,7 +141,12 @@ def test_memory_has_an_url() -> None:
         "",
         "state.db",
         "/var/state.db",
-        "redis://localhost",
+        "http://localhost",
+        "redis:",
+        "redis://localhost/name",
+        "redis://localhost:port",
+        "redis://localhost/0?db=1",
+        "redis://localhost/0?ssl_ca_certs=x",
         "sqlite:",
         "sqlite://",
         "sqlite://state.db",
@@ -156,10 +161,8 @@ def test_an_url_without_a_row_is_refused_with_what_is_supported(url: str) -> Non
     for opening in (open_facts, open_log):
         with pytest.raises(ConfigurationError) as caught:
             opening(url)
-        assert (caught.value.code, caught.value.facts) == (
-            "TW7001",
-            {"url": url, "supported": "memory:, sqlite:///path"},
-        )
+        assert (caught.value.code, caught.value.facts["url"]) == ("TW7001", url)
+        assert caught.value.facts["supported"].startswith("memory:, sqlite:///path")
 
 
 def test_a_password_in_an_url_is_not_repeated() -> None:

@@ -108,6 +108,7 @@ def test_patterns_beyond_the_plain_ones_are_refused(pattern: str):
         text_maker(pattern)
 
 
+@pytest.mark.twin("A31")
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -272,6 +272,7 @@ def test_d07_twin_a_name_is_kept_to_the_byte(files: Files, root: Path, name: str
 # D08: control characters
 
 
+@pytest.mark.attack("B14")
 @pytest.mark.parametrize("char", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\u2028", "\ud800"])
 def test_d08_control_in_name(files: Files, root: Path, char: str) -> None:
     with refused("TW6012", root):
@@ -291,6 +292,7 @@ def test_d08_control_in_a_name_on_disk_is_counted_and_not_shown(files: Files, ro
     }
 
 
+@pytest.mark.twin("B14")
 @pytest.mark.parametrize("name", ["文件.txt", "naïve.txt", "a b", "emoji 👩\u200d💻", "نمونه"])
 def test_d08_twin_names_in_any_script(files: Files, name: str) -> None:
     files.write_file(name, "fine")
@@ -592,6 +594,12 @@ def test_d20_line_endings_survive_reading_and_appending(files: Files, root: Path
     files.write_file("a", "more", mode="append")
     assert (root / "b").read_bytes() == data
     assert (root / "a").read_bytes() == data + b"more"
+
+
+def test_d20_twin_line_endings_that_were_asked_for_are_written(files: Files, root: Path) -> None:
+    (root / "a").write_bytes(b"1\r\n2\r\n")
+    files.write_file("a", "1\n2\n", mode="overwrite")
+    assert (root / "a").read_bytes() == b"1\n2\n"
 
 
 @pytest.mark.parametrize("mode", ["overwrite", "append"])

@@ -139,3 +139,44 @@ def test_a_loop_that_ends_before_its_threads_is_not_disturbed():
     asyncio.run(main())
     gate.set()
     assert done.wait(LIMIT)
+
+
+def test_a_lane_has_its_share_of_the_threads_and_another_is_never_without():
+    async def test() -> None:
+        pool, gate, count = ThreadPool(2), threading.Event(), threading.Semaphore(0)
+
+        def stuck() -> None:
+            count.release()
+            assert gate.wait(LIMIT)
+
+        slow = [lane.run(stuck) for lane in (pool.lane("a"), pool.lane("b")) for _ in range(3)]
+        for _ in range(2):
+            assert await asyncio.to_thread(count.acquire, timeout=LIMIT)
+        other = pool.lane("c")
+        assert await asyncio.gather(*(other.run(lambda: "quick") for _ in range(5))) == ["quick"] * 5
+        assert not count.acquire(blocking=False)
+        gate.set()
+        await asyncio.gather(*slow)
+
+    run(test)
+
+
+def test_a_lane_counts_the_threads_that_run_for_nobody():
+    async def test() -> None:
+        pool, gate, begun = ThreadPool(2), threading.Event(), threading.Event()
+        lane = pool.lane("a")
+
+        def stuck() -> None:
+            begun.set()
+            assert gate.wait(LIMIT)
+
+        future = lane.run(stuck)
+        assert await asyncio.to_thread(begun.wait, LIMIT)
+        future.cancel()
+        await asyncio.sleep(0)
+        assert lane.abandoned == 1
+        gate.set()
+        await lane.run(lambda: None)
+        assert lane.abandoned == 0
+
+    run(test)

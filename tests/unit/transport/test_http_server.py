@@ -75,12 +75,39 @@ def test_a_body_that_grows_beyond_the_limit_is_refused_as_it_comes():
     assert sent[0]["status"] == 413
 
 
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [
+        *((b"9" * 5_000, 413), (b"11", 413), (b"99999999999999999999999", 413)),
+        *((text, 400) for text in (b"", b"\xb2", b"+5", b"-1", b"5.0", b"5, 5", b"0x5", b"1_0", b"5 5", b"a" * 5_000)),
+        *((text.encode(), 400) for text in ("٥", "１")),
+    ],
+)
+def test_a_length_that_is_too_large_or_no_length_is_refused_unread(length: bytes, status: int):
+    """No event ever comes. Not every server before this application has looked at the header."""
+    headers = [*SCOPE["headers"][:2], (b"content-length", length)]
+    sent = asyncio.run(answers([], limits={"max_body": 10}, headers=headers))
+    assert (sent[0]["status"], b"TW1028" in sent[1]["body"]) == (status, True)
+
+
+@pytest.mark.parametrize("length", [b"10", b"2", b"0000000000000000000000000000002"])
+def test_a_body_of_a_length_that_is_allowed_is_read(length: bytes):
+    headers = [*SCOPE["headers"][:2], (b"content-length", length)]
+    sent = asyncio.run(answers([part(b"{}", more=False)], limits={"max_body": 10}, headers=headers))
+    assert b"TW1002" in sent[1]["body"]
+
+
+def test_two_lengths_are_refused():
+    sent = asyncio.run(answers([], headers=[*SCOPE["headers"], (b"content-length", b"11")]))
+    assert (sent[0]["status"], b"TW1027" in sent[1]["body"]) == (400, True)
+
+
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_whoever_is_unknown_is_told_so_before_a_body_is_read(method: str):
     """No event ever comes: whoever waited for one would not answer."""
     closed = ProtocolServer(SERVED).http(lambda carrier: None)
     sent = asyncio.run(answers([], endpoint=closed, method=method))
-    assert (sent[0]["status"], sent[1]["body"]) == (401, b"")
+    assert (sent[0]["status"], b"TW1101" in sent[1]["body"]) == (401, True)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def split(*chunks: bytes, limit: int = 10, ends: bool = True) -> list[bytes | No
     return seen
 
 
+@pytest.mark.twin("B13")
 @pytest.mark.parametrize(
     ("chunks", "lines"),
     [

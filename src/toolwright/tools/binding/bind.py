@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, TypeAlias, get_args
+from typing import Any, Protocol, TypeAlias, get_args
 
 import pydantic
 
@@ -23,7 +23,7 @@ from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
 from toolwright.tools.rounds import InputRequired, how_it_ended
-from toolwright.tools.threads import ThreadPool
+from toolwright.tools.threads import Lane, ThreadPool
 from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
 
 __all__ = ["Bound", "bind", "bind_raw", "caller", "injector", "located"]
@@ -49,8 +49,9 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         schema = input_schema(adapter, signature)
         output = Output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
-        tool = _tool(definition, settings, pool, stoppable=signature.is_async or not settings.blocking)
-        return Bound(tool, _runner(function, name, signature, adapter, output, settings, pool), settings.visible)
+        lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
+        tool = _tool(definition, settings, lane, pool)
+        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
@@ -60,9 +61,10 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
     with located(f"Tool {definition.name!r}", handler):
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
-        tool = _tool(made, settings, pool, stoppable=is_async or not settings.blocking)
+        lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
+        tool = _tool(made, settings, lane, pool)
         with_context = _takes_context(handler)
-    call = caller(handler, is_async, settings.blocking, pool)
+    call = caller(handler, is_async, lane)
 
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
@@ -108,7 +110,7 @@ def _definition(
     )
 
 
-def _tool(definition: wire.Tool, settings: Settings, pool: ThreadPool, *, stoppable: bool) -> Tool:
+def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool) -> Tool:
     if definition.inputSchema.get("type") != "object":
         raise DefinitionError.of("TW3009")
     input_schema = compile_schema(definition.inputSchema, bounds=OWN)
@@ -127,16 +129,25 @@ def _tool(definition: wire.Tool, settings: Settings, pool: ThreadPool, *, stoppa
         find_mirrors(definition.inputSchema),
         settings.seconds,
         settings.max_bytes,
-        stoppable,
+        lane is None,
+        settings.rate,
+        settings.at_once if lane is None else lane.share,
+        settings.max_argument_bytes,
+        frozenset(settings.requires),
         settings.confirm,
-        _preview(settings.preview, pool),
+        _preview(definition.name, settings.preview, pool),
+        settings.secrets,
+        settings.untrusted,
     )
 
 
 def _preview(
-    preview: Callable[[dict[str, Any]], Any] | None, pool: ThreadPool
+    name: str, preview: Callable[[dict[str, Any]], Any] | None, pool: ThreadPool
 ) -> Callable[[dict[str, Any]], Awaitable[Any]] | None:
-    return None if preview is None else caller(preview, inspect.iscoroutinefunction(preview), True, pool)
+    if preview is None:
+        return None
+    is_async = inspect.iscoroutinefunction(preview)
+    return caller(preview, is_async, None if is_async else pool.lane(f"preview of {name}", None))
 
 
 def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], defs: Any) -> None:
@@ -146,15 +157,20 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
             raise DefinitionError.of("TW3011", name=name)
 
 
-def caller(
-    function: Callable[..., Any], is_async: bool, blocking: bool, pool: ThreadPool
-) -> Callable[..., Awaitable[Any]]:
-    """The function as one to be awaited: a plain one that may block runs on a thread."""
+class _Threads(Protocol):
+    def run(self, function: Callable[[], Any], /) -> Awaitable[Any]: ...
+
+
+def caller(function: Callable[..., Any], is_async: bool, threads: _Threads | None) -> Callable[..., Awaitable[Any]]:
+    """The function as one to be awaited: on ``threads``, where it may block."""
     if is_async:
         return function
 
     async def call(*args: Any, **kwargs: Any) -> Any:
-        value = await pool.run(functools.partial(function, *args, **kwargs)) if blocking else function(*args, **kwargs)
+        if threads is not None:
+            value = await threads.run(functools.partial(function, *args, **kwargs))
+        else:
+            value = function(*args, **kwargs)
         # A plain wrapper around an async function returns what has still to be awaited.
         return await value if inspect.isawaitable(value) else value
 
@@ -167,10 +183,9 @@ def _runner(
     signature: Signature,
     adapter: pydantic.TypeAdapter[dict[str, Any]],
     output: Output,
-    settings: Settings,
-    pool: ThreadPool,
+    lane: Lane | None,
 ) -> Run:
-    call = caller(function, signature.is_async, settings.blocking, pool)
+    call = caller(function, signature.is_async, lane)
     convert = _converter(name, signature, adapter)
     given = injector(signature)
     positional = [parameter.name for parameter in signature.parameters if parameter.positional]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, get_args
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
-from toolwright.tools.toolset import Effect, Principal
+from toolwright.tools.bounds import Rate
+from toolwright.tools.toolset import Effect, Principal, Secrets
 
 __all__ = ["Completes", "Depends", "Settings"]
 
@@ -44,14 +45,20 @@ class Settings:
       so that they assume the worst.
     - ``idempotent``: calling again with the same arguments adds nothing.
     - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
-    - ``seconds`` and ``max_bytes``: limits of this tool; the server's otherwise.
+    - ``seconds``, ``max_bytes`` of result and ``max_argument_bytes``: limits of this tool; the server's otherwise.
+    - ``rate``: how often one caller may call it. ``at_once``: how many calls of it run at the same time.
+    - ``isolation="process"``: each call runs in a process of its own, which is killed when its time is over.
     - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
       neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
       flags and the time, since a list must not depend on a connection.
+    - ``requires``: scopes, all of which a caller needs to call it. Whoever could get them sees the tool, and is told.
     - ``confirm``: whether a person is asked before each call; otherwise the effect decides (``docs/approvals.md``).
     - ``preview(arguments)``: text that says what such a call would do; shown to the person who is asked. It must not do
       anything, and may be ``async``.
+    - ``secrets``: ``mask`` those in what the tool says, or ``keep`` them, for a tool whose business they are; the
+      server's setting otherwise.
+    - ``untrusted=True``: what the tool says comes from strangers (web pages, mail), and is marked so for the client.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -64,8 +71,15 @@ class Settings:
     examples: Sequence[Mapping[str, Any]] = ()
     seconds: float | None = None
     max_bytes: int | None = None
+    max_argument_bytes: int | None = None
+    rate: Rate | None = None
+    at_once: int | None = None
+    isolation: Literal["process"] | None = None
     blocking: bool = True
+    secrets: Secrets | None = None
+    untrusted: bool = False
     visible: Callable[[Principal], bool] | None = None
+    requires: Collection[str] = ()
     confirm: bool | None = None
     preview: Callable[[dict[str, Any]], Any] | None = None
     icons: Sequence[wire.Icon] = ()
@@ -105,12 +119,24 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_rate(value: Any) -> bool:
+    return isinstance(value, Rate) and value.holds
+
+
 def _is_yes_or_no(value: Any) -> bool:
     return isinstance(value, bool)
 
 
 def _are_objects(value: Any) -> bool:
     return not isinstance(value, str | Mapping) and all(isinstance(one, Mapping) for one in value)
+
+
+def _are_texts(value: Any) -> bool:
+    return not isinstance(value, str | Mapping) and all(isinstance(one, str) and one for one in value)
 
 
 # setting → what must hold of it, and how that is said
@@ -120,6 +146,12 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("description", _is_text, "text"),
     ("seconds", _is_positive, "a number above 0"),
     ("max_bytes", _is_positive, "a number above 0"),
+    ("max_argument_bytes", _is_count, "a whole number above 0"),
+    ("rate", _is_rate, "a Rate of more than 0 a second and a burst of 1 or more"),
+    ("at_once", _is_count, "a whole number above 0"),
+    ("isolation", lambda value: value == "process", "'process'"),
     ("confirm", _is_yes_or_no, "True or False"),
+    ("secrets", lambda value: value in get_args(Secrets), "mask or keep"),
     ("examples", _are_objects, "a list of objects"),
+    ("requires", _are_texts, "scopes: a list of text"),
 )

@@ -53,7 +53,7 @@ class TextFunction:
             self.arguments = _arguments(signature, input_schema(self._adapter, signature), pool)
         self.description = signature.description
         self._what = what
-        self._call = caller(function, signature.is_async, blocking, pool)
+        self._call = caller(function, signature.is_async, pool if blocking else None)
         self._given = injector(signature)
         self._positional = [parameter.name for parameter in signature.parameters if parameter.positional]
         self._keys = {parameter.name: parameter.key for parameter in signature.parameters}
@@ -216,7 +216,7 @@ def _own(function: Callable[..., Any], pool: ThreadPool) -> Suggest:
     count = len(required(function))
     if count not in (1, 2, 3):
         raise DefinitionError.of("TW3031", name=getattr(function, "__name__", str(function)))
-    call = caller(function, inspect.iscoroutinefunction(plain(function)), blocking=True, pool=pool)
+    call = caller(function, inspect.iscoroutinefunction(plain(function)), pool)
 
     async def suggest(prefix: str, arguments: Mapping[str, str], context: RequestContext) -> Sequence[str]:
         return await call(*(prefix, arguments, context)[:count])

@@ -1,0 +1,62 @@
+"""``toolwright keys``: make keys for whoever may call over HTTP. A key is shown once; its digest is what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from toolwright.errors import ConfigurationError
+from toolwright.server.keys import check_scope, new_key, read_keys
+
+__all__ = ["command"]
+
+
+@click.group("keys", short_help="Make keys for who may call over HTTP.")
+def command() -> None:
+    """Make keys for who may call over HTTP: toolwright serve … --http … --keys FILE."""
+
+
+_FILE = click.option("--file", "path", type=click.Path(path_type=Path), default=Path("keys.toml"), show_default=True)
+
+
+@command.command("new", short_help="Make a key and show it, once.")
+@click.argument("name")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="What the key may. Repeatable.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="How long it is good. Default: until it is taken out.")
+@_FILE
+def new(name: str, scopes: tuple[str, ...], days: int | None, path: Path) -> None:
+    """Make a key called NAME, add its digest to the file, and print it. It is not kept anywhere."""
+    if path.exists() and name in read_keys(path):
+        raise ConfigurationError.of("TW4204", path=str(path), name=name)
+    key, digest = new_key(name)
+    lines = [f"[{json.dumps(name)}]", f'sha256 = "{digest}"']
+    if scopes:
+        lines.append(f"scopes = {json.dumps(sorted(map(check_scope, set(scopes))))}")
+    if days is not None:
+        lines.append(f"expires = {datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}")
+    _append(path, "\n".join(lines) + "\n\n")
+    click.echo(key)
+    click.echo(f"The key of {name}. It is shown this once; {path} has its digest only.", err=True)
+
+
+def _append(path: Path, text: str) -> None:
+    """Add ``text``; a file that is made is for its owner alone."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ConfigurationError.of("TW4202", path=str(path), problem=error.strerror or str(error)) from None
+
+
+@command.command("list", short_help="Show the keys of a file.")
+@_FILE
+def show(path: Path) -> None:
+    """Show who has a key, what it may, and until when."""
+    for name, key in read_keys(path).items():
+        ends = "" if key.expires is None else f"  until {datetime.fromtimestamp(key.expires, UTC):%Y-%m-%d %H:%M} UTC"
+        click.echo(f"{name}  {' '.join(sorted(key.scopes)) or 'no scopes'}{ends}")

@@ -1,0 +1,90 @@
+"""``toolwright policy simulate``: what other rules would have said of what the audit log has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolwright.cli.output import show_rows
+from toolwright.errors import ConfigurationError
+from toolwright.jsonrpc.messages import is_object
+from toolwright.policy.config import read
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.rules import Rules
+from toolwright.policy.simulating import Replay, replay
+from toolwright.state.urls import open_log
+
+__all__ = ["command"]
+
+_PAGE = 1_000
+
+
+@click.command("simulate", short_help="Replay the audit log against a file of rules.")
+@click.option("--config", required=True, metavar="FILE", help="The rules.")
+@click.option("--log", required=True, metavar="URL|FILE", help="The audit log, or its records as JSON lines.")
+@click.option("--server", default="", metavar="NAME", help="Whose records they are, for rules that say `server`.")
+@click.option("--changes", is_flag=True, help="Show only what would be decided otherwise.")
+def command(config: str, log: str, server: str, changes: bool) -> None:
+    """Replay the records of an audit log against the rules in FILE, and count what would be decided how.
+
+    A record whose masked or cut arguments a rule would have to read is undecidable. Nothing is called or changed.
+    """
+    rules = read(config).over(Guard(), server).rules
+    if rules is None:
+        raise ConfigurationError.of("TW4314", file=config)
+    is_file = Path(log).is_file()
+    counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else asyncio.run(_count(rules, log))
+    rows = [(was, would, subject, rule, str(count)) for (was, would, subject, rule), count in sorted(counts.items())]
+    shown = [row for row in rows if not changes or row[0] != row[1]]
+    if shown:
+        show_rows([("was", "would be", "of", "by", "times"), *shown])
+    changed = sum(count for (was, would, *_), count in counts.items() if would not in (was, "undecidable"))
+    open_ones = sum(count for (_, would, *_), count in counts.items() if would == "undecidable")
+    click.echo(f"{counts.total()} records: {changed} would be decided otherwise, {open_ones} undecidable.")
+
+
+_Row = tuple[str, str, str, str]
+
+
+async def _count(rules: Rules, log: str) -> Counter[_Row]:
+    counts: Counter[_Row] = Counter()
+    async for record in _records(log):
+        counts.update(_row(one) for one in replay(rules, [record]))
+    return counts
+
+
+def _row(one: Replay) -> _Row:
+    subject = one.record.subject
+    return one.record.was, one.would, getattr(subject, "uri", subject.name), one.rule or "(no rule)"
+
+
+async def _records(log: str) -> AsyncIterator[dict[str, Any]]:
+    async with open_log(log) as opened:
+        after = 0
+        while entries := await opened.read(after, _PAGE):
+            after = entries[-1].position
+            for entry in entries:
+                yield entry.record
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+        record = _record(line)
+        if not is_object(record):
+            raise ConfigurationError.of("TW4315", place=f"{path}:{number}")
+        records.append(record)
+    return records
+
+
+def _record(line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

@@ -1,0 +1,24 @@
+"""``toolwright policy``: whether a file of rules is right, why it decides as it does, and what it would change."""
+
+from __future__ import annotations
+
+import click
+
+from toolwright.loading import load
+
+__all__ = ["command"]
+
+_VERBS = ("check", "explain", "simulate")
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return load(f"cli.policy_{cmd_name}:command") if cmd_name in _VERBS else None
+
+
+@click.group("policy", cls=_Verbs, short_help="Check, explain and try out rules.")
+def command() -> None:
+    """Check, explain and try out the rules in a file such as toolwright.toml."""

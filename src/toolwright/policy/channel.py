@@ -1,0 +1,34 @@
+"""What a tool says while it runs, cleaned as its result is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.jsonrpc.messages import encode
+from toolwright.policy.cleaning import Sweep
+from toolwright.policy.scan import look
+from toolwright.tools.toolset import Channel
+
+__all__ = ["CleanChannel"]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanChannel:
+    """Progress and logs on their way to the client. Takes calls from any thread."""
+
+    inner: Channel
+    masks: bool
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self.inner.progress(progress, total, message and self._clean(message))
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        self.inner.log(level, self._clean(data), logger and self._clean(logger))
+
+    def detach(self) -> None:
+        self.inner.detach()
+
+    def _clean(self, said: Any) -> Any:
+        suspicion = look(encode(said), self.masks)
+        return Sweep(suspicion).value(said) if suspicion else said

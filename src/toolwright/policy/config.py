@@ -1,0 +1,272 @@
+"""The operator's file, ``toolwright.toml``: its rules, and a table for each part of the guard that can be set.
+
+A file is used as a whole or not at all: an unknown key, a schema that is none, a rule that cannot be meant are errors
+that name the line. :mod:`toolwright.policy.vetting` says what else is wrong with the rules.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from toolwright.errors import ConfigurationError, SchemaError
+from toolwright.jsonrpc.messages import is_object
+from toolwright.policy import lines
+from toolwright.policy.globs import Globs, globs
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.rules import Rule, Rules
+from toolwright.policy.vetting import closest, dead
+from toolwright.protocol.schema import Bounds, Schema, compile_schema
+from toolwright.protocol.schema.dialects import dialect_of, subschemas
+from toolwright.protocol.schema.words import ASSERTIONS
+from toolwright.tools.toolset import EFFECTS
+
+__all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
+
+
+# -- what may stand in the file ----------------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    """A table of the file: the JSON Schemas of its keys, and the settings of :class:`Guard` that they make: from what
+    is said and what holds otherwise."""
+
+    keys: Mapping[str, Any]
+    settings: Callable[[Mapping[str, Any], Guard], Mapping[str, Any]]
+
+
+def _limits(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"limits": replace(guard.limits, **said)}
+
+
+def _held(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"held": {principal: frozenset(scopes) for principal, scopes in said.items()}}
+
+
+_SCOPES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}
+
+TABLES: Final[Mapping[str, Table]] = {
+    "limits": Table(
+        {
+            "seconds": {"type": "number", "exclusiveMinimum": 0},
+            "max_bytes": {"type": "integer", "exclusiveMinimum": 0},
+        },
+        _limits,
+    ),
+    "scopes": Table({"local": _SCOPES, "local:http": _SCOPES}, _held),
+}
+"""All tables beside the rules."""
+
+_TEXT: Final = {"type": "string", "minLength": 1}
+_NAMES: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
+_EFFECT: Final = {"enum": list(EFFECTS)}
+_RULE: Final = {
+    "then": {"enum": ["allow", "deny", "ask", "hide"]},
+    "name": _TEXT,
+    "tools": _NAMES,
+    "resources": _NAMES,
+    "prompts": _NAMES,
+    "effect": {"anyOf": [_EFFECT, {"type": "array", "items": _EFFECT, "minItems": 1}]},
+    "server": _NAMES,
+    "principal": _NAMES,
+    "scopes": _NAMES,
+    "arguments": {"type": "object"},
+    "reason": _TEXT,
+}
+
+
+def _closed(keys: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(keys), "additionalProperties": False, "required": list(required)}
+
+
+def _schema() -> Schema:
+    rules = {"type": "array", "items": _closed(_RULE, "then"), "minItems": 1}
+    tables = {name: _closed(table.keys) for name, table in TABLES.items()}
+    return compile_schema(_closed({"rules": rules, **tables}))
+
+
+# -- reading it --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a file says. ``name`` is how it was called, ``text`` what stands in it."""
+
+    name: str
+    text: str
+    rules: Rules | None = None
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+    def over(self, guard: Guard, server: str) -> Guard:
+        """``guard`` with what the file says instead, for the server that is called so."""
+        name = self.name.replace("{", "{{").replace("}", "}}")
+        for table, said in self.tables.items():
+            guard = guard.given(f"{name} [{table}]", **TABLES[table].settings(said, guard))
+        if self.rules is None:
+            return guard
+        return guard.given(name, rules=Rules(self.rules.rules, server, guard.held))
+
+    def place(self, path: lines.Path) -> str:
+        """``FILE:LINE`` of what stands there, or of the nearest thing around it."""
+        while path and path not in self._lines:
+            path = path[:-1]
+        return f"{self.name}:{self._lines.get(path, 1)}"
+
+    @cached_property
+    def _lines(self) -> Mapping[lines.Path, int]:
+        return lines.lines_of(self.text)
+
+
+def read(file: str | Path, text: str | None = None) -> Config:
+    """The file, or ``ConfigurationError`` for the first thing that is wrong in it. ``text`` is what stood in it, where
+    that was read before."""
+    config, problems = examine(file, text)
+    if problems:
+        raise problems[0]
+    return config
+
+
+def examine(file: str | Path, text: str | None = None) -> tuple[Config, list[ConfigurationError]]:
+    """The file, as far as it can be read, and everything that is wrong in it."""
+    name = str(file)
+    config = Config(name, text_of(file) if text is None else text)
+    try:
+        said = tomllib.loads(config.text)
+    except tomllib.TOMLDecodeError as error:
+        return config, [_no_toml(name, str(error))]
+    problems = [*_misfits(config, said)]
+    if problems:
+        return config, problems
+    rules = _rules(config, said.get("rules", []), problems)
+    tables = {table: keys for table, keys in said.items() if table in TABLES}
+    config = Config(name, config.text, Rules(rules) if "rules" in said else None, tables)
+    return config, [*problems, *dead(rules, config.place)]
+
+
+def text_of(file: str | Path) -> str:
+    try:
+        return Path(file).read_bytes().decode().replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigurationError.of("TW4300", file=str(file), problem=problem) from None
+
+
+def _no_toml(name: str, said: str) -> ConfigurationError:
+    found = re.search(r" \(at line (\d+), column \d+\)$| \(at end of document\)$", said)
+    place = f"{name}:{found[1]}" if found and found[1] else name
+    return ConfigurationError.of("TW4301", place=place, problem=said[: found.start()] if found else said)
+
+
+def _misfits(config: Config, said: dict[str, Any]) -> Iterator[ConfigurationError]:
+    """What does not fit the schema of the file."""
+    for problem in _schema().problems(said):
+        path = _path(problem.path)
+        text = str(problem).removeprefix(problem.path).strip()
+        what = problem.path.removeprefix("$").removeprefix(".") or "the file"
+        yield ConfigurationError.of("TW4302", place=config.place(path), key=what, problem=text)
+
+
+def _path(text: str) -> lines.Path:
+    """The steps of a JSON path."""
+    steps = re.findall(r'\.([^.\[]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]', text)
+    return tuple(int(number) if number else name or quoted for name, number, quoted in steps)
+
+
+# -- one rule after the other ------------------------------------------------------------------------------------------
+
+
+def _rules(config: Config, said: list[dict[str, Any]], problems: list[ConfigurationError]) -> tuple[Rule, ...]:
+    rules: list[Rule] = []
+    names: dict[str, int] = {}
+    for number, one in enumerate(said):
+        name = one.get("name", f"rule {number + 1}")
+        if name in names:
+            place, first = config.place(("rules", number)), config.place(("rules", names[name]))
+            problems.append(ConfigurationError.of("TW4310", place=place, name=name, first=first))
+        names.setdefault(name, number)
+        problems += [*_contradictions(config, number, one)]
+        try:
+            rules.append(_rule(number, name, one))
+        except SchemaError as error:
+            place = config.place(("rules", number, "arguments"))
+            problems.append(ConfigurationError.of("TW4307", place=place, problem=str(error).rstrip(".")))
+    return tuple(rules)
+
+
+def _rule(number: int, name: str, said: Mapping[str, Any]) -> Rule:
+    return Rule(
+        said["then"],
+        name,
+        number,
+        tools=_globs(said, "tools"),
+        resources=_globs(said, "resources"),
+        prompts=_globs(said, "prompts"),
+        effect=frozenset(_list(said["effect"])) if "effect" in said else None,
+        server=_globs(said, "server"),
+        principal=_globs(said, "principal"),
+        scopes=frozenset(_list(said.get("scopes", []))),
+        arguments=compile_schema(said["arguments"], bounds=_LINEAR) if "arguments" in said else None,
+        reason=said.get("reason", ""),
+    )
+
+
+_LINEAR: Final = Bounds()
+"""No pattern that is given up after some steps: what cannot be judged would not be refused."""
+
+
+def _list(said: Any) -> list[Any]:
+    return [said] if isinstance(said, str) else said
+
+
+def _globs(said: Mapping[str, Any], key: str) -> Globs | None:
+    return globs(_list(said[key])) if key in said else None
+
+
+_APART: Final = (
+    ("arguments", "resources", "only tools have arguments"),
+    ("arguments", "prompts", "only the arguments of tools are judged"),
+    ("effect", "resources", "only tools have an effect"),
+    ("effect", "prompts", "only tools have an effect"),
+)
+_SILENT: Final = {"allow": "what is allowed is told no reason", "hide": "what is hidden is told no reason"}
+
+
+def _contradictions(config: Config, number: int, said: Mapping[str, Any]) -> Iterator[ConfigurationError]:
+    """Keys that say nothing together, and words in ``arguments`` that no judge knows: both are mistakes."""
+
+    def apart(key: str, other: str, why: str) -> ConfigurationError:
+        place = config.place(("rules", number, key))
+        return ConfigurationError.of("TW4308", place=place, key=key, other=other, why=why)
+
+    yield from (apart(key, other, why) for key, other, why in _APART if key in said and other in said)
+    if "reason" in said and said["then"] in _SILENT:
+        yield apart("reason", f'then = "{said["then"]}"', _SILENT[said["then"]])
+    if "arguments" in said and said["then"] == "hide":
+        yield apart("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
+    for path, word in _unknown_words(said.get("arguments", {}), ("rules", number, "arguments")):
+        nearest = closest(word, _WORDS)
+        yield ConfigurationError.of("TW4309", place=config.place(path), word=word, nearest=nearest)
+
+
+_DIALECT: Final = dialect_of(None)
+_WORDS: Final = frozenset(
+    {*ASSERTIONS, *_DIALECT.applicators, "required", "dependentRequired", "minContains", "maxContains", "$ref"}
+    | {"$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "format"}
+)
+
+
+def _unknown_words(schema: Any, at: lines.Path) -> Iterator[tuple[lines.Path, str]]:
+    """JSON Schema passes over a keyword that it does not know; here it would be a condition that is not checked."""
+    if not is_object(schema):
+        return
+    for word, value in schema.items():
+        if word not in _WORDS:
+            yield (*at, word), word
+        elif word in _DIALECT.applicators:
+            for path, inner in subschemas(word, value):
+                yield from _unknown_words(inner, (*at, *path))

@@ -1,0 +1,97 @@
+"""The one decision of a server: what tools require, what the operator's rules say and what the author decides.
+
+All of them have to let a call pass, and whatever goes wrong in them is a no.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from toolwright.policy.rules import (
+    ALLOW,
+    Allow,
+    Ask,
+    Decide,
+    Deny,
+    Held,
+    Rules,
+    Subject,
+    Verdict,
+    allow_all,
+    can_obtain,
+    lacking,
+)
+from toolwright.tools.toolset import RequestContext, Tool
+
+__all__ = ["decision", "required_only"]
+
+_log = logging.getLogger("toolwright")
+_VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
+
+
+def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
+    """The decision; ``required_only`` itself where nobody has said anything else."""
+    if rules is None and decide is allow_all and not held:
+        return required_only
+    said = [requires(held), *([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
+    return together([total(one) for one in said])
+
+
+def required_only(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+    """What holds where nobody has written rules: a tool is there for all, and used with the scopes that it requires."""
+    if not isinstance(subject, Tool) or not subject.requires:
+        return ALLOW
+    return _required(subject, context, {})
+
+
+def requires(held: Held) -> Decide:
+    def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+        return _required(subject, context, held) if isinstance(subject, Tool) and subject.requires else ALLOW
+
+    return decide
+
+
+def _required(tool: Tool, context: RequestContext, held: Held) -> Verdict:
+    if not lacking(tool.requires, context.principal, held):
+        return ALLOW
+    return Deny(scopes=tool.requires) if can_obtain(context.principal) else Deny(hidden=True)
+
+
+def total(decide: Decide) -> Decide:
+    """A decision that fails, or is none, is a no, and the log says why: once it is settled who may know of a tool
+    (``arguments``), the caller learns the id of that."""
+
+    def decided(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+        try:
+            verdict = decide(subject, context, arguments)
+            if isinstance(verdict, _VERDICTS):
+                return verdict
+            raise TypeError(f"a decision is Allow, Deny or Ask, not {type(verdict).__name__}")
+        except Exception:  # noqa: BLE001 - whatever fails, it is a no, and it is logged
+            fault = secrets.token_hex(4)
+            _log.exception("the decision about %s failed, error %s: denied", subject.name, fault)
+            return Deny(hidden=arguments is None, fault=fault)
+
+    return decided
+
+
+def together(decisions: list[Decide]) -> Decide:
+    """The strictest of all verdicts; of equally strict ones the first."""
+
+    def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+        return max([one(subject, context, arguments) for one in decisions], key=_strictness)
+
+    return decide if len(decisions) > 1 else decisions[0]
+
+
+def _strictness(verdict: Verdict) -> int:
+    match verdict:
+        case Allow():
+            return 0
+        case Ask():
+            return 1
+        case Deny():
+            return 4 if verdict.hidden else 2 if verdict.scopes else 3

@@ -1,0 +1,85 @@
+"""Why a decision is as it is: each rule that was tried, and what kept it from matching.
+
+Nothing is decided here: the verdicts are those of the very decision that guards the server, and the steps are those of
+the very rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.policy.deciding import decision
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.rules import Allow, Ask, Deny, Step, Subject, Verdict, lacking
+from toolwright.tools.toolset import RequestContext, Tool
+
+__all__ = ["Explanation", "explain", "in_words", "why"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """``shown`` is what is decided about the subject alone, ``called`` about these arguments: for tools only, and only
+    when the first let the call pass. ``steps`` are those of the last of the two that was asked."""
+
+    shown: Verdict
+    called: Verdict | None
+    steps: tuple[Step, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.called or self.shown
+
+
+def explain(
+    guard: Guard, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None
+) -> Explanation:
+    """What the guard says of this caller. Without ``arguments``, of a tool too, it is what a list goes by."""
+    decide = decision(guard.rules, guard.decide, guard.held)
+    shown = decide(subject, context, None)
+    goes_on = isinstance(subject, Tool) and arguments is not None and not isinstance(shown, Deny)
+    called = decide(subject, context, arguments) if goes_on else None
+    asked = arguments if goes_on else None
+    steps = guard.rules.trace(subject, context.principal, asked) if guard.rules else ()
+    return Explanation(shown, called, steps)
+
+
+def in_words(verdict: Verdict) -> str:
+    match verdict:
+        case Allow():
+            return "allowed"
+        case Ask():
+            return "a person is asked"
+        case Deny():
+            pass
+    if verdict.hidden:
+        return "hidden: to this caller there is no such thing"
+    if verdict.scopes:
+        return f"a token with the scopes {', '.join(sorted(verdict.scopes))} is asked for"
+    return "refused: the decision failed, see the log" if verdict.fault else "refused"
+
+
+def why(
+    step: Step, guard: Guard, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None
+) -> str:
+    """What kept the rule of ``step`` from matching, in a few words."""
+    rule, principal = step.rule, context.principal
+    match step.stop:
+        case "":
+            return "matches"
+        case "?":
+            return "may match: it depends on the " + ("arguments" if isinstance(subject, Tool) else "URI")
+        case "server":
+            return "is for another server"
+        case "effect":
+            return f"the effect is {subject.effect}" if isinstance(subject, Tool) else "is for tools only"
+        case "principal":
+            return f"the caller is {principal.id}"
+        case "scopes":
+            return f"the caller lacks {', '.join(sorted(lacking(rule.scopes, principal, guard.held)))}"
+        case "arguments":
+            problems = rule.arguments.problems(arguments, 1) if rule.arguments and arguments is not None else ()
+            return "; ".join(map(str, problems)) or "is for tools only"
+        case _:
+            return f"{step.stop} does not name it"

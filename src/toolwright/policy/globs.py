@@ -1,0 +1,69 @@
+"""Patterns of names: ``*`` stands for any text, also for none; every other character for itself.
+
+Nothing else is special, so that URIs, which are full of ``?`` and ``[``, mean what they say, and so that it can be
+decided whether one pattern takes all that another takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from toolwright.protocol.types import Value
+
+__all__ = ["Globs", "globs"]
+
+_ANYTHING: Final = "\0"  # in a pattern that is itself matched: only a ``*`` takes it
+
+
+class Globs(Value, frozen=True):
+    """One or more patterns; a text matches when one of them does."""
+
+    patterns: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def match(self, text: str) -> bool:
+        return self.pattern.fullmatch(text) is not None
+
+    def cover(self, others: Iterable[str]) -> bool:
+        """Whether each of the ``others`` takes nothing but what one of these takes as well."""
+        return all(self.match(other.replace("*", _ANYTHING)) for other in others)
+
+    def meet(self, other: str) -> bool:
+        """Whether there is a text that ``other`` and one of these take."""
+        return any(_meet(pattern, other) for pattern in self.patterns)
+
+
+def globs(patterns: Iterable[str]) -> Globs:
+    ordered = tuple(patterns)
+    return Globs(ordered, re.compile("|".join(map(_regex, ordered)), re.DOTALL))
+
+
+def _regex(pattern: str) -> str:
+    """It never looks back: what stands between two ``*`` is found where it comes first, and that decides."""
+    first, *rest = map(re.escape, re.split(r"\*+", pattern))
+    if not rest:
+        return first
+    *between, last = rest
+    return first + "".join(f"(?>.*?{piece})" for piece in between) + f".*{last}"
+
+
+def _meet(one: str, other: str) -> bool:
+    """Both patterns are walked at once; ``places`` are the pairs of positions that some text leads to."""
+    places, seen = {(0, 0)}, set[tuple[int, int]]()
+    while places:
+        i, j = place = places.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        if (i, j) == (len(one), len(other)):
+            return True
+        a, b = one[i : i + 1], other[j : j + 1]
+        if a == "*":
+            places |= {(i + 1, j), (i, j + 1)} if b else {(i + 1, j)}
+        if b == "*":
+            places |= {(i, j + 1), (i + 1, j)} if a else {(i, j + 1)}
+        if a and a == b:
+            places.add((i + 1, j + 1))
+    return False

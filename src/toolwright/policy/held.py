@@ -1,0 +1,85 @@
+"""Records that are not written at once: refusals that are counted, and operations that ask and have not ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from toolwright.policy.record import Record, Refusals
+from toolwright.protocol.types import replaced
+
+__all__ = ["EACH", "Asked", "Counted"]
+
+EACH = 5
+"""Refusals of one principal in one minute that have a record of their own."""
+
+_MINUTE = 60.0
+_QUESTION_SECONDS = 900.0
+_MAX_ASKED = 1_000
+_MAX_CALLERS = 10_000
+_OTHERS = "(others)"
+
+
+class Counted:
+    """The refusals of the current minute."""
+
+    def __init__(self) -> None:
+        self._since = 0.0
+        self._each: dict[str, int] = {}
+        self._more: dict[str, Counter[str]] = {}
+
+    def is_one_too_many(self, record: Record, now: float) -> bool:
+        """Count a refusal; whether it is one of those that have no record of their own."""
+        if not self._each:
+            self._since = now
+        who = record.principal.id
+        if who not in self._each and len(self._each) >= _MAX_CALLERS:
+            who = _OTHERS
+        self._each[who] = count = self._each.get(who, 0) + 1
+        if count > EACH:
+            self._more.setdefault(who, Counter())[record.trail.code] += 1
+        return count > EACH
+
+    def due(self, now: float, *, all: bool = False) -> list[Refusals]:
+        """What is to be written of a minute that is over, or (``all``) of this one too."""
+        if not all and self._since <= now < self._since + _MINUTE:
+            return []
+        more, self._each, self._more = self._more, {}, {}
+        return [Refusals(who, self._since, codes.total(), codes) for who, codes in more.items()]
+
+    def __bool__(self) -> bool:
+        return bool(self._more)
+
+
+class Asked:
+    """Operations whose client has been asked something; the key is what the same operation has again."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[object, ...], Record] = {}
+
+    def keep(self, record: Record) -> list[Record]:
+        """Keep a record until the next round. Returns what must be written for it to have room."""
+        key = _key(record)
+        over = [self._records.pop(key)] if key in self._records else []
+        if len(self._records) >= _MAX_ASKED:
+            over.append(self._records.pop(next(iter(self._records))))
+        self._records[key] = record
+        return over
+
+    def continued(self, record: Record) -> Record:
+        """The record of a later round, made that of the whole operation."""
+        first = self._records.pop(_key(record), None)
+        if first is None:  # it was asked by another worker, or long ago
+            return record
+        return replaced(record, at=first.at, seconds=record.seconds + first.seconds)
+
+    def due(self, now: float, *, all: bool = False) -> list[Record]:
+        """What nobody has answered in time."""
+        over = [key for key, record in self._records.items() if all or now - record.at >= _QUESTION_SECONDS]
+        return [self._records.pop(key) for key in over]
+
+    def __bool__(self) -> bool:
+        return bool(self._records)
+
+
+def _key(record: Record) -> tuple[object, ...]:
+    return record.principal.id, record.kind, record.subject, record.arguments

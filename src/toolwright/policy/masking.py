@@ -1,0 +1,166 @@
+"""What a record may hold of arguments: what is secret by its schema or its name is masked, the rest passes a detector.
+
+It is decided once for each tool whether its arguments can hold anything secret at all; most cannot, and cost nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from toolwright.jsonrpc.messages import Json, is_array, is_object
+from toolwright.tools.toolset import Tool
+
+__all__ = ["MASKED", "Masks"]
+
+MASKED = "[masked]"
+
+_SECRET = re.compile(
+    r"pass(word|wd|phrase|code)|\bpwd\b|secret(?!ar)|token\b(?! (count|limit|budget|type|url)\b)"
+    r"|\b(access|api|auth|bearer|refresh) ?tokens\b|credential|\b(api|access|private|secret|signing) ?key"
+    r"|\bauth\b|authorization|\bcookies?\b|\bbearer\b|\bcv[cv]2?\b"
+)
+_QUERY = re.compile(r"([?&;#](\w[\w.-]*)=)[^&;#]*")
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
+_KEPT_TOOLS = 10_000
+
+
+@lru_cache(4096)
+def _is_secret(name: str) -> bool:
+    """Whether something of this name is secret: ``apiKey``, ``db_password``, ``X-Auth-Token``; not ``author``."""
+    return _SECRET.search(_HUMPS.sub(" ", name).lower()) is not None
+
+
+@dataclass(frozen=True)
+class Masks:
+    """``detect`` returns a text with the secrets that it finds in it masked."""
+
+    detect: Callable[[str], str] | None = None
+    _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"], repr=False)
+
+    def is_plain(self, tool: Tool | None) -> bool:
+        """Whether arguments that fit the tool's schema hold nothing that is masked."""
+        return self.detect is None and tool is not None and self._of(tool).is_plain
+
+    def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
+        """The arguments without what is secret, and where that was, as JSON Pointers."""
+        walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self.detect)
+        return walk.masked(arguments, "", ""), walk.found
+
+    def text(self, text: str) -> str:
+        """A URI, say, without secrets in its query."""
+        text = _QUERY.sub(lambda found: found[1] + MASKED if _is_secret(found[2]) else found[0], text)
+        return self.detect(text) if self.detect is not None else text
+
+    def _of(self, tool: Tool) -> _Secrets:
+        known = self._tools.get(id(tool))
+        if known is None or known[0] is not tool:
+            if len(self._tools) >= _KEPT_TOOLS:
+                self._tools.clear()
+            known = (tool, _secrets(tool.definition.inputSchema))
+            self._tools[id(tool)] = known  # the tool is kept too, so that its id is no other's
+        return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Secrets:
+    """``names`` that the schema declares secret. ``is_plain``: nothing is secret, and nothing undeclared can come."""
+
+    names: frozenset[str]
+    is_plain: bool
+
+
+_NOTHING = _Secrets(frozenset(), is_plain=False)
+
+
+@dataclass(slots=True)
+class _Walk:
+    secrets: _Secrets
+    detect: Callable[[str], str] | None
+    found: list[str] = field(default_factory=list[str])
+
+    def masked(self, value: Json, name: str, path: str) -> Json:
+        if value is not None and (name in self.secrets.names or (name and _is_secret(name))):
+            self.found.append(path)
+            return MASKED
+        if is_object(value):
+            return {key: self.masked(inner, key, f"{path}/{_escaped(key)}") for key, inner in value.items()}
+        if is_array(value):
+            return [self.masked(inner, "", f"{path}/{index}") for index, inner in enumerate(value)]
+        if self.detect is None or not isinstance(value, str):
+            return value
+        if (clean := self.detect(value)) != value:
+            self.found.append(path)
+        return clean
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+# --- what a schema says ----------------------------------------------------------------------------------------------
+
+_SCALARS = {"string", "integer", "number", "boolean", "null"}
+_INNER = ("items", "additionalProperties", "contains", "not", "if", "then", "else", "unevaluatedProperties")
+_INNERS = ("anyOf", "oneOf", "allOf", "prefixItems")
+
+
+def _secrets(schema: Mapping[str, Any]) -> _Secrets:
+    names, is_plain, seen = set[str](), True, set[tuple[int, str]]()
+    rest: list[tuple[str, Any]] = [("", schema)]
+    while rest:
+        name, node = rest.pop()
+        if not is_object(node):
+            is_plain = is_plain and node is False
+            continue
+        if (id(node), name) in seen:
+            continue
+        seen.add((id(node), name))
+        if node.get("format") == "password" or node.get("writeOnly") is True:
+            names.add(name)
+        is_plain = is_plain and _is_closed(node) and not _is_secret(name)
+        rest.extend(_inside(node, name, schema))
+    return _Secrets(frozenset(names), is_plain and not names)
+
+
+def _inside(node: Mapping[str, Any], name: str, root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The schemas of what may stand inside, and under which name; that of a list is the name of its items."""
+    properties = node.get("properties")
+    yield from properties.items() if is_object(properties) else ()
+    for word in _INNER:
+        if isinstance(node.get(word), dict):
+            yield name, node[word]
+    for word in _INNERS:
+        inner = node.get(word)
+        yield from ((name, one) for one in inner) if is_array(inner) else ()
+    patterns = node.get("patternProperties")
+    yield from ((name, one) for one in patterns.values()) if is_object(patterns) else ()
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        yield name, _target(reference, root)
+
+
+def _target(reference: str, root: Any) -> Any:
+    """What a reference of the usual kind, ``#/$defs/Name``, leads to. Of any other nothing is known: ``True``."""
+    node = root
+    if reference != "#" and not reference.startswith("#/"):
+        return True
+    for step in reference.split("/")[1:]:
+        node = node.get(step.replace("~1", "/").replace("~0", "~")) if is_object(node) else None
+    return node if is_object(node) else True
+
+
+def _is_closed(node: Mapping[str, Any]) -> bool:
+    """Whether nothing fits but what this schema, and those inside it, name."""
+    if "enum" in node or "const" in node or "$ref" in node or any(word in node for word in ("anyOf", "oneOf")):
+        return True
+    said = node.get("type")
+    kinds = set(said if is_array(said) else [said])
+    if not kinds <= _SCALARS | {"object", "array"}:
+        return False
+    if "object" in kinds and (node.get("additionalProperties") is not False or "patternProperties" in node):
+        return False
+    return "array" not in kinds or isinstance(node.get("items"), dict)

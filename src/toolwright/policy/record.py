@@ -1,0 +1,152 @@
+"""One record: what is known of an operation when it ends, and its words, which are found on the log's thread."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from toolwright.jsonrpc.messages import canonical, decode, encode
+from toolwright.policy.masking import Masks
+from toolwright.protocol.types import Value
+from toolwright.state.log import Draft
+from toolwright.tools.toolset import Principal, Trail
+
+__all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
+
+MAX_ARGUMENTS = 16_384
+"""Bytes of arguments that a record holds; of more, it has the size and a digest."""
+_MAX_NAME = 512
+_TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+class _Said(Value, frozen=True, omit_defaults=True):
+    """The members of a record in their order, but for ``arguments``, which stand before them."""
+
+    at: datetime
+    bytes_in: int = 0
+    bytes_out: int = 0
+    code: str = ""
+    decision: str = ""
+    effect: str = ""
+    id: str = ""
+    kind: str = ""
+    masked: tuple[str, ...] = ()
+    ms: float = 0.0
+    outcome: str = ""
+    rounds: int = 0
+    rule: str = ""
+    scopes: tuple[str, ...] = ()
+    subject: str = ""
+    trace: str = ""
+    who: str = ""
+
+
+class Record(Value, Draft, frozen=True):
+    """``at`` and ``seconds`` are a clock's; ``arguments`` are canonical JSON of what came; all else is kept as it is
+    until somebody needs the words."""
+
+    kind: str
+    principal: Principal
+    subject: str
+    arguments: bytes
+    size: int
+    at: float
+    trail: Trail
+    masks: Masks
+    meta: Mapping[str, Any]
+    rounds: int = 0
+    outcome: str = ""
+    seconds: float = 0.0
+    bytes_out: int = 0
+
+    def text(self) -> str:
+        trail, tool = self.trail, self.trail.tool
+        arguments, masked = self._arguments()
+        said = _Said(
+            at=datetime.fromtimestamp(self.at, UTC),
+            bytes_in=self.size,
+            bytes_out=self.bytes_out,
+            code=trail.code,
+            decision=trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
+            effect="" if tool is None else tool.effect,
+            id=trail.intent,
+            kind=self.kind,
+            masked=tuple(masked),
+            ms=round(self.seconds * 1000, 3),
+            outcome=self.outcome,
+            rounds=self.rounds + 1 if self.rounds else 0,
+            rule=trail.rule,
+            scopes=tuple(sorted(self.principal.scopes)),
+            subject=self._subject(),
+            trace=_trace(self.meta) if self.meta else "",
+            who=self.principal.id,
+        )
+        try:
+            whole = b'{"arguments":%b,%b' % (arguments, encode(said)[1:])
+            return whole.decode("ascii")
+        except UnicodeError:  # not ASCII, or not even Unicode
+            return _ascii(arguments, said)
+
+    def _arguments(self) -> tuple[bytes, list[str]]:
+        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool)):
+            return self.arguments, []
+        masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
+        return canonical(masked), found
+
+    def _subject(self) -> str:
+        subject = self.subject if len(self.subject) <= _MAX_NAME else f"{self.subject[:_MAX_NAME]}…"
+        return self.masks.text(subject) if self.kind == "read" else subject
+
+
+def _ascii(arguments: bytes, said: _Said) -> str:
+    members = {name: getattr(said, name) for name in said.__struct_fields__}
+    defaults = dict(zip(reversed(said.__struct_fields__), reversed(said.__struct_defaults__), strict=False))
+    kept = {name: value for name, value in members.items() if value or name not in defaults}
+    return json.dumps(
+        {"arguments": json.loads(arguments), **kept, "at": json.loads(encode(said.at))},
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+
+
+def _trace(meta: Mapping[str, Any]) -> str:
+    """The trace id of W3C Trace Context, where the request has one."""
+    said = meta.get("traceparent")
+    found = _TRACE.fullmatch(said) if isinstance(said, str) else None
+    return found[1] if found else ""
+
+
+def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
+    """Canonical JSON of ``arguments`` as they are now, and its size. What is long is bounded here, since many records
+    may wait for a slow disk."""
+    try:
+        said = canonical(arguments)
+    except (TypeError, ValueError):  # of a caller in this process
+        return b'{"[unreadable]":true}', 0
+    size = len(said)
+    if size <= MAX_ARGUMENTS:
+        return said, size
+    return encode({"[cut]": {"bytes": size, "sha256": hashlib.sha256(said).hexdigest()}}), size
+
+
+class Refusals(Value, Draft, frozen=True):
+    """Those of one principal in one minute that have no record of their own."""
+
+    who: str
+    at: float
+    count: int
+    codes: Mapping[str, int]
+
+    def text(self) -> str:
+        said = {
+            "at": json.loads(encode(datetime.fromtimestamp(self.at, UTC))),
+            "codes": dict(self.codes),
+            "count": self.count,
+            "kind": "refusals",
+            "who": self.who,
+        }
+        return json.dumps(said, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,145 @@
+"""The records of one server: where they go, which are written at once, and which are counted or wait.
+
+An operation that asks has not ended: its record waits for the next round. Refusals beyond the first few of a principal
+in a minute become one record in all, so that nobody fills the log with them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import cast
+
+from toolwright.errors import ConfigurationError, StateError, ToolError
+from toolwright.loading import load
+from toolwright.policy.audit_settings import Audit
+from toolwright.policy.held import Asked, Counted
+from toolwright.policy.masking import Masks
+from toolwright.policy.record import Record
+from toolwright.protocol.types import replaced
+from toolwright.state.log import Log, MemoryLog
+from toolwright.tools.toolset import Effect
+
+__all__ = ["Recorder"]
+
+_log = logging.getLogger("toolwright.audit")
+_MINUTE = 60.0
+
+
+class Recorder:
+    """``log`` is memory until :meth:`open`, so that the tests of an author write no files."""
+
+    def __init__(self, audit: Audit, *, clock: Callable[[], float] = time.time) -> None:
+        self.audit = audit
+        self.masks = Masks(audit.mask)
+        self.clock = clock
+        self.log: Log = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=1_000)
+        self._users = 0
+        self._counted = Counted()
+        self._asked = Asked()
+        self._next = 0.0
+
+    # --- where they go ---
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Within, records go where the settings say. ConfigurationError when they cannot."""
+        self._users += 1
+        try:
+            if self._users > 1 or not self.audit.is_kept:
+                yield
+                return
+            async with self._opened() as log:
+                before, self.log = self.log, log
+                try:
+                    yield
+                finally:
+                    self._write_due(self.clock(), all=True)
+                    self.log = before
+        finally:
+            self._users -= 1
+
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncGenerator[Log]:
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                log = await stack.enter_async_context(_store(self.audit.to))
+            except ConfigurationError as error:
+                if self.audit.is_default:
+                    raise ConfigurationError.of("TW7010", problem=error) from error
+                raise
+            if place := self.audit.seal_place:
+                await stack.enter_async_context(load("state.seal:sealing")(log, place))
+            yield log
+
+    # --- before an operation ---
+
+    def must_prove(self, effect: Effect) -> bool:
+        """Whether an operation of this effect runs only once a record of it is durable."""
+        if effect == "destructive":
+            return True
+        if not self.log.failing or self.audit.on_failure == "go on":
+            return False
+        return effect != "read" or self.audit.on_failure == "refuse"
+
+    async def prove(self, record: Record) -> None:
+        """Write that an operation is about to run. ``ToolError`` where that cannot be done: then it must not run."""
+        record.trail.intent = secrets.token_hex(8)
+        try:
+            await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
+        except StateError as error:
+            _log.error("%s was refused: it cannot be recorded: %s", record.subject, error)
+            raise ToolError.of("TW7011", subject=record.subject) from None
+
+    # --- after it ---
+
+    def ended(self, record: Record) -> None:
+        """Write the record of an operation that ended, now or with others."""
+        if record.rounds:
+            record = self._asked.continued(record)
+        if record.outcome == "refused":
+            self._write_due(self.clock())
+            if self._counted.is_one_too_many(record, self.clock()):
+                self._look_again()
+                return
+        self.log.note(record)
+
+    def asked(self, record: Record) -> None:
+        """Keep the record of an operation that goes on with another round."""
+        if record.rounds:
+            record = self._asked.continued(record)
+        for unanswered in self._asked.keep(record):
+            self.log.note(unanswered)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Write in a minute what is due then, should nothing else happen."""
+        now = self.clock()
+        if now < self._next:
+            return
+        self._next = now + _MINUTE
+        with contextlib.suppress(RuntimeError):  # without a loop there is nobody to wait for
+            asyncio.get_running_loop().call_later(_MINUTE, self._tick)
+
+    def _tick(self) -> None:
+        self._next = 0.0
+        self._write_due(self.clock())
+        if self._counted or self._asked:
+            self._look_again()
+
+    def _write_due(self, now: float, *, all: bool = False) -> None:
+        for record in (*self._counted.due(now, all=all), *self._asked.due(now, all=all)):
+            self.log.note(record)
+
+
+def _store(to: str | Log | None) -> AbstractAsyncContextManager[Log]:
+    if isinstance(to, str):
+        return load("state.urls:open_log")(to)
+    if hasattr(to, "__aenter__"):
+        return cast("AbstractAsyncContextManager[Log]", to)
+    return contextlib.nullcontext(cast("Log", to))

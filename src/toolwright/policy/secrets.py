@@ -1,0 +1,174 @@
+"""Secrets in what leaves: which shapes there are, where they may be, and text with masks in their place.
+
+A secret is known by its own shape: it begins as its issuer lets all of them begin, or stands where only a password or
+key stands. What merely looks random is left alone: hashes, ids and pictures are no secrets. :func:`suspects` looks at
+encoded bytes once and is cheap; :func:`masked` looks at a text for the shapes that were suspected.
+"""
+
+from __future__ import annotations
+
+import binascii
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from toolwright.policy.shapes import SHAPES, Shape
+
+__all__ = ["mask_in", "masked", "suspects"]
+
+_AT = next(shape for shape in SHAPES if "://" in shape.known)
+_KNOWN = tuple((known.encode(), shape) for shape in SHAPES for known in shape.known if shape is not _AT)
+_ENCODED = Shape("encoded-secret", (), r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
+_QUOTED = Shape("encoded-secret", (), r"(?<![^\s\"'<>\\])[^\s\"'<>\\]*%[0-9A-Fa-f]{2}[^\s\"'<>\\]*")
+"""What may hold a secret, encoded: in base64 or hexadecimal digits, or quoted for a URL."""
+
+
+def _by_begin() -> dict[bytes, list[tuple[bytes, Shape]]]:
+    table: dict[bytes, list[tuple[bytes, Shape]]] = {}
+    for shape in SHAPES:
+        for begin in shape.begins:
+            table.setdefault(begin[:2].encode(), []).append((begin.encode(), shape))
+    return table
+
+
+_BEGINS = _by_begin()
+_DOTTED = tuple((begin.encode(), shape) for shape in SHAPES for begin in shape.begins if begin.endswith("."))
+_RUN = b"a" * 20  # so many characters of a token in a row: whatever has a beginning has as many
+_NO_TOKEN = re.compile(b"[^a]")
+
+
+# 24 digits that may be ASCII: in hexadecimal, or in base64, where the first bit of each byte is not set.
+_TEXT = re.compile(
+    rb"(?:0[9aAdD]|[2-7][0-9A-Fa-f]){12}|(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6}"
+)
+_MAY_BEGIN = re.compile(b"|".join((*_BEGINS, _TEXT.pattern)))
+_SPECIAL = (b".", b"\\")
+_SHORTEST = 40  # of what is known by a word beside it
+
+
+# --- where to look ----------------------------------------------------------------------------------------------------
+
+
+def suspects(data: bytes, classes: bytes) -> tuple[Shape, ...]:
+    """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class: of a
+    token (``a``), ``@`` and ``%`` themselves, and others."""
+    found: dict[Shape, None] = {}
+    if len(data) > _SHORTEST:
+        found = {shape: None for known, shape in _KNOWN if known in data}
+    if b"@" in classes and b"://" in data:
+        found[_AT] = None
+    at = classes.find(_RUN)
+    while at >= 0:
+        if _MAY_BEGIN.match(data, at) or data[at - 1 : at] in _SPECIAL:
+            for shape in _beginning(data, at):
+                found[shape] = None
+        stop = _NO_TOKEN.search(classes, at)
+        at = classes.find(_RUN, stop.start()) if stop else -1
+    if b"%" in classes and any(True for _ in _revealed(unquote_to_bytes(data))):
+        found[_QUOTED] = None
+    return tuple(found)
+
+
+def _beginning(data: bytes, at: int) -> Iterator[Shape]:
+    """What a run of token characters that starts here may be."""
+    before = data[at - 1 : at]
+    if before == b".":
+        yield from (shape for begin, shape in _DOTTED if data.endswith(begin, 0, at))
+    # The letter of an escape (\n) is no part of what follows it.
+    for start in (at, at + 1) if before == b"\\" else (at,):
+        for begin, shape in _BEGINS.get(data[start : start + 2], ()):
+            if data.startswith(begin, start):
+                yield shape
+        # What follows + or / is the middle of something.
+        if before not in (b"+", b"/") and _TEXT.match(data, start):
+            yield _ENCODED
+
+
+# --- what stands there ------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _compiled(shape: Shape) -> re.Pattern[str]:
+    return re.compile(shape.pattern)
+
+
+def masked(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
+    """``text`` with a mask for each secret of these shapes; ``found`` gets what was masked."""
+    for shape in shapes:
+        text = _compiled(shape).sub(functools.partial(_replaced, shape, found), text)
+    return text
+
+
+def _replaced(shape: Shape, found: list[str], match: re.Match[str]) -> str:
+    kind, (start, end) = shape.kind, match.span("secret" if "secret" in match.re.groupindex else 0)
+    secret = match.string[start:end]
+    if shape is _ENCODED or shape is _QUOTED:
+        inner = unquote_to_bytes(secret) if shape is _QUOTED else _decoded("".join(secret.split()))
+        kind = next((f"encoded-{kind}" for kind in _revealed(inner)), "")
+    elif _is_placeholder(secret):
+        kind = ""
+    if not kind:
+        return match[0]
+    mask = f"{kind} {_fingerprint(secret)}"
+    found.append(mask)
+    return f"{match.string[match.start() : start]}[secret masked: {mask}]{match.string[end : match.end()]}"
+
+
+_BASE64 = str.maketrans("-_", "+/")
+_PRINTED = bytes(range(32, 127)) + b"\t\n\r"
+
+
+def _decoded(digits: str) -> bytes:
+    """The text that these digits are, in hexadecimal or base64; nothing where they are none."""
+    plain = digits.rstrip("=").translate(_BASE64)
+    for decode, text in ((binascii.unhexlify, plain), (binascii.a2b_base64, plain + "=" * (-len(plain) % 4))):
+        try:
+            decoded = decode(text)
+        except (binascii.Error, ValueError):
+            continue
+        if decoded.translate(None, _PRINTED) == b"":
+            return decoded
+    return b""
+
+
+def _revealed(data: bytes) -> Iterator[str]:
+    """The kinds of the secrets in what was decoded."""
+    text = data.decode(errors="replace")
+    for shape in SHAPES:
+        for match in _compiled(shape).finditer(text):
+            if not _is_placeholder(match["secret"] if "secret" in match.re.groupindex else match[0]):
+                yield shape.kind
+
+
+_PLACEHOLDERS = frozenset({"password", "passwd", "pass", "pwd", "pw", "secret", "changeme", "redacted", "mypassword"})
+
+
+def _is_placeholder(secret: str) -> bool:
+    """Whether a password is one that examples have."""
+    return len(set(secret)) == 1 or secret[0] in "$<{[%:*" or secret.strip("_-.").lower() in _PLACEHOLDERS
+
+
+_FINGERPRINT_KEY = os.urandom(16)  # a mask must not help to guess a password
+
+
+def _fingerprint(secret: str) -> str:
+    return hashlib.blake2s(secret.encode(), key=_FINGERPRINT_KEY, digest_size=3).hexdigest()
+
+
+# --- masks that come back ---------------------------------------------------------------------------------------------
+
+_MASK = re.compile(r"\[secret masked: ([a-z0-9-]+ [0-9a-f]{6})\]")
+
+
+def mask_in(value: Any) -> str | None:
+    """The first mask in a JSON value, or ``None``."""
+    if isinstance(value, str):
+        found = _MASK.search(value) if "[secret masked: " in value else None
+        return found and found[0]
+    if isinstance(value, dict):
+        return next(filter(None, map(mask_in, (*value, *value.values()))), None)  # pyright: ignore[reportUnknownArgumentType]
+    return next(filter(None, map(mask_in, value)), None) if isinstance(value, list) else None  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,72 @@
+"""What secrets look like, row by row. A new issuer is a new row, with its secret in the tests.
+
+A row needs something that nothing else has: a beginning, a word beside it. That keeps it from what is merely random.
+"""
+# ruff: noqa: E501 - a pattern is read in one piece
+
+from __future__ import annotations
+
+from toolwright.protocol.types import Value
+
+__all__ = ["SHAPES", "Shape"]
+
+
+class Shape(Value, frozen=True):
+    """A kind of secret: ``begins`` is how it begins, or else ``known`` are words of which one is never far from it;
+    ``pattern`` is what it is. What the group ``secret`` holds is masked, or all of it."""
+
+    kind: str
+    begins: tuple[str, ...]
+    pattern: str
+    known: tuple[str, ...] = ()
+
+
+_END = r"(?![A-Za-z0-9_-])"
+
+SHAPES = (
+    Shape("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?<!X-Amz-Credential=)\b(?:AKIA|ASIA|ABIA|ACCA)(?![A-Z2-7]*EXAMPLE)[A-Z2-7]{16}\b"),
+    Shape("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
+    Shape("github-token", ("github_pat_",), r"\bgithub_pat_[A-Za-z0-9_]{70,255}"),
+    Shape("gitlab-token", ("glpat-", "glptt-", "gldt-", "glrt-"), r"\bgl(?:pat|ptt|dt|rt)-[A-Za-z0-9_-]{20,}"),
+    Shape("slack-token", ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"), r"\b(?:xox[abeprs]|xapp)-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{20,}"),
+    Shape("google-key", ("AIza",), r"\bAIza[A-Za-z0-9_-]{35}" + _END),
+    Shape("google-token", ("GOCSPX-",), r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
+    Shape("google-token", ("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}"),
+    Shape("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-"), r"\bsk-(?:proj|svcacct|admin)-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{40,}"),
+    Shape("openai-key", ("sk-",), r"\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}" + _END),
+    Shape("anthropic-key", ("sk-ant-",), r"\bsk-ant-[a-z]+\d\d-[A-Za-z0-9_-]{40,}"),
+    Shape("openrouter-key", ("sk-or-",), r"\bsk-or-v1-[0-9a-f]{64}" + _END),
+    Shape("stripe-key", ("sk_live_", "rk_live_", "sk_test_", "rk_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}"),
+    Shape("stripe-key", ("whsec_",), r"\bwhsec_[A-Za-z0-9+/]{32,}"),
+    Shape("npm-token", ("npm_",), r"\bnpm_(?=[A-Za-z]*\d)[A-Za-z0-9]{36}" + _END),
+    Shape("pypi-token", ("pypi-AgE",), r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
+    Shape("huggingface-token", ("hf_",), r"\bhf_(?=[a-z]*[A-Z])[A-Za-z0-9]{34}" + _END),
+    Shape("sendgrid-key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}" + _END),
+    Shape("telegram-token", ("AA",), r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}" + _END),
+    Shape("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"\bdo[opr]_v1_[0-9a-f]{64}" + _END),
+    Shape("shopify-token", ("shpat_", "shpca_", "shppa_", "shpss_"), r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}" + _END),
+    Shape("vault-token", ("hvs.", "hvb."), r"\bhv[bs]\.[A-Za-z0-9_-]{24,}"),
+    Shape("databricks-token", ("dapi",), r"\bdapi[0-9a-f]{32}(?:-\d)?" + _END),
+    Shape("linear-key", ("lin_api_",), r"\blin_api_[A-Za-z0-9]{40}" + _END),
+    Shape("atlassian-token", ("ATATT3", "ATCTT3"), r"\bAT[AC]TT3[A-Za-z0-9_=-]{60,}"),
+    Shape("grafana-token", ("glsa_", "glc_"), r"\b(?:glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{40,}={0,2})"),
+    Shape("newrelic-key", ("NRAK-",), r"\bNRAK-[A-Z0-9]{27}" + _END),
+    Shape("notion-token", ("ntn_",), r"\bntn_[0-9]{11}[A-Za-z0-9]{35}" + _END),
+    Shape("supabase-token", ("sbp_",), r"\bsbp_[0-9a-f]{40}" + _END),
+    Shape("postman-key", ("PMAK-",), r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{34}" + _END),
+    Shape("groq-key", ("gsk_",), r"\bgsk_[A-Za-z0-9]{52}" + _END),
+    Shape("xai-key", ("xai-",), r"\bxai-[A-Za-z0-9]{80}" + _END),
+    Shape("replicate-token", ("r8_",), r"\br8_[A-Za-z0-9]{37}" + _END),
+    Shape("perplexity-key", ("pplx-",), r"\bpplx-[A-Za-z0-9]{48}" + _END),
+    Shape("alibaba-key", ("LTAI",), r"\bLTAI[A-Za-z0-9]{20}" + _END),
+    Shape("tencent-key", ("AKID",), r"\bAKID(?=[A-Za-z]*\d)[A-Za-z0-9]{32}" + _END),
+    Shape("age-key", ("AGE-SECRET-KEY-1",), r"\bAGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + _END),
+    Shape("pulumi-token", ("pul-",), r"\bpul-[0-9a-f]{40}" + _END),
+    Shape("jwt", ("eyJ", "ewo"), r"\be(?:yJ|wo)[A-Za-z0-9_-]{10,}\.e(?:yJ|wo)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+    Shape("slack-webhook", (), r"\bhooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/]{30,})", known=("hooks.slack.com",)),
+    Shape("private-key", (), r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[^-]{40,}(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----)?", known=("PRIVATE KEY",)),
+    Shape("aws-secret-key", (), r"(?i:secret_?access_?key)[\"'\s:=>\\]{1,8}(?P<secret>(?=[A-Za-z0-9/+]*\d)(?![A-Za-z0-9/+]*EXAMPLE)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", known=("ecretAccessKey", "ecret_access_key", "CCESS_KEY")),
+    Shape("azure-key", (), r"\b(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{43,86}={1,2})", known=("ccountKey=", "AccessKey=")),
+    Shape("connection-password", (), r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/?#@\"'<>`]*:(?P<secret>[^\s/?#@\"'<>`]{3,})@[A-Za-z0-9_.\[-]", known=("://",)),
+    Shape("connection-password", (), r"(?i:\b(?:server|data source|host|user id|uid|user)=[^\n]{1,300}?;\s*(?:password|pwd)=)(?P<secret>[^;\s\"']{3,})", known=("assword=",)),
+)  # fmt: skip

@@ -1,0 +1,170 @@
+"""An authorization server, as whoever it issues tokens for sees it: its metadata, its keys, what it says of a token.
+
+Keys are kept while the issuer cannot be reached, for a time that has an end; after it nobody comes in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolwright.errors import RpcError
+from toolwright.jsonrpc.messages import decode, is_object
+from toolwright.protocol.types import Value
+from toolwright.server.identity import Refused
+from toolwright.server.jwt import BadToken, Claims, read_keys
+from toolwright.transport.fetch import Fetched, Fetcher, NotFetched
+
+__all__ = ["Issuer"]
+
+FRESH_SECONDS = 300.0
+KEPT_SECONDS = 3_600.0
+AGAIN_SECONDS = 30.0
+_MAX_ASKED = 16
+_MAX_WAITING = 256
+
+_log = logging.getLogger("toolwright")
+
+
+class _Known(Value, frozen=True):
+    keys: Sequence[Any]
+    at: float
+
+
+class Issuer:
+    """``jwks_uri`` and ``introspection_endpoint`` are where its metadata says, unless they are given. ``login`` is the
+    client that may ask about tokens; without it none is asked about."""
+
+    def __init__(
+        self,
+        url: str,
+        fetcher: Fetcher,
+        clock: Callable[[], float],
+        *,
+        jwks_uri: str | None = None,
+        introspection_endpoint: str | None = None,
+        login: tuple[str, str] | None = None,
+    ) -> None:
+        self.url = url
+        self._fetcher = fetcher
+        self._clock = clock
+        self._jwks_uri = jwks_uri
+        self._introspection_endpoint = introspection_endpoint
+        self._login = login
+        self._metadata: Mapping[str, Any] | None = None
+        self._known: _Known | None = None
+        self._tried = float("-inf")
+        self._one = asyncio.Lock()
+        self._asked = asyncio.Semaphore(_MAX_ASKED)
+        self._waiting = 0
+
+    async def keys(self, name: str | None) -> Sequence[Any]:
+        """The keys called ``name``; without a name the only one there is. Keys that are old, or lack the name, are
+        fetched again, though not often. Raises :class:`Refused` when there are none that may still be used."""
+        if self._found(name) is None or self._age() > FRESH_SECONDS:
+            await self._refresh(name)
+        if self._age() > KEPT_SECONDS:
+            raise Refused.unknowable()
+        return self._found(name) or ()
+
+    def _age(self) -> float:
+        return float("inf") if self._known is None else self._clock() - self._known.at
+
+    def _found(self, name: str | None) -> Sequence[Any] | None:
+        keys = () if self._known is None else self._known.keys
+        if name is None:
+            return keys if len(keys) == 1 else None
+        return [key for key in keys if key.kid == name] or None
+
+    async def _refresh(self, name: str | None) -> None:
+        """Fetch the keys, once for all who wait. Whoever finds what is needed does not wait for what is fresher."""
+        if self._one.locked() and self._found(name) is not None and self._age() <= KEPT_SECONDS:
+            return
+        async with self._one:
+            now = self._clock()
+            if now - self._tried < AGAIN_SECONDS:
+                return
+            self._tried = now
+            try:
+                self._known = _Known(await self._fetch_keys(), now)
+            except (NotFetched, BadToken) as error:
+                self._metadata = None  # what it says may have changed
+                _log.error("the keys of %s cannot be had: %s", self.url, error)
+
+    async def _fetch_keys(self) -> Sequence[Any]:
+        uri = self._jwks_uri or await self._place("jwks_uri")
+        return read_keys(_json(await self._fetcher.get(uri)))
+
+    async def _place(self, name: str) -> str:
+        if self._metadata is None:
+            self._metadata = await self._discover()
+        place = self._metadata.get(name)
+        if not isinstance(place, str):
+            raise BadToken(f"its metadata has no {name}")
+        return place
+
+    async def _discover(self) -> Mapping[str, Any]:
+        """Its metadata, which has to say that it is its own (RFC 8414, section 3.3)."""
+        failed: Exception = BadToken("it has no metadata")
+        for url in _well_known(self.url):
+            try:
+                document = _json(await self._fetcher.get(url))
+            except (NotFetched, BadToken) as error:
+                failed = error
+                continue
+            if not is_object(document) or document.get("issuer") != self.url:
+                raise BadToken(f"the metadata at {url} is that of another issuer")
+            return document
+        raise failed
+
+    async def introspect(self, token: str) -> Claims:
+        """What it says of a token that it holds good. Raises :class:`BadToken`, and :class:`Refused` when it cannot
+        be asked."""
+        if self._login is None:
+            raise BadToken("it is no token that can be read")
+        if self._waiting >= _MAX_WAITING:
+            raise Refused.unknowable()
+        self._waiting += 1
+        try:
+            async with self._asked:
+                return await self._ask(token, self._login)
+        except NotFetched as error:
+            _log.error("%s cannot be asked about a token: %s", self.url, error)
+            raise Refused.unknowable() from None
+        finally:
+            self._waiting -= 1
+
+    async def _ask(self, token: str, login: tuple[str, str]) -> Claims:
+        endpoint = self._introspection_endpoint or await self._place("introspection_endpoint")
+        form = {"token": token, "token_type_hint": "access_token"}
+        answer = await self._fetcher.post(endpoint, form, login)
+        if answer.status != 200:
+            raise NotFetched.of("TW4211", url=endpoint, problem=f"HTTP status {answer.status}")
+        claims = _json(answer)
+        if not is_object(claims) or claims.get("active") is not True:
+            raise BadToken("it is not valid any more, or never was")
+        return claims
+
+
+def _well_known(issuer: str) -> tuple[str, ...]:
+    """Where metadata may be, in this order (2026-07-28, basic/authorization/authorization-server-discovery)."""
+    parts = urlsplit(issuer)
+    path = parts.path.rstrip("/")
+    places = (
+        f"/.well-known/oauth-authorization-server{path}",
+        f"/.well-known/openid-configuration{path}",
+        *([f"{path}/.well-known/openid-configuration"] if path else []),
+    )
+    return tuple(parts._replace(path=place).geturl() for place in places)
+
+
+def _json(answer: Fetched) -> Any:
+    if answer.status != 200:
+        raise BadToken(f"HTTP status {answer.status}")
+    try:
+        return decode(answer.body)
+    except RpcError as error:
+        raise BadToken(str(error)) from None

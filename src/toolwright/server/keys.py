@@ -1,0 +1,165 @@
+"""Keys for small set-ups: ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``, of which only digests are kept.
+
+A key is 256 random bits, so nobody finds it by guessing and a plain SHA-256 of it is as good as a slow hash, which is
+for passwords, and by which whoever sends junk would keep us busy. ``toolwright keys new NAME`` makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from toolwright.errors import ConfigurationError
+from toolwright.jsonrpc.messages import is_array, is_object
+from toolwright.server.identity import Authentication, Refused, bearer
+from toolwright.tools.toolset import Principal
+from toolwright.transport.carrier import Carrier
+
+__all__ = ["ApiKeys", "Key", "check_name", "check_scope", "new_key", "read_keys"]
+
+_HEADER = "x-api-key"
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
+_SCOPE = re.compile(r"[!#-\[\]-~]{1,128}")  # RFC 6749, section 3.3
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(r"tw_([a-z0-9][a-z0-9.-]{0,63})_[A-Za-z0-9_-]{43}")
+_LOOK_AGAIN_SECONDS = 1.0
+_NOBODY = "0" * 64
+_MEMBERS = {"sha256", "scopes", "expires"}
+
+_log = logging.getLogger("toolwright")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is kept of a key: its SHA-256 in hexadecimal, what it may, and when it ends (Unix time)."""
+
+    sha256: str
+    scopes: frozenset[str] = frozenset()
+    expires: float | None = None
+
+
+def new_key(name: str) -> tuple[str, str]:
+    """A key, to be shown once, and the digest of it, to be kept."""
+    key = f"tw_{check_name(name)}_{secrets.token_urlsafe(32)}"
+    return key, hashlib.sha256(key.encode()).hexdigest()
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError.of("TW4009", name=f"the name {name!r}", wanted="up to 64 of a-z, 0-9, '.' and '-'")
+    return name
+
+
+def check_scope(scope: str) -> str:
+    if not _SCOPE.fullmatch(scope):
+        raise ConfigurationError.of("TW4009", name=f"the scope {scope!r}", wanted="printable, without spaces or quotes")
+    return scope
+
+
+class ApiKeys(Authentication):
+    """The keys of a file, or of a mapping from names to :class:`Key`. Who has one is ``key:NAME``.
+
+    A file is looked at again when it has changed, so that taking a key out ends it within a second. A file that cannot
+    be read any more lets nobody in.
+    """
+
+    headers = (_HEADER,)
+
+    def __init__(self, keys: str | Path | Mapping[str, Key], *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._path = Path(keys) if isinstance(keys, str | Path) else None
+        self._stamp: object = None
+        self._looked = 0.0
+        self._keys = {check_name(name): key for name, key in keys.items()} if isinstance(keys, Mapping) else {}
+        if self._path is not None:
+            self._looked, self._stamp = clock(), _stamp(self._path)
+            self._keys = read_keys(self._path)
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        sent = (carrier.headers or {}).get(_HEADER)
+        key = sent or bearer(carrier)
+        if key is None:
+            return None
+        shape = _KEY.fullmatch(key)
+        if shape is None:
+            if sent is not None:
+                raise Refused.token("it is no key of toolwright")
+            return None  # a token for somebody else to judge
+        return self._holder(shape[1], key)
+
+    def _holder(self, name: str, key: str) -> Principal:
+        found = self._current().get(name)
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        is_right = hmac.compare_digest(digest, _NOBODY if found is None else found.sha256)
+        if found is None or not is_right:
+            raise Refused.token("there is no such key, or there is none any more")
+        if found.expires is not None and found.expires <= self._clock():
+            raise Refused.token("the key has expired")
+        return Principal(f"key:{name}", found.scopes)
+
+    def _current(self) -> Mapping[str, Key]:
+        now = self._clock()
+        if self._path is not None and not 0 <= now - self._looked < _LOOK_AGAIN_SECONDS:
+            self._looked = now
+            self._look_again(self._path)
+        return self._keys
+
+    def _look_again(self, path: Path) -> None:
+        stamp = _stamp(path)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._keys = read_keys(path)
+        except ConfigurationError as error:
+            self._keys = {}
+            _log.error("nobody comes in by a key: %s", error.say())
+
+
+def _stamp(path: Path) -> object:
+    """What is another when the file is."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def read_keys(path: Path) -> dict[str, Key]:
+    """The keys of a file. ``ConfigurationError`` says what is wrong where."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigurationError.of("TW4202", path=str(path), problem=problem) from None
+    try:
+        return {check_name(name): _read_key(table) for name, table in tables.items()}
+    except ConfigurationError as error:
+        raise ConfigurationError.of("TW4202", path=str(path), problem=str(error)) from None
+
+
+def _read_key(table: Any) -> Key:
+    if not is_object(table):
+        raise ConfigurationError.of("TW4203", problem="a key is a table: [NAME]")
+    if unknown := sorted(table.keys() - _MEMBERS):
+        raise ConfigurationError.of("TW4203", problem=f"{unknown[0]} means nothing there")
+    digest, scopes, expires = table.get("sha256"), table.get("scopes", []), table.get("expires")
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise ConfigurationError.of(
+            "TW4203", problem="sha256 is 64 hexadecimal digits; 'toolwright keys new' makes them"
+        )
+    if not is_array(scopes) or not all(isinstance(scope, str) for scope in scopes):
+        raise ConfigurationError.of("TW4203", problem="scopes is an array of strings")
+    if expires is not None and (not isinstance(expires, datetime) or expires.tzinfo is None):
+        raise ConfigurationError.of("TW4203", problem="expires is a time with an offset, like 2027-01-31T00:00:00Z")
+    return Key(digest, frozenset(map(check_scope, scopes)), expires and expires.timestamp())

@@ -1,0 +1,274 @@
+"""The resource server of OAuth 2.1: tokens of one issuer, made for this server and nobody else (2026-07-28,
+basic/authorization).
+
+It gives out no tokens and has no login: clients are sent to the issuer by the metadata (RFC 9728).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from toolwright.errors import ConfigurationError, ScopeNeeded
+from toolwright.jsonrpc.messages import encode, is_array
+from toolwright.loading import load
+from toolwright.protocol.types import Value
+from toolwright.server.identity import Authentication, Refused, bearer
+from toolwright.tools.toolset import Principal
+from toolwright.transport.carrier import Carrier
+from toolwright.transport.http_server import Page, Reply
+
+if TYPE_CHECKING:  # what these need comes with an extra
+    from toolwright.server.issuer import Issuer
+
+__all__ = ["Introspection", "OAuth"]
+
+METADATA = "/.well-known/oauth-protected-resource"
+_ENDPOINT = "/mcp"
+_MAX_TOKEN = 8_192
+_MAX_LEEWAY = 60
+_CACHED_SECONDS = 60.0
+_REFUSED_SECONDS = 5.0
+_MAX_CACHED = 10_000
+_MAX_SUBJECT = 512
+_NEVER_ASKED = "offline_access"  # it is between a client and its issuer, and says nothing to a server
+
+
+class _Passed(Value, frozen=True):
+    """What was found out about a token, and until when that holds."""
+
+    until: float
+    principal: Principal | None
+    problem: str = ""
+
+
+class Introspection(Value, frozen=True):
+    """How to ask the issuer about a token that says nothing itself (RFC 7662): as which client, and where unless its
+    metadata says so. ``always``: also about tokens that do, so that one that was revoked ends within a minute.
+    """
+
+    client_id: str
+    client_secret: str
+    endpoint: str | None = None
+    always: bool = False
+
+    def __repr__(self) -> str:
+        return f"Introspection({self.client_id!r}, …)"
+
+
+class OAuth(Authentication):
+    """Access tokens of ``issuer``, for ``resource``, which is the URL of this server's endpoint as clients know it.
+
+    ``scopes`` are what every request needs; ``optional_scopes`` what single tools need besides, for clients to know of.
+    ``includes`` says which scopes come with another: ``{"admin": ["read", "write"]}``. ``audiences`` are what else a
+    token may name as its audience. Signed tokens are checked by the keys of the issuer (``jwks_uri``, by default what
+    its metadata says), others by ``introspection``. ``algorithms`` are asymmetric ones; ``leeway`` is how many seconds
+    clocks may differ, 60 at most.
+    """
+
+    def __init__(
+        self,
+        *,
+        issuer: str,
+        resource: str,
+        scopes: Iterable[str] = (),
+        optional_scopes: Iterable[str] = (),
+        includes: Mapping[str, Iterable[str]] | None = None,
+        audiences: Iterable[str] = (),
+        introspection: Introspection | None = None,
+        jwks_uri: str | None = None,
+        algorithms: Collection[str] | None = None,
+        leeway: int = 30,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if find_spec("joserfc") is None:
+            raise ConfigurationError.of("TW4201")
+        self._jwt = load("server.jwt")
+        self._scopes = _check_scopes("OAuth(scopes=…)", scopes)
+        self._optional = _check_scopes("OAuth(optional_scopes=…)", optional_scopes)
+        self._includes = _closure(includes or {})
+        self._algorithms = frozenset(algorithms or self._jwt.ALGORITHMS)
+        _check("OAuth(algorithms=…)", self._algorithms <= set(self._jwt.ALGORITHMS), ", ".join(self._jwt.ALGORITHMS))
+        _check("OAuth(leeway=…)", 0 <= leeway <= _MAX_LEEWAY, f"0 to {_MAX_LEEWAY} seconds")
+        self._leeway = leeway
+        self.resource = _canonical(_check_url("OAuth(resource=…)", resource))
+        self._audiences = tuple(map(_canonical, (self.resource, *audiences)))
+        self._clock = clock
+        self._always = introspection is not None and introspection.always
+        self._issuer = _issuer(issuer, jwks_uri, introspection, clock)
+        self._passed: dict[bytes, _Passed] = {}
+        self.parameters = {
+            "resource_metadata": _metadata_url(self.resource),
+            **({"scope": " ".join(self._scopes)} if self._scopes else {}),
+        }
+        self.pages = self._published()
+
+    async def principal(self, carrier: Carrier) -> Principal | None:
+        token = bearer(carrier)
+        if token is None:
+            return None
+        if len(token) > _MAX_TOKEN:
+            raise Refused.token(f"it is longer than {_MAX_TOKEN} characters")
+        principal = await self._holder(token)
+        if not principal.scopes.issuperset(self._scopes):
+            raise ScopeNeeded.needing(self._scopes)
+        return principal
+
+    async def _holder(self, token: str) -> Principal:
+        """Whose token it is. What was found out counts for a while, under a digest: no token is kept."""
+        digest = hashlib.sha256(token.encode()).digest()
+        passed = self._passed.get(digest)
+        if passed is None or passed.until <= self._clock():
+            passed = await self._judge(token)
+            self._remember(digest, passed)
+        if passed.principal is None:
+            raise Refused.token(passed.problem)
+        return passed.principal
+
+    async def _judge(self, token: str) -> _Passed:
+        try:
+            claims = await self._claims(token)
+            ends = claims.get("exp", float("inf"))
+            return _Passed(min(ends + self._leeway, self._clock() + _CACHED_SECONDS), self._named(claims))
+        except self._jwt.BadToken as error:
+            return _Passed(self._clock() + _REFUSED_SECONDS, None, str(error))
+
+    async def _claims(self, token: str) -> Mapping[str, Any]:
+        """What is said of the token by who may say it. Raises ``BadToken``."""
+        needed = ["aud"]
+        claims: Mapping[str, Any] = {}
+        if _is_signed(token):
+            header = self._jwt.header_of(token, self._algorithms)
+            claims = self._jwt.signed_claims(token, header, await self._issuer.keys(header.key))
+            needed += ["iss", "exp", "sub"]
+        if self._always or not claims:
+            claims = {**claims, **await self._issuer.introspect(token)}
+        claims = {**claims, "aud": _canonical_all(claims.get("aud"))}
+        self._jwt.check_claims(
+            claims,
+            issuer=self._issuer.url,
+            audiences=self._audiences,
+            now=self._clock(),
+            leeway=self._leeway,
+            needed=needed,
+        )
+        return claims
+
+    def _named(self, claims: Mapping[str, Any]) -> Principal:
+        """Issuer and subject; a client that acts for itself, where there is no subject, cannot be taken for one."""
+        subject, client = claims.get("sub"), claims.get("client_id")
+        if isinstance(subject, str) and 0 < len(subject) <= _MAX_SUBJECT:
+            return Principal(f"{self._issuer.url}#{subject}", self._granted(claims))
+        if subject is None and isinstance(client, str) and 0 < len(client) <= _MAX_SUBJECT:
+            return Principal(f"{self._issuer.url}?client={client}", self._granted(claims))
+        raise self._jwt.BadToken("it names no subject")
+
+    def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        said = claims.get("scope", claims.get("scp"))
+        scopes = said.split() if isinstance(said, str) else _texts(said)
+        return frozenset(scopes).union(*(self._includes.get(scope, ()) for scope in scopes))
+
+    def _remember(self, digest: bytes, passed: _Passed) -> None:
+        self._passed.pop(digest, None)
+        while len(self._passed) >= _MAX_CACHED:
+            del self._passed[next(iter(self._passed))]
+        self._passed[digest] = passed
+
+    def _published(self) -> Mapping[str, Page]:
+        """The metadata, at the root form, at that of the endpoint, and at that of the resource."""
+        scopes = sorted({*self._scopes, *self._optional})
+        body = encode(
+            {
+                "resource": self.resource,
+                "authorization_servers": [self._issuer.url],
+                "bearer_methods_supported": ["header"],
+                **({"scopes_supported": scopes} if scopes else {}),
+            }
+        )
+
+        async def page(carrier: Carrier) -> Reply:
+            return Reply(200, body, (("cache-control", "max-age=300"),))
+
+        paths = (METADATA, METADATA + _ENDPOINT, METADATA + urlsplit(self.resource).path.rstrip("/"))
+        return dict.fromkeys(paths, page)
+
+
+def _issuer(url: str, jwks_uri: str | None, introspection: Introspection | None, clock: Callable[[], float]) -> Issuer:
+    """The issuer, which is reached where the settings say, also where that is no public address."""
+    endpoint = None if introspection is None else introspection.endpoint
+    named = [("OAuth(issuer=…)", url), ("OAuth(jwks_uri=…)", jwks_uri), ("Introspection(endpoint=…)", endpoint)]
+    fetcher = load("transport.fetch:Fetcher")([_check_url(name, place) for name, place in named if place is not None])
+    return load("server.issuer:Issuer")(
+        url,
+        fetcher,
+        clock,
+        jwks_uri=jwks_uri,
+        introspection_endpoint=endpoint,
+        login=None if introspection is None else (introspection.client_id, introspection.client_secret),
+    )
+
+
+def _is_signed(token: str) -> bool:
+    """Whether a token says itself what it is: three parts, of which the first is an object of JSON."""
+    return token.count(".") == 2 and token.startswith("ey")
+
+
+def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """Each scope with all that come with it, and with those."""
+    direct = {scope: frozenset(others) for scope, others in includes.items()}
+
+    def all_of(scope: str, seen: frozenset[str]) -> frozenset[str]:
+        new = direct.get(scope, frozenset()) - seen
+        return new.union(*(all_of(other, seen | new) for other in new))
+
+    return {scope: all_of(scope, frozenset({scope})) for scope in direct}
+
+
+def _check(setting: str, holds: bool, wanted: str) -> None:
+    if not holds:
+        raise ConfigurationError.of("TW4009", name=setting, wanted=wanted)
+
+
+def _check_scopes(setting: str, scopes: Iterable[str]) -> Sequence[str]:
+    found = sorted({scopes} if isinstance(scopes, str) else set(scopes))
+    plain = all(scope.isascii() and scope.isprintable() and not set(scope) & set(' "\\') for scope in found)
+    _check(setting, plain and all(found) and _NEVER_ASKED not in found, f"names without spaces, and not {_NEVER_ASKED}")
+    return found
+
+
+def _check_url(setting: str, url: str) -> str:
+    parts = urlsplit(url)
+    local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+    plain = not (parts.query or parts.fragment or parts.username) and url.isascii() and '"' not in url
+    _check(setting, (parts.scheme.lower() == "https" or local) and bool(parts.hostname) and plain, _URL)
+    return url
+
+
+_URL = "an https URL (http on loopback only) without query, fragment and user"
+
+
+def _canonical(url: str) -> str:
+    """Scheme and host in lower case: these alone may be written either way (RFC 8707, section 2)."""
+    parts = urlsplit(url)
+    return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl()
+
+
+def _canonical_all(audience: Any) -> Any:
+    if isinstance(audience, str):
+        return _canonical(audience)
+    return list(map(_canonical, _texts(audience)))
+
+
+def _texts(value: Any) -> list[str]:
+    """What is text in an array; nothing in anything else."""
+    entries: list[Any] = value if is_array(value) else []
+    return [entry for entry in entries if isinstance(entry, str)]
+
+
+def _metadata_url(resource: str) -> str:
+    parts = urlsplit(resource)
+    return parts._replace(path=METADATA + parts.path.rstrip("/")).geturl()

@@ -1,0 +1,163 @@
+"""A log that a thread writes to a database: what its records cost the event loop is one append to a queue.
+
+Notes wait together and are one job: they are put into words, linked and inserted on the thread, a few statements for
+all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from toolwright.errors import StateError
+from toolwright.state.log import Draft, Entry, Mark, linked, text_of, writer_id
+from toolwright.state.store_thread import StoreThread
+
+__all__ = ["Table", "ThreadLog"]
+
+logger = logging.getLogger("toolwright.state")
+
+ConnectionT = TypeVar("ConnectionT")
+AnyConnectionT = TypeVar("AnyConnectionT", contravariant=True)
+
+
+class Table(Protocol[AnyConnectionT]):
+    """The log in a database. All of it runs on the thread, in a transaction that keeps other writers out."""
+
+    def head(self, db: AnyConnectionT, /) -> Mark: ...
+
+    def insert(self, db: AnyConnectionT, entries: Sequence[Entry], /) -> None: ...
+
+    def read(self, db: AnyConnectionT, after: int, limit: int, /) -> tuple[Entry, ...]: ...
+
+    def forget(self, db: AnyConnectionT, last: int, /) -> None: ...
+
+
+class ThreadLog(Generic[ConnectionT]):
+    """``lost`` counts the notes that could not be written; the first of a row is reported at once, the sum when writing
+    works again or the log is closed. At most ``capacity`` notes wait."""
+
+    def __init__(
+        self, place: str, thread: StoreThread[ConnectionT], table: Table[ConnectionT], writer: str | None, capacity: int
+    ) -> None:
+        self.lost = 0
+        self.failing = False
+        self._place = place
+        self._thread = thread
+        self._table = table
+        self._writer = writer or writer_id()
+        self._capacity = capacity
+        self._waiting: deque[str | Draft] = deque()
+        self._is_posted = False
+
+    async def __aenter__(self) -> Self:
+        await self._thread.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._thread.close()
+        self._report_losses()
+
+    async def append(self, record: Mapping[str, Any] | Draft) -> int:
+        position = await self._thread.run(partial(self._append, text_of(record)))
+        self._report_losses()
+        return position
+
+    def note(self, record: Mapping[str, Any] | Draft) -> None:
+        # A mapping may change once we return, a draft does not.
+        note = record if isinstance(record, Draft) else text_of(record)
+        waiting = self._waiting
+        if len(waiting) >= self._capacity:
+            self._lose(1, StateError.of("TW7004", path=self._place, limit=self._capacity))
+            return
+        waiting.append(note)
+        # In this order: the thread takes back `_is_posted` before it empties the queue, so nothing is left lying.
+        if not self._is_posted:
+            self._post()
+
+    def _post(self) -> None:
+        self._is_posted = True
+        batch = _Batch(self._take)
+        try:
+            self._thread.post(partial(self._write, batch), partial(self._noted, batch))
+        except StateError as error:
+            self._is_posted = False
+            self._lose(len(batch.taken()), error)
+
+    async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
+        return await self._thread.run(lambda db: self._table.read(db, after, limit), writes=False)
+
+    async def head(self) -> Mark:
+        return await self._thread.run(self._table.head, writes=False)
+
+    async def forget(self, last: int) -> None:
+        """Delete all entries up to position ``last``."""
+        await self._thread.run(lambda db: self._table.forget(db, last))
+
+    # The jobs: on the thread, in a transaction.
+
+    def _append(self, text: str, db: ConnectionT) -> int:
+        # Read again for each group: other processes append too, and the lock holds from here to the commit.
+        entry = linked(text, self._writer, self._table.head(db))
+        self._table.insert(db, (entry,))
+        return entry.position
+
+    def _write(self, batch: _Batch, db: ConnectionT) -> int:
+        """Write the notes that wait; how many of them cannot be put into words."""
+        entries: list[Entry] = []
+        head, unsayable = self._table.head(db), 0
+        for note in batch.taken():
+            try:
+                entry = linked(text_of(note), self._writer, head)
+            except (TypeError, ValueError):
+                logger.exception("A record of %s is no JSON", self._place)
+                unsayable += 1
+                continue
+            entries.append(entry)
+            head = entry.mark
+        if entries:
+            self._table.insert(db, entries)
+        return unsayable
+
+    def _take(self) -> list[str | Draft]:
+        """Empty the queue, for good: whoever calls keeps what comes of it, should it be written again."""
+        self._is_posted = False
+        taken: list[str | Draft] = []
+        while self._waiting:
+            taken.append(self._waiting.popleft())
+        return taken
+
+    # Back on the event loop.
+
+    def _noted(self, batch: _Batch, unsayable: int | None, error: Exception | None) -> None:
+        if error is not None:
+            self._lose(len(batch.taken()), error)
+        elif unsayable:
+            self.lost += unsayable
+        else:
+            self._report_losses()
+
+    def _lose(self, count: int, error: Exception) -> None:
+        self.lost += count
+        # Once a row: a full disk must not fill the operator's terminal too.
+        if not self.failing:
+            self.failing = True
+            logger.error("Records of %s are being lost: %s", self._place, error)
+
+    def _report_losses(self) -> None:
+        if self.failing:
+            self.failing = False
+            logger.error("%s lost %d records since it was opened", self._place, self.lost)
+
+
+class _Batch:
+    """The notes of one job. They are taken when it runs first, and are the same when it runs again."""
+
+    def __init__(self, take: Callable[[], list[str | Draft]]) -> None:
+        self.taken = cache(take)

@@ -1,0 +1,44 @@
+"""Where this user's state is, by the XDG base directory specification."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+__all__ = ["audit_file", "beside", "state_folder", "without_password"]
+
+
+def state_folder() -> Path:
+    """``$XDG_STATE_HOME/toolwright``, by default below ``~/.local/state``. It need not exist."""
+    # The specification: a path that is not absolute is to be ignored.
+    home = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (home if home.is_absolute() else Path("~/.local/state").expanduser()) / "toolwright"
+
+
+def audit_file(server: str) -> Path:
+    """Where a server of this name records what it does."""
+    return state_folder() / "audit" / f"{_file_name(server)}.db"
+
+
+def _file_name(name: str) -> str:
+    """The name itself where it can be one; otherwise what is left of it, and a digest that no other name has."""
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:80]
+    return (
+        plain
+        if plain == name and plain
+        else f"{plain}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:12]}"
+    )
+
+
+def beside(url: str, ending: str) -> str:
+    """The path of the file of an ``sqlite:`` URL with another ending behind it; nothing for all others."""
+    scheme, _, path = url.partition(":")
+    return f"{Path(unquote(path.removeprefix('//'))).expanduser()}{ending}" if scheme == "sqlite" else ""
+
+
+def without_password(url: str) -> str:
+    """``url`` as it may be shown: the part before the @ is left out."""
+    return re.sub("//.*@", "//…@", url)

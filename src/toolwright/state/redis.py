@@ -1,0 +1,181 @@
+"""Facts on Redis or Valkey, for workers on any number of machines. Owns the package ``redis``; the extra of that name.
+
+Redis 6.2 and later, Valkey of any version. Each method is one command or one script, so that it is one step for all;
+rates go by the clock of the store. A command is never sent twice: when an answer is missing nobody knows what came of
+it, and ``StateError`` says so. The next one connects anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from toolwright.errors import ConfigurationError, StateError
+from toolwright.state.facts import Callback
+from toolwright.state.redis_events import RedisEvents
+
+__all__ = ["RedisFacts"]
+
+MICROSECONDS = 1_000_000
+PREFIX = "toolwright:"
+_PORT = 6379
+_TLS = {"redis": False, "rediss": True, "valkey": False, "valkeys": True}
+
+# As ``admit`` in ``facts`` does it, in whole microseconds: Lua's numbers hold those of today exactly, nanoseconds they
+# do not. The time is asked for here, so that the clocks of the workers do not matter.
+_TAKE = """
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local interval, burst, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local span = burst * interval
+local arrival = tonumber(redis.call('GET', KEYS[1]) or now)
+local ahead = math.min(math.max(arrival, now), now + span) + cost * interval - now
+if ahead > span then
+    return ahead - span
+end
+redis.call('SET', KEYS[1], string.format('%.0f', now + ahead), 'PX', math.ceil(ahead / 1000) + 1)
+return 0
+"""
+
+
+class RedisFacts:
+    """Facts of all who open the same ``url``: ``redis://user:password@host:port/db``, ``rediss://`` with TLS.
+
+    ``?prefix=…`` keeps servers apart that share a database; ``?ssl_ca_certs=FILE`` names the authority of a private
+    certificate. No call waits longer than ``patience`` seconds for the store, and ``connections`` are the most at once.
+    """
+
+    def __init__(self, url: str, *, patience: float = 2.0, connections: int = 32) -> None:
+        parts = urlsplit(url)
+        said = _read(parts)
+        if said is None:
+            raise ConfigurationError.of("TW7052", url=_shown(parts))
+        prefix, self._settings, self._connection_class = said
+        self.shown = _shown(parts)
+        self._values = f"{prefix}value:".encode()
+        self._rates = f"{prefix}rate:".encode()
+        self._patience = patience
+        self._connections = connections
+        self._events = RedisEvents(self._connect, f"{prefix}event:".encode(), self.shown, patience)
+        self._client: Any = None  # the package's own types know neither bytes alone nor all parameters
+
+    @classmethod
+    def at(cls, parts: SplitResult) -> Self | None:
+        """The store that a URL names, not opened yet; ``None`` when it says more, or less, than is known."""
+        return cls(parts.geturl()) if _read(parts) else None
+
+    async def __aenter__(self) -> Self:
+        pool = BlockingConnectionPool(
+            self._connections,
+            timeout=self._patience,
+            connection_class=self._connection_class,
+            socket_timeout=self._patience,
+            **self._settings,
+        )
+        self._client = Redis(connection_pool=pool)
+        self._script = self._client.register_script(_TAKE)
+        try:
+            await self.remove("")  # whether it answers, and knows what we need
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._events.close()
+        await self._close()
+
+    async def _close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose(close_connection_pool=True)
+
+    async def get(self, key: str) -> bytes | None:
+        return await self._answer(self._open.get(self._values + key.encode()))
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None:
+        await self._answer(self._open.set(self._values + key.encode(), value, px=_milliseconds(seconds)))
+
+    async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
+        won = self._open.set(self._values + key.encode(), value, px=_milliseconds(seconds), nx=True)
+        return await self._answer(won) is not None
+
+    async def remove(self, key: str) -> bytes | None:
+        return await self._answer(self._open.getdel(self._values + key.encode()))
+
+    async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
+        if not (0 < cost <= burst and per_second > 0):
+            raise ValueError(f"cannot take {cost} of {burst} at {per_second} a second")
+        interval = math.ceil(MICROSECONDS / per_second)  # rounded so that no more is granted than was said
+        client = self._open
+        wait = await self._answer(self._script([self._rates + key.encode()], [interval, burst, cost], client))
+        return (wait + 1) / MICROSECONDS if wait else 0.0
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        await self._answer(self._open.publish(self._events.name(channel), payload))
+
+    async def subscribe(self, channel: str, callback: Callback) -> Callable[[], None]:
+        _ = self._open
+        return await self._events.subscribe(channel, callback)
+
+    @property
+    def _open(self) -> Any:
+        if self._client is None:
+            raise StateError.of("TW7051", url=self.shown)
+        return self._client
+
+    async def _answer(self, answer: Awaitable[Any]) -> Any:
+        try:
+            return await answer
+        except (RedisError, OSError) as error:
+            raise StateError.of("TW7050", url=self.shown, problem=str(error).rstrip(".")) from None
+
+    def _connect(self) -> Connection:
+        """A connection of its own, for events. How long it waits is said with each of its reads."""
+        return self._connection_class(socket_timeout=None, **self._settings)
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, math.ceil(seconds * 1000))
+
+
+def _shown(parts: SplitResult) -> str:
+    """The URL without who logs in, and how."""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _read(parts: SplitResult) -> tuple[str, dict[str, Any], type[Connection]] | None:
+    """The prefix of a URL and the settings of its connections; ``None`` where it says something else."""
+    tls, db, more = _TLS.get(parts.scheme), parts.path.strip("/") or "0", dict(parse_qsl(parts.query))
+    try:
+        port = parts.port or _PORT
+    except ValueError:
+        return None
+    if tls is None or parts.hostname is None or parts.fragment or not (db.isascii() and db.isdecimal()):
+        return None
+    prefix, authority = more.pop("prefix", PREFIX), more.pop("ssl_ca_certs", None)
+    if more or (authority is not None and not tls):
+        return None
+    settings: dict[str, Any] = {
+        "host": parts.hostname,
+        "port": port,
+        "db": int(db),
+        "username": unquote(parts.username) if parts.username else None,
+        "password": unquote(parts.password) if parts.password else None,
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "client_name": "toolwright",
+    }
+    if authority is not None:
+        settings["ssl_ca_certs"] = authority
+    return prefix, settings, SSLConnection if tls else Connection

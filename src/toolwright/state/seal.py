@@ -1,0 +1,112 @@
+"""The head of a log, kept elsewhere: what shows later that its end was cut off, or that all of it was written anew.
+
+A seal is worth as much as its place: beside the log it finds accidents, on another disk, or with whoever collects the
+lines that a server writes, it finds whoever can write to the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Protocol
+
+from toolwright.errors import ConfigurationError, StateError
+from toolwright.state.log import Log, Mark
+
+__all__ = ["FileSeal", "LineSeal", "Seal", "read_seals", "sealing"]
+
+_log = logging.getLogger("toolwright.audit")
+EVERY = 10.0
+
+
+class Seal(Protocol):
+    """Somewhere that a head is kept."""
+
+    def keep(self, mark: Mark) -> None:
+        """Keep ``mark``. StateError when that is impossible now."""
+        ...
+
+
+class FileSeal:
+    """A file that only grows, one mark a line: ``position hash``. Several writers may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def keep(self, mark: Mark) -> None:
+        try:
+            self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(file, f"{mark.position} {mark.hash}\n".encode())
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise StateError.of("TW7012", path=self._path, problem=error) from error
+
+
+class LineSeal:
+    """A line of the server's own log, for whoever collects it."""
+
+    def keep(self, mark: Mark) -> None:
+        # A warning, so that it leaves where nobody has set up logging.
+        _log.warning("toolwright.audit head %d %s", mark.position, mark.hash)
+
+
+@contextlib.asynccontextmanager
+async def sealing(log: Log, place: str, every: float = EVERY) -> AsyncGenerator[None]:
+    """Within, the head of ``log`` is kept at ``place`` (``log``, or a file) every so many seconds while it grows, and
+    at the end."""
+    keeper = _Keeper(log, LineSeal() if place == "log" else FileSeal(Path(place)))
+    task = asyncio.create_task(keeper.keep_on(every))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+        await keeper.keep()
+
+
+class _Keeper:
+    def __init__(self, log: Log, seal: Seal) -> None:
+        self._log = log
+        self._seal = seal
+        self._kept: Mark | None = None
+
+    async def keep_on(self, every: float) -> None:
+        while True:
+            await asyncio.sleep(every)
+            await self.keep()
+
+    async def keep(self) -> None:
+        try:
+            mark = await self._log.head()
+            if mark.position and mark != self._kept:
+                self._seal.keep(mark)
+                self._kept = mark
+        except StateError as error:
+            _log.error("The head of the audit log is not sealed: %s", error)
+
+
+def read_seals(path: Path) -> list[Mark]:
+    """The marks that a seal file holds. ConfigurationError when it is no such file.
+
+    A line that was being written when the machine stopped is left out.
+    """
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError) as error:
+        raise ConfigurationError.of("TW7013", path=path, problem=error) from error
+    marks = [mark for line in lines if (mark := _read(line)) is not None]
+    if not marks or len(marks) < len(lines) - 1:
+        raise ConfigurationError.of("TW7013", path=path, problem="it holds no lines of 'position hash'")
+    return marks
+
+
+def _read(line: str) -> Mark | None:
+    position, _, digest = line.partition(" ")
+    return Mark(int(position), digest) if position.isdecimal() and len(digest) == 64 else None

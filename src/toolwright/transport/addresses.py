@@ -1,0 +1,74 @@
+"""IP addresses: which are this machine, which are the open internet, and which count as one caller. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import TypeAlias
+
+__all__ = ["IpAddress", "Networks", "caller_of", "is_local", "is_loopback", "is_public", "networks", "parse"]
+
+IpAddress: TypeAlias = IPv4Address | IPv6Address
+Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
+
+# What `is_global` lets through although it leads inside, or to whoever announces it: the metadata service of a cloud,
+# and the ways to write an IPv4 address as an IPv6 one.
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "168.63.129.16/32",
+            "192.88.99.0/24",
+            "64:ff9b::/96",
+            "64:ff9b:1::/48",
+            "2001::/23",
+            "2002::/16",
+            "fec0::/10",
+            "::/96",
+        ),
+    )
+)
+_PRIVATE = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
+_METADATA = ipaddress.ip_address("fd00:ec2::254")
+_SAME_CALLER_BITS = 64
+
+
+def parse(text: str) -> IpAddress | None:
+    """The address, an IPv4 address in IPv6 clothes as itself; ``None`` for what is no address. No zone counts."""
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
+
+
+def is_loopback(text: str) -> bool:
+    address = parse(text)
+    return address is not None and address.is_loopback
+
+
+def is_public(address: IpAddress) -> bool:
+    """Whether it lies on the open internet, and nowhere else."""
+    return (
+        address.is_global
+        and not (address.is_multicast or address.is_reserved)
+        and not any(address in network for network in _NOT_PUBLIC)
+    )
+
+
+def is_local(address: IpAddress) -> bool:
+    """Whether it is this machine or a private network: never link-local, where clouds keep their credentials."""
+    return address != _METADATA and (address.is_loopback or any(address in network for network in _PRIVATE))
+
+
+def networks(texts: Iterable[str]) -> Networks:
+    """Addresses and networks (``10.0.0.0/8``). ``ValueError`` for what is neither."""
+    return tuple(ipaddress.ip_network(text) for text in texts)
+
+
+def caller_of(address: IpAddress) -> str:
+    """What counts as one caller: an IPv4 address, or the /64 of an IPv6 one, which one customer has for itself."""
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((address, _SAME_CALLER_BITS), strict=False))

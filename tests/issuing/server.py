@@ -1,0 +1,286 @@
+"""A real authorization server (Authlib) on loopback: metadata, login with PKCE, tokens that say themselves or do not,
+introspection, revocation, and keys that can be changed. Nobody is asked for a password: ``ada`` is always there."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import flask
+import httpx2
+import pytest
+from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2.rfc6749 import AuthorizationCodeMixin, ClientMixin, TokenMixin, grants
+from authlib.oauth2.rfc6750 import BearerTokenGenerator
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc7662 import IntrospectionEndpoint
+from authlib.oauth2.rfc9068 import JWTBearerTokenGenerator
+from joserfc import jwk, jwt
+from werkzeug.serving import make_server
+
+__all__ = ["REDIRECT", "Issuing", "running_issuer"]
+
+REDIRECT = "http://127.0.0.1:1/callback"
+SCOPES = "read write admin"
+
+
+@dataclass
+class Client(ClientMixin):
+    id: str
+    secret: str = ""
+    grant: str = "client_credentials"
+
+    def get_client_id(self) -> str:
+        return self.id
+
+    def get_allowed_scope(self, scope: str) -> str:
+        return " ".join(one for one in scope.split() if one in SCOPES.split())
+
+    def check_redirect_uri(self, redirect_uri: str) -> bool:
+        return redirect_uri == REDIRECT
+
+    def check_client_secret(self, client_secret: str) -> bool:
+        return secrets.compare_digest(client_secret, self.secret)
+
+    def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
+        return method == ("client_secret_basic" if self.secret else "none")
+
+    def check_response_type(self, response_type: str) -> bool:
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        return grant_type == self.grant
+
+
+@dataclass
+class Code(AuthorizationCodeMixin):
+    code: str
+    client: str
+    scope: str
+    code_challenge: str
+    code_challenge_method: str
+
+    def get_redirect_uri(self) -> str:
+        return REDIRECT
+
+    def get_scope(self) -> str:
+        return self.scope
+
+
+class User:
+    def get_user_id(self) -> str:
+        return "ada"
+
+
+@dataclass
+class Token(TokenMixin):
+    text: str
+    claims: dict[str, Any]
+    revoked: bool = False
+
+    def is_expired(self) -> bool:
+        return self.claims["exp"] < time.time()
+
+    def is_revoked(self) -> bool:
+        return self.revoked
+
+
+@dataclass
+class Issuing:
+    """The server. ``up`` is whether it answers; ``asked`` counts what it was asked, by path."""
+
+    url: str = ""
+    keys: list[Any] = field(default_factory=lambda: [new_key()])
+    tokens: dict[str, Token] = field(default_factory=dict)
+    codes: dict[str, Code] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
+    up: bool = True
+
+    def forget(self) -> None:
+        self.keys, self.up = [new_key()], True
+        self.asked.clear()
+        self.changes.clear()
+
+    def rotate(self) -> None:
+        """Sign with a key that nobody has seen, and take the old one away."""
+        self.keys = [new_key()]
+
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/jwks",
+            "introspection_endpoint": f"{self.url}/introspect",
+            "code_challenge_methods_supported": ["S256"],
+            **self.changes,
+        }
+
+    def jwks(self) -> dict[str, Any]:
+        return {"keys": [key.as_dict(private=False) for key in self.keys]}
+
+    def signed(self, header: dict[str, Any] | None = None, key: Any = None, **claims: Any) -> str:
+        """A token of our own making; a claim that is ``None`` is left out."""
+        key = key or self.keys[0]
+        now = int(time.time())
+        said = {"iss": self.url, "sub": "ada", "exp": now + 600, "iat": now, "scope": "read", **claims}
+        head = {"alg": "RS256", "kid": key.kid, "typ": "at+jwt", **(header or {})}
+        algorithms = [head["alg"]]
+        return jwt.encode(head, {k: v for k, v in said.items() if v is not None}, key, algorithms=algorithms)
+
+    # What a client does.
+
+    def for_itself(self, resource: str, scope: str = "read", client: str = "agent") -> str:
+        """A token by client credentials: of ``agent``, or of ``opaque``, whose tokens say nothing."""
+        form = {"grant_type": "client_credentials", "scope": scope, "resource": resource}
+        return self._token(form, auth=(client, "secret"))
+
+    def for_ada(self, resource: str, scope: str = "read") -> str:
+        """A token by authorization code and PKCE."""
+        verifier = secrets.token_urlsafe(48)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        sent = self.authorize(scope=scope, code_challenge=challenge, code_challenge_method="S256")
+        [code] = parse_qs(urlsplit(sent.headers["location"]).query)["code"]
+        form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier, "client_id": "app"}
+        return self._token({**form, "redirect_uri": REDIRECT, "resource": resource})
+
+    def authorize(self, **params: str) -> httpx2.Response:
+        said = {"response_type": "code", "client_id": "app", "redirect_uri": REDIRECT, "state": "s", **params}
+        return httpx2.get(f"{self.url}/authorize", params=said, trust_env=False)
+
+    def _token(self, form: dict[str, str], auth: tuple[str, str] | None = None) -> str:
+        answer = httpx2.post(f"{self.url}/token", data=form, auth=auth, trust_env=False)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["access_token"]
+
+
+def new_key() -> Any:
+    return jwk.generate_key("RSA", 2048, {"use": "sig", "alg": "RS256", "kid": secrets.token_hex(4)})
+
+
+def application(issuing: Issuing) -> flask.Flask:
+    app = flask.Flask(__name__)
+    clients = [Client("agent", "secret"), Client("opaque", "secret"), Client("tools", "secret", "")]
+    known = {client.id: client for client in [*clients, Client("app", grant="authorization_code")]}
+    server = AuthorizationServer(app, known.get, lambda token, request: save(issuing, token, request))
+
+    class Signed(JWTBearerTokenGenerator):
+        def get_jwks(self) -> Any:
+            return issuing.keys[0]
+
+        def get_audiences(self, client: Client, user: Any, scope: str) -> str:
+            return flask.request.form.get("resource", client.id)
+
+    signed, opaque = Signed(issuing.url), BearerTokenGenerator(lambda *_, **__: secrets.token_urlsafe(32))
+    server.register_token_generator(
+        "default", lambda **said: (opaque if said["client"].id == "opaque" else signed)(**said)
+    )
+
+    class Codes(grants.AuthorizationCodeGrant):
+        TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
+
+        def save_authorization_code(self, code: str, request: Any) -> None:
+            data = request.payload.data
+            challenge, method = data["code_challenge"], data["code_challenge_method"]
+            issuing.codes[code] = Code(code, request.client.id, request.payload.scope, challenge, method)
+
+        def query_authorization_code(self, code: str, client: Client) -> Code | None:
+            return issuing.codes.get(code)
+
+        def delete_authorization_code(self, authorization_code: Code) -> None:
+            del issuing.codes[authorization_code.code]
+
+        def authenticate_user(self, authorization_code: Code) -> User:
+            return User()
+
+    class Introspect(IntrospectionEndpoint):
+        CLIENT_AUTH_METHODS = ("client_secret_basic",)
+
+        def query_token(self, token_string: str, token_type_hint: str) -> Token | None:
+            return issuing.tokens.get(token_string)
+
+        def check_permission(self, token: Token, client: Client, request: Any) -> bool:
+            return client.id == "tools"
+
+        def introspect_token(self, token: Token) -> dict[str, Any]:
+            return {"active": True, **token.claims}
+
+    server.register_grant(grants.ClientCredentialsGrant)
+    server.register_grant(Codes, [CodeChallenge(required=True)])
+    server.register_endpoint(Introspect)
+
+    @app.before_request
+    def count() -> Any:
+        path = flask.request.path
+        issuing.asked[path] = issuing.asked.get(path, 0) + 1
+        return None if issuing.up else ("down", 503)
+
+    app.get("/.well-known/oauth-authorization-server")(issuing.metadata)
+    app.get("/jwks")(issuing.jwks)
+    app.post("/token")(server.create_token_response)
+    app.post("/introspect")(lambda: server.create_endpoint_response("introspection"))
+
+    @app.get("/authorize")
+    def authorize() -> Any:
+        grant = server.get_consent_grant(end_user=User())
+        return server.create_authorization_response(grant_user=User(), grant=grant)
+
+    return app
+
+
+def save(issuing: Issuing, token: dict[str, Any], request: Any) -> None:
+    subject = request.user.get_user_id() if request.user else request.client.id
+    claims = {
+        "iss": issuing.url,
+        "sub": subject,
+        "aud": flask.request.form.get("resource", ""),
+        "exp": int(time.time()) + 600,
+        "scope": token.get("scope", ""),
+    }
+    issuing.tokens[token["access_token"]] = Token(token["access_token"], claims)
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Issuing]:
+    issuing = Issuing()
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = make_server("127.0.0.1", 0, lambda environ, start: issuing_app(environ, start), threaded=True)
+    issuing.url = f"http://127.0.0.1:{server.server_port}"
+    issuing_app = application(issuing)
+    thread = threading.Thread(target=server.serve_forever, name="issuer")
+    thread.start()
+    try:
+        yield issuing
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="session", name="one_issuer")
+def one_running_issuer() -> Iterator[Issuing]:
+    with running() as issuing:
+        yield issuing
+
+
+@pytest.fixture(name="issuer")
+def running_issuer(one_issuer: Issuing) -> Issuing:
+    """The authorization server, as if it had just been started."""
+    one_issuer.forget()
+    return one_issuer
+
+
+def parts(token: str) -> list[Any]:
+    """Header and claims of a token, read by whoever."""
+    return [json.loads(base64.urlsafe_b64decode(part + "==")) for part in token.split(".")[:2]]

@@ -1,0 +1,114 @@
+"""The attacks of ``rows.toml``, and the tests that see each of them blocked, and its benign twin pass.
+
+``make security`` runs these tests and prints the table; it fails when one falls, is skipped, or names no row.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+__all__ = ["Group", "Row", "Seen", "load", "report", "rows_of"]
+
+FOLDER = Path(__file__).parent
+_NAMED = re.compile(r"test_(?P<id>[a-j][0-9]{2})_(?P<twin>twin_)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An attack. ``later`` says what it waits for where nothing is tested yet."""
+
+    id: str
+    attack: str
+    later: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: str
+    rows: tuple[Row, ...]
+
+
+def load() -> tuple[Group, ...]:
+    said = tomllib.loads((FOLDER / "rows.toml").read_text())
+    return tuple(
+        Group(group["title"], tuple(Row(id, **row) for id, row in group["rows"].items())) for group in said.values()
+    )
+
+
+def rows_of(item: pytest.Item) -> tuple[frozenset[str], frozenset[str]]:
+    """The attacks that a test sees blocked, and those whose twin it sees pass: by its name, and by its markers."""
+    attacks = {id for mark in item.iter_markers("attack") for id in mark.args}
+    twins = {id for mark in item.iter_markers("twin") for id in mark.args}
+    if named := _NAMED.match(item.name):
+        id = named["id"].upper()
+        if named["twin"] or id in twins:
+            twins.add(id)
+        else:
+            attacks.add(id)
+    return frozenset(attacks), frozenset(twins)
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """A plugin: which tests belong to which rows, keeps only those, and how they ended."""
+
+    attacks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    twins: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    passed: set[str] = field(default_factory=set[str])
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        kept: list[pytest.Item] = []
+        for item in items:
+            attacks, twins = rows_of(item)
+            for ids, ties in ((attacks, self.attacks), (twins, self.twins)):
+                for id in ids:
+                    ties.setdefault(id, []).append(item.nodeid)
+            if attacks or twins:
+                kept.append(item)
+        items[:] = kept
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.passed.add(report.nodeid)
+
+    def held(self, ties: Mapping[str, list[str]], id: str) -> bool:
+        return id in ties and all(test in self.passed for test in ties[id])
+
+
+def report(groups: tuple[Group, ...], seen: Seen) -> Iterator[str]:
+    for group in groups:
+        yield group.title
+        for row in group.rows:
+            yield f"  {row.id}  {_state(row, seen):<24}{row.attack}"
+        yield ""
+    blocked = sum(seen.held(seen.attacks, id) for id in seen.attacks)
+    passed = sum(seen.held(seen.twins, id) for id in seen.twins)
+    yield f"blocked {blocked} of {len(seen.attacks)}; twins passed {passed} of {len(seen.twins)}"
+
+
+def _state(row: Row, seen: Seen) -> str:
+    if row.id not in seen.attacks:
+        return f"later: {row.later}"[:22] if row.later else "NOT TESTED"
+    attack = "blocked" if seen.held(seen.attacks, row.id) else "NOT BLOCKED"
+    twin = "" if row.id not in seen.twins else ", twin passed" if seen.held(seen.twins, row.id) else ", TWIN REFUSED"
+    return attack + twin
+
+
+def main() -> int:
+    groups, seen = load(), Seen()
+    pytest.main(["-p", "no:cacheprovider", "-p", "no:randomly", str(FOLDER.parent), *sys.argv[1:]], plugins=[seen])
+    print("\n".join(report(groups, seen)))
+    fallen = [id for ties in (seen.attacks, seen.twins) for id in ties if not seen.held(ties, id)]
+    open_rows = [row.id for group in groups for row in group.rows if row.id not in seen.attacks and not row.later]
+    return 1 if fallen or open_rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

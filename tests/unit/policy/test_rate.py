@@ -1,0 +1,236 @@
+"""How often: each caller and tool, each caller, all together; over workers; and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright import Rate, RateLimits
+from toolwright.errors import ConfigurationError, StateError, ToolError, UnknownEntry
+from toolwright.policy.rate import Leases, rate
+from toolwright.policy.signals import Sign, Signals
+from toolwright.server.served import SILENT
+from toolwright.state.facts import Bucket, MemoryFacts
+from toolwright.state.sqlite import SqliteFacts
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.rounds import Memory, Rounds
+from toolwright.tools.toolset import Principal, PromptGet, Provider, RequestContext, ToolCall, found
+
+
+class Clock:
+    """A time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def context(who: str = "ann", rounds: Rounds | None = None) -> RequestContext:
+    return RequestContext(Principal(who), SILENT, rounds=rounds)
+
+
+async def work() -> str:
+    return "done"
+
+
+def tools(*names: str, **settings: Any) -> LocalToolset:
+    made = LocalToolset()
+    for name in names:
+        made.add(work, name=name, **settings)
+    return made
+
+
+def limited(
+    inner: Provider, limits: RateLimits, clock: Callable[[], float], signals: Signals | None = None
+) -> Provider:
+    return rate(limits, MemoryFacts(clock), signals or Signals())(inner)
+
+
+async def granted(provider: Provider, name: str, who: str, calls: int) -> int:
+    """How many of so many calls ran."""
+    count = 0
+    for _ in range(calls):
+        call, _ = await found(provider, ToolCall(name, {}, context(who)))
+        with contextlib.suppress(ToolError):
+            await provider.call_tool(call)
+            count += 1
+    return count
+
+
+WIDE = Rate(1_000, 1_000)
+
+
+def test_a_caller_has_a_burst_of_each_tool_and_then_its_pace():
+    async def main() -> None:
+        clock = Clock()
+        provider = limited(tools("a", "b"), RateLimits(Rate(2, 3), WIDE, WIDE), clock)
+        assert await granted(provider, "a", "ann", 5) == 3
+        assert await granted(provider, "b", "ann", 5) == 3
+        assert await granted(provider, "a", "bob", 5) == 3
+        clock.now += 1.0
+        assert await granted(provider, "a", "ann", 5) == 2
+
+    asyncio.run(main())
+
+
+def test_all_tools_of_a_caller_share_one_limit_and_all_callers_another():
+    async def main() -> None:
+        provider = limited(tools("a", "b"), RateLimits(WIDE, Rate(1, 4), Rate(1, 6)), Clock())
+        assert await granted(provider, "a", "ann", 3) == 3
+        assert await granted(provider, "b", "ann", 3) == 1
+        assert await granted(provider, "a", "bob", 3) == 2
+
+    asyncio.run(main())
+
+
+def test_whoever_is_refused_takes_nothing_of_what_is_everybodys():
+    async def main() -> None:
+        provider = limited(tools("a"), RateLimits(Rate(1, 2), WIDE, Rate(1, 5)), Clock())
+        assert await granted(provider, "a", "ann", 100) == 2
+        assert await granted(provider, "a", "bob", 100) == 2
+
+    asyncio.run(main())
+
+
+def test_a_tool_has_a_rate_of_its_own():
+    async def main() -> None:
+        provider = limited(tools("a", rate=Rate(1, 2)), RateLimits(WIDE, WIDE, WIDE), Clock())
+        assert await granted(provider, "a", "ann", 5) == 2
+
+    asyncio.run(main())
+
+
+def test_the_model_is_told_when_to_come_back():
+    async def main() -> None:
+        signs: list[Sign] = []
+        signals = Signals()
+        signals.listen(signs.append)
+        provider = limited(tools("a"), RateLimits(Rate(0.1, 1), WIDE, WIDE), Clock(), signals)
+        await provider.call_tool(ToolCall("a", {}, context()))
+        with pytest.raises(ToolError, match="Wait 11 s"):
+            await provider.call_tool(ToolCall("a", {}, context()))
+        assert [(sign.kind, sign.principal.id, sign.subject) for sign in signs] == [("rate", "ann", "a")]
+
+    asyncio.run(main())
+
+
+def test_a_later_round_of_a_call_is_the_same_call():
+    async def main() -> None:
+        provider = limited(tools("a"), RateLimits(Rate(0.1, 1), WIDE, WIDE), Clock())
+        await provider.call_tool(ToolCall("a", {}, context(rounds=Rounds(None))))
+        for number in range(1, 5):
+            await provider.call_tool(ToolCall("a", {}, context(rounds=Rounds(Memory(number)))))
+
+    asyncio.run(main())
+
+
+@pytest.mark.requirement("ADJ-15")
+def test_prompts_resources_and_completions_are_limited_too():
+    async def main() -> None:
+        provider = limited(tools(), RateLimits(Rate(0.1, 1), WIDE, WIDE), Clock())
+        get = PromptGet("none", {}, context())
+        with pytest.raises(UnknownEntry):
+            await provider.get_prompt(get)
+        with pytest.raises(ToolError, match="prompts/get was called too often"):
+            await provider.get_prompt(get)
+
+    asyncio.run(main())
+
+
+def test_two_servers_on_one_file_share_a_limit(tmp_path: Path):
+    async def main() -> None:
+        async with SqliteFacts(tmp_path / "facts") as one, SqliteFacts(tmp_path / "facts") as other:
+            limits = RateLimits(Rate(0.01, 10), WIDE, WIDE)
+            providers = [rate(limits, facts, Signals())(tools("a")) for facts in (one, other)]
+            counts = await asyncio.gather(*(granted(provider, "a", "ann", 10) for provider in providers))
+            assert sum(counts) == 10
+
+    asyncio.run(main())
+
+
+class Broken(MemoryFacts):
+    async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
+        raise StateError.of("TW7005", path="x")
+
+
+def test_b57_where_the_store_is_down_nothing_is_called():
+    async def main() -> None:
+        with pytest.raises(ToolError) as caught:
+            await Leases(Broken()).take((Bucket("k", 1, 1),))
+        assert caught.value.code == "TW2101"
+
+    asyncio.run(main())
+
+
+@given(
+    burst=st.integers(1, 400),
+    per_second=st.sampled_from([0.5, 3, 50, 1_000]),
+    steps=st.lists(st.tuples(st.integers(0, 1), st.floats(0, 2)), max_size=300),
+)
+def test_workers_with_leases_never_grant_more_than_the_limit(
+    burst: int, per_second: float, steps: list[tuple[int, float]]
+):
+    """The oracle: in any span of time no more than the burst and what came back in it."""
+
+    async def main() -> None:
+        clock = Clock()
+        facts = MemoryFacts(clock)
+        workers = [Leases(facts, clock), Leases(facts, clock)]
+        bucket = Bucket("k", per_second, burst)
+        times: list[float] = []
+        for worker, pause in steps:
+            clock.now += pause if pause > 1.9 else 0.0
+            for _ in range(7):
+                if not await workers[worker].take((bucket,)):
+                    times.append(clock.now)
+        for first in range(0, len(times), 13):
+            for last in range(first, len(times), 17):
+                allowed = burst + max(1, burst // 50) * 2 + (times[last] - times[first]) * per_second
+                assert last - first + 1 <= allowed + 1
+
+    asyncio.run(main())
+
+
+@given(takes=st.lists(st.tuples(st.booleans(), st.floats(0, 0.3)), max_size=100))
+def test_to_take_at_once_and_to_take_one_by_one_are_the_same(takes: list[tuple[bool, float]]):
+    async def main() -> None:
+        clock = Clock()
+        ours, theirs = MemoryFacts(clock), MemoryFacts(clock)
+        bucket = Bucket("k", 5, 3)
+        for at_once, pause in takes:
+            clock.now += pause
+            expected = await theirs.take("k", per_second=5, burst=3)
+            got = ours.take_now((bucket,)) if at_once else await ours.take("k", per_second=5, burst=3)
+            assert got == expected
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("wrong", [Rate(0, 5), Rate(5, 0), Rate(float("inf"), 5), Rate(1, 1.5)])  # pyright: ignore
+def test_a_limit_that_is_none_fails_at_start(wrong: Rate):
+    with pytest.raises(ConfigurationError):
+        RateLimits(tool=wrong)
+    with pytest.raises(ConfigurationError):
+        RateLimits.of(wrong)
+
+
+def test_keys_do_not_pile_up():
+    async def main() -> None:
+        clock = Clock()
+        facts = MemoryFacts(clock)
+        provider = rate(RateLimits(), facts, Signals())(tools("a"))
+        for number in range(3_000):
+            clock.now += 1.0
+            await granted(provider, "a", f"caller{number}", 1)
+        assert len(facts) < 100
+
+    asyncio.run(main())

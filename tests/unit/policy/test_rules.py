@@ -1,0 +1,284 @@
+"""What rules decide: the first that matches, and no where none does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolwright.errors import ConfigurationError
+from toolwright.policy.config import examine
+from toolwright.policy.rules import OPEN, Allow, Ask, Deny, Rules, Verdict
+from toolwright.protocol.schema import compile_schema
+from toolwright.protocol.types import Prompt, Resource, ResourceTemplate
+from toolwright.protocol.types import Tool as Definition
+from toolwright.server.served import SILENT
+from toolwright.tools.toolset import LOCAL, Effect, Principal, RequestContext, Tool
+
+HIDDEN = Deny(hidden=True)
+ANN = Principal("https://id.example#ann", frozenset({"notes:read"}))
+
+
+def rules(text: str, server: str = "s") -> Rules:
+    config, problems = examine("toolwright.toml", text)
+    assert problems == []
+    assert config.rules is not None
+    return config.rules.on(server)
+
+
+def tool(name: str = "get", effect: Effect = "read") -> Tool:
+    schema = {"type": "object"}
+    return Tool(Definition(name=name, inputSchema=schema), effect, compile_schema(schema))
+
+
+def decide(text: str, subject: Any, arguments: Any = None, by: Principal = LOCAL, server: str = "s") -> Verdict:
+    return rules(text, server).decide(subject, RequestContext(by, SILENT), arguments)
+
+
+ORDER = """
+[[rules]]
+name = "first"
+tools = "get*"
+then = "allow"
+[[rules]]
+name = "second"
+tools = ["set", "*t"]
+then = "ask"
+reason = "Really?"
+"""
+
+
+def test_the_first_rule_that_matches_decides():
+    assert decide(ORDER, tool("get"), {}) == Allow("first")
+    assert decide(ORDER, tool("set"), {}) == Ask("Really?", "second")
+    assert decide(ORDER, tool("put"), {}) == Ask("Really?", "second")
+
+
+def test_where_no_rule_matches_it_is_no_and_there_is_nothing_to_be_seen():
+    assert decide(ORDER, tool("rm"), {}) == Deny()
+    assert decide(ORDER, tool("rm")) == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("then", "reason", "listed"),
+    [
+        ("deny", 'reason = "Ask Bob."', Deny("Ask Bob.", rule="r")),
+        ("deny", "", Deny(hidden=True, rule="r")),
+        ("hide", "", Deny(hidden=True, rule="r")),
+    ],
+)
+def test_what_is_never_allowed_is_hidden_unless_there_is_a_reason_to_be_told(then: str, reason: str, listed: Verdict):
+    text = f'[[rules]]\nname = "r"\nthen = "{then}"\n{reason}\n'
+    assert decide(text, tool()) == listed
+
+
+SOME = """
+[[rules]]
+name = "docs"
+tools = "get"
+arguments = { required = ["path"], properties.path.pattern = "^docs/" }
+then = "THEN"
+[[rules]]
+name = "rest"
+tools = "get"
+then = "deny"
+"""
+
+
+def test_a_tool_is_there_when_some_arguments_are_allowed_or_asked_about():
+    assert decide(SOME.replace("THEN", "allow"), tool()) == Allow("docs")
+    assert decide(SOME.replace("THEN", "ask"), tool()) == Ask("docs", "docs")
+    assert decide(SOME.replace("THEN", "deny"), tool()) == Deny(hidden=True, rule="docs")
+
+
+def test_arguments_are_judged_by_their_schema():
+    text = SOME.replace("THEN", "allow")
+    assert decide(text, tool(), {"path": "docs/a"}) == Allow("docs")
+    assert decide(text, tool(), {"path": "etc/a"}) == Deny(rule="rest")
+    assert decide(text, tool(), {}) == Deny(rule="rest")
+
+
+def test_a_rule_may_go_by_effect():
+    text = '[[rules]]\neffect = ["destructive", "open-world"]\nthen = "ask"\n[[rules]]\nthen = "allow"\n'
+    assert decide(text, tool(effect="destructive"), {}) == Ask("rule 1", "rule 1")
+    assert decide(text, tool(effect="write"), {}) == Allow("rule 2")
+    assert decide(text, Prompt("p")) == Allow("rule 2")
+
+
+def test_a_rule_may_go_by_who_calls():
+    text = '[[rules]]\nprincipal = "https://id.example#*"\nthen = "allow"\n'
+    assert decide(text, tool(), {}, ANN) == Allow("rule 1")
+    assert decide(text, tool(), {}) == Deny()
+
+
+def test_a_rule_may_be_for_one_server_of_several():
+    text = '[[rules]]\nserver = "disk"\nthen = "allow"\n'
+    assert decide(text, tool(), {}, server="disk") == Allow("rule 1")
+    assert decide(text, tool(), {}, server="mail") == Deny()
+
+
+SCOPED = '[[rules]]\ntools = "get"\nscopes = ["notes:read", "notes:write"]\nthen = "allow"\n'
+
+
+def test_who_lacks_a_scope_that_would_open_the_way_is_told_which():
+    needed = Deny(scopes=frozenset({"notes:read", "notes:write"}))
+    assert decide(SCOPED, tool(), None, ANN) == needed
+    assert decide(SCOPED, tool(), {}, ANN) == needed
+    both = Principal("x", frozenset({"notes:read", "notes:write", "more"}))
+    assert decide(SCOPED, tool(), {}, both) == Allow("rule 1")
+
+
+def test_a_later_rule_that_refuses_stands_although_a_scope_would_open_the_way():
+    text = SCOPED + '[[rules]]\nthen = "hide"\n'
+    assert decide(text, tool(), None, ANN) == Deny(hidden=True, rule="rule 2")
+
+
+def test_local_callers_hold_every_scope_unless_the_file_says_which():
+    assert decide(SCOPED, tool(), {}) == Allow("rule 1")
+    some = Rules(rules(SCOPED).rules, "s", {"local": frozenset({"notes:read"})})
+    assert some.decide(tool(), RequestContext(LOCAL, SILENT), None) == HIDDEN
+    assert some.decide(tool(), RequestContext(Principal("local:http"), SILENT), None) == Allow("rule 1")
+
+
+LIBRARY = """
+[[rules]]
+resources = "docs://open/*"
+then = "allow"
+[[rules]]
+prompts = ["review", "plan_*"]
+then = "allow"
+"""
+
+
+def test_rules_for_resources_and_prompts_go_by_uri_and_name():
+    assert decide(LIBRARY, Resource("docs://open/a", "a")) == Allow("rule 1")
+    assert decide(LIBRARY, Resource("docs://shut/a", "docs://open/a")) == HIDDEN
+    assert decide(LIBRARY, Prompt("plan_b")) == Allow("rule 2")
+    assert decide(LIBRARY, Prompt("docs://open/a")) == HIDDEN
+    assert decide(LIBRARY, tool("review"), {}) == Deny()
+
+
+def test_a_template_is_there_when_some_of_its_resources_are():
+    assert decide(LIBRARY, ResourceTemplate("docs://open/{name}", "t")) == Allow("rule 1")
+    assert decide(LIBRARY, ResourceTemplate("docs://{+path}", "t")) == Allow("rule 1")
+    assert decide(LIBRARY, ResourceTemplate("docs://shut/{name}", "t")) == HIDDEN
+    none = '[[rules]]\nresources = "docs://open/*"\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+    assert decide(none, ResourceTemplate("docs://open/{name}", "t")) == Deny(hidden=True, rule="rule 1")
+    assert decide(none, ResourceTemplate("docs://{+path}", "t")) == Allow("rule 2")
+
+
+def test_the_trace_ends_with_the_rule_that_decides_and_says_what_stopped_the_others():
+    text = (
+        '[[rules]]\nserver = "x"\nthen = "allow"\n[[rules]]\ntools = "b"\nthen = "allow"\n'
+        '[[rules]]\neffect = "write"\nthen = "allow"\n[[rules]]\nprincipal = "x"\nthen = "allow"\n'
+        '[[rules]]\narguments.required = ["a"]\nthen = "allow"\n[[rules]]\nthen = "deny"\n'
+    )
+    told = rules(text)
+    stops = [step.stop for step in told.trace(tool(), LOCAL, {})]
+    assert stops == ["server", "tools", "effect", "principal", "arguments", ""]
+    assert [step.stop for step in told.trace(tool(), LOCAL, None)][-2:] == [OPEN, ""]
+    assert [step.stop for step in told.trace(Prompt("p"), LOCAL, None)][1:3] == ["prompts", "effect"]
+    assert [step.stop for step in rules(SCOPED).trace(tool(), ANN, {})] == ["scopes"]
+
+
+def test_a_subject_that_comes_and_goes_does_not_fill_the_memory():
+    told = rules(LIBRARY)
+    for number in range(10_000):
+        told.decide(Resource(f"docs://open/{number}", "a"), RequestContext(LOCAL, SILENT), None)
+    assert len(told._about) <= 4096  # pyright: ignore[reportPrivateUsage]
+
+
+# -- what is wrong with a file -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("[[rules]\n", "TW4301", 1),
+        ('[[rules]]\nthen = "allow"\ntoolz = "a"\n', "TW4302", 3),
+        ('[[rules]]\nthen = "alow"\n', "TW4302", 2),
+        ('# a\n\n[[rules]]\ntools = "a"\n', "TW4302", 3),
+        ('[[rules]]\nthen = "allow"\neffect = "raed"\n', "TW4302", 3),
+        ("rules = []\n", "TW4302", 1),
+        ("[limits]\nseconds = 0\n", "TW4302", 2),
+        ("[limits]\nsecond = 1\n", "TW4302", 2),
+        ("[limit]\n", "TW4302", 1),
+        ('[scopes]\nlocal = "a"\n', "TW4302", 2),
+        ('[[rules]]\nname = "a"\nthen = "deny"\ntools = "a"\n[[rules]]\nname = "a"\nthen = "deny"\n', "TW4310", 5),
+        ('[[rules]]\nthen = "deny"\nresources = "a"\narguments.required = ["a"]\n', "TW4308", 4),
+        ('[[rules]]\nthen = "deny"\nprompts = "a"\neffect = "read"\n', "TW4308", 4),
+        ('[[rules]]\nthen = "allow"\nreason = "a"\n', "TW4308", 3),
+        ('[[rules]]\nthen = "hide"\narguments.required = ["a"]\n', "TW4308", 3),
+        ('[[rules]]\nthen = "deny"\n[rules.arguments.properties.a]\nenums = [1]\n', "TW4309", 4),
+        ('[[rules]]\nthen = "deny"\narguments.anyOf = [{ enums = [1] }]\n', "TW4309", 3),
+        ('[[rules]]\nthen = "deny"\narguments.properties.a.pattern = "("\n', "TW4307", 3),
+        ('[[rules]]\nthen = "deny"\narguments.properties.a.pattern = "(?!x)"\n', "TW4307", 3),
+        ('[[rules]]\nthen = "allow"\n[[rules]]\nthen = "deny"\n', "TW4303", 3),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, code: str, line: int):
+    _, problems = examine("f.toml", text)
+    assert [problem.code for problem in problems] == [code]
+    assert problems[0].facts["place"] == f"f.toml:{line}"
+
+
+def test_a_misspelt_key_is_told_the_nearest():
+    _, [problem] = examine("f.toml", '[[rules]]\nthen = "allow"\neffects = "read"\n')
+    assert "nearest: effect" in problem.say()
+
+
+def test_everything_that_is_wrong_is_found_at_once():
+    _, problems = examine("f.toml", '[[rules]]\nthen = "alow"\n[[rules]]\ntoolz = "a"\n')
+    assert len(problems) == 3
+
+
+def test_a_file_that_cannot_be_read_is_said_so(tmp_path: Any):
+    (tmp_path / "latin").write_bytes(b"\xff")
+    for name in ("latin", "none", "."):
+        with pytest.raises(ConfigurationError) as caught:
+            examine(tmp_path / name)
+        assert caught.value.code == "TW4300"
+
+
+def test_a_key_in_a_text_of_several_lines_is_no_key():
+    text = '[[rules]]\nthen = "deny"\nreason = """\n[[rules]]\nthen = "alow"\n"""\n[[rules]]\nthen = "alow"\n'
+    _, [problem] = examine("f.toml", text)
+    assert problem.facts["place"] == "f.toml:8"
+
+
+DEAD = [
+    ('tools = "a"', 'tools = "a"'),
+    ('tools = ["b", "a*"]', 'tools = ["a1", "a*b"]'),
+    ("", 'tools = "a"'),
+    ("", 'resources = "a"'),
+    ('effect = ["read", "write"]', 'tools = "a"\neffect = "read"'),
+    ('tools = "a"', 'tools = "a"\nprincipal = "x"\nserver = "s"\nscopes = "y"\narguments.required = ["p"]'),
+    ('principal = "x*"', 'principal = ["x1", "x2*"]'),
+    ('scopes = "a"', 'scopes = ["a", "b"]'),
+    ('tools = "a"\narguments.required = ["p"]', 'tools = "a"\narguments.required = ["p"]\nscopes = "x"'),
+]
+ALIVE = [
+    ('tools = "a"', 'tools = ["a", "b"]'),
+    ('tools = "a*"', 'tools = "*a"'),
+    ('tools = "*"', 'resources = "a"'),
+    ('tools = "*"', ""),
+    ('effect = "read"', 'tools = "a"'),
+    ('effect = "read"', 'prompts = "a"'),
+    ('principal = "x"', 'tools = "a"'),
+    ('server = "x"', 'tools = "a"'),
+    ('scopes = ["a", "b"]', 'scopes = "a"'),
+    ('arguments.required = ["p"]', 'arguments.required = ["q"]'),
+    ('arguments.required = ["p"]', 'tools = "a"'),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), DEAD)
+def test_a_rule_that_can_never_match_is_found(first: str, second: str):
+    _, problems = examine("f", f'[[rules]]\nthen = "deny"\n{first}\n[[rules]]\nthen = "allow"\n{second}\n')
+    assert [problem.code for problem in problems] == ["TW4303"]
+
+
+@pytest.mark.parametrize(("first", "second"), ALIVE)
+def test_a_rule_that_may_match_is_left_alone(first: str, second: str):
+    _, problems = examine("f", f'[[rules]]\nthen = "deny"\n{first}\n[[rules]]\nthen = "allow"\n{second}\n')
+    assert problems == []

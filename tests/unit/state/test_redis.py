@@ -1,0 +1,278 @@
+"""The contract of ``Facts`` on a real Redis, and what only it promises."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from stores import age, own_redis, redis_url
+from toolwright.errors import ConfigurationError, StateError
+from toolwright.state.facts import Facts
+from toolwright.state.redis import RedisFacts
+from toolwright.state.urls import open_facts
+from toolwright.testing.state import LIMIT, check_facts
+
+pytestmark = pytest.mark.process
+
+
+def test_redis_keeps_the_contract() -> None:
+    with ExitStack() as stack:
+        urls: list[str] = []
+
+        @contextlib.asynccontextmanager
+        async def make() -> AsyncGenerator[Facts]:
+            urls.append(stack.enter_context(redis_url()))
+            async with open_facts(urls[-1]) as facts:
+                yield facts
+
+        asyncio.run(check_facts(make, lambda seconds: age(urls[-1], seconds)))
+
+
+def test_a_limit_holds_exactly_over_stores() -> None:
+    async def scenario(url: str) -> int:
+        async with RedisFacts(url) as first, RedisFacts(url) as second, RedisFacts(url, connections=2) as third:
+            stores = [first, second, third]
+            takes = (stores[n % 3].take("a", per_second=0.0001, burst=40) for n in range(90))
+            return [*await asyncio.gather(*takes)].count(0.0)
+
+    with redis_url() as url:
+        assert asyncio.run(scenario(url)) == 40
+
+
+@pytest.mark.parametrize("per_second", [0.001, 0.3, 7, 1_000, 99_999.9])
+def test_a_burst_is_granted_to_the_last_one_and_the_wait_is_that_of_the_rate(per_second: float) -> None:
+    async def scenario(url: str) -> float:
+        async with RedisFacts(url) as facts:
+            assert await facts.take("a", per_second=per_second, burst=500, cost=500) == 0.0
+            return await facts.take("a", per_second=per_second, burst=500, cost=500)
+
+    with redis_url() as url:
+        assert asyncio.run(scenario(url)) <= 500 * (1 / per_second + 1e-6) + 1e-5
+
+
+def test_a_key_that_regained_all_takes_no_room() -> None:
+    async def scenario(url: str) -> int:
+        async with RedisFacts(url) as facts:
+            await facts.take("a", per_second=1, burst=5)
+            await facts.put("b", b"", 3)
+            with Redis.from_url(url.partition("?")[0]) as client:
+                prefix = url.partition("=")[2]
+                return max(client.pttl(key) for key in client.scan_iter(match=f"{prefix}*"))
+
+    with redis_url() as url:
+        assert 0 < asyncio.run(scenario(url)) <= 3_000
+
+
+def test_events_go_from_store_to_store_and_listeners_that_ended_hear_nothing() -> None:
+    async def scenario(url: str) -> None:
+        async with RedisFacts(url) as here, RedisFacts(url) as there:
+            heard: asyncio.Queue[bytes] = asyncio.Queue()
+            ends = [await here.subscribe("a", heard.put_nowait) for _ in range(2)]
+            await there.publish("a", b"1")
+            async with asyncio.timeout(LIMIT):
+                assert [await heard.get() for _ in range(2)] == [b"1", b"1"]
+            ends[0]()
+            await there.publish("a", b"2")
+            ends[1]()
+            again = await here.subscribe("a", heard.put_nowait)
+            await there.publish("a", b"3")
+            async with asyncio.timeout(LIMIT):
+                while await heard.get() != b"3":
+                    pass
+            again()
+
+    with redis_url() as url:
+        asyncio.run(scenario(url))
+
+
+def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
+    async def scenario(url: str) -> list[int]:
+        counts: list[int] = []
+        with Redis.from_url(url) as client:
+            async with RedisFacts(url) as facts:
+                ends = [await facts.subscribe(f"c{n}", print) for n in range(20)]
+                counts.append(len(client.pubsub_channels("*")))
+                for end in ends:
+                    end()
+                await facts.subscribe("last", print)  # the store has read all that was said before
+                counts.append(len(client.pubsub_channels("*")))
+            assert len(asyncio.all_tasks()) == 1
+        return counts
+
+    with own_redis() as server:
+        assert asyncio.run(scenario(server.url)) == [20, 1]
+
+
+def test_a_cancelled_caller_leaves_the_store_usable() -> None:
+    async def scenario(url: str) -> None:
+        async with RedisFacts(url, connections=1) as facts:
+            for _ in range(20):
+                caller = asyncio.ensure_future(facts.put("a", b"1", 60))
+                await asyncio.sleep(0)
+                caller.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await caller
+                listener = asyncio.ensure_future(facts.subscribe("a", print))
+                await asyncio.sleep(0)
+                listener.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await listener
+                await facts.put("b", b"2", 60)
+                assert await facts.get("b") == b"2"
+
+    with redis_url() as url:
+        asyncio.run(scenario(url))
+
+
+def test_one_bad_key_fails_alone() -> None:
+    async def scenario(url: str) -> None:
+        async with RedisFacts(url) as facts:
+            with pytest.raises(UnicodeEncodeError):
+                await facts.take("\ud800", per_second=1, burst=1)
+            assert await facts.take("good", per_second=1, burst=1) == 0.0
+
+    with redis_url() as url:
+        asyncio.run(scenario(url))
+
+
+def test_b57_a_store_that_is_gone_is_said_and_one_that_is_back_is_used(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        with own_redis() as server:
+            async with RedisFacts(server.url) as facts:
+                heard: asyncio.Queue[bytes] = asyncio.Queue()
+                await facts.subscribe("a", heard.put_nowait)
+                await facts.put("a", b"1", 60)
+                server.stop()
+                for ask in (facts.get("a"), facts.take("a", per_second=1, burst=1), facts.publish("a", b"")):
+                    with pytest.raises(StateError) as caught:
+                        await ask
+                    assert caught.value.code == "TW7050"
+                server.start()
+                assert await facts.get("a") is None
+                assert await facts.put_if_absent("a", b"2", 60)
+                async with asyncio.timeout(LIMIT):
+                    while heard.empty():  # once it listens again
+                        await facts.publish("a", b"3")
+                        await asyncio.sleep(0)
+                assert await heard.get() == b"3"
+
+    caplog.set_level(logging.CRITICAL, "toolwright.state")
+    asyncio.run(scenario())
+
+
+def test_nobody_waits_longer_than_said_for_a_store_that_hangs() -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            port = silent.getsockname()[1]
+            with pytest.raises(StateError):
+                async with asyncio.timeout(LIMIT), RedisFacts(f"redis://127.0.0.1:{port}", patience=0.05):
+                    pass
+
+    asyncio.run(scenario())
+
+
+def test_a_closed_store_says_so() -> None:
+    async def scenario(url: str) -> list[str]:
+        async with RedisFacts(url) as facts:
+            pass
+        codes: list[str] = []
+        for ask in (facts.get("a"), facts.subscribe("a", print), facts.take("a", per_second=1, burst=1)):
+            with pytest.raises(StateError) as caught:
+                await ask
+            codes.append(caught.value.code)
+        return codes
+
+    with redis_url() as url:
+        assert asyncio.run(scenario(url)) == ["TW7051"] * 3
+
+
+PASSWORD = "hunter2-and%40more"
+
+
+def test_a_password_is_used_and_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+    async def opened(url: str) -> None:
+        async with open_facts(url) as facts:
+            await facts.put("a", b"1", 60)
+            end = await facts.subscribe("a", print)
+            end()
+
+    with own_redis("--requirepass", "hunter2-and@more") as server:
+        asyncio.run(opened(server.url.replace("//", f"//default:{PASSWORD}@")))
+        asyncio.run(opened(server.url.replace("//", f"//:{PASSWORD}@").replace("redis:", "valkey:")))
+        for wrong in (server.url, server.url.replace("//", "//default:hunter3@")):
+            with pytest.raises(StateError) as caught:
+                asyncio.run(opened(wrong))
+            said = caught.value.say() + caught.value.say("zh") + caplog.text
+            assert "hunter" not in said
+            assert str(server.port) in said
+
+
+def test_what_is_no_address_is_said_without_its_password() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        RedisFacts("redis://me:hunter2@host/name")
+    assert caught.value.code == "TW7052"
+    assert "hunter2" not in caught.value.say()
+
+
+def test_tls_is_checked_against_the_authority_that_was_named(tmp_path: Path) -> None:
+    key, cert, other = _certificate(tmp_path, "one"), tmp_path / "one.crt", tmp_path / "two.crt"
+    _certificate(tmp_path, "two")
+
+    async def opened(url: str) -> None:
+        async with RedisFacts(url) as facts:
+            await facts.put("a", b"1", 60)
+            (await facts.subscribe("a", print))()
+
+    options = ["--tls-port", "0", "--tls-cert-file", str(cert), "--tls-key-file", str(key), "--tls-auth-clients", "no"]
+    with own_redis() as plain:  # its port is free once it is gone
+        port = plain.port
+    options[1] = str(port)
+    try:
+        with own_redis(*options):
+            asyncio.run(opened(f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={cert}"))
+            for url in (f"rediss://127.0.0.1:{port}", f"rediss://127.0.0.1:{port}?ssl_ca_certs={other}"):
+                with pytest.raises(StateError):
+                    asyncio.run(opened(url))
+    except AssertionError as error:
+        if "ended at once" in str(error):
+            pytest.skip("this server was built without TLS")
+        raise
+
+
+def _certificate(folder: Path, name: str) -> Path:
+    key = folder / f"{name}.key"
+    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
+    names = f"-addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {folder / name}.crt"
+    subprocess.run(["openssl", *request.split(), *names.split()], check=True, capture_output=True)
+    return key
+
+
+def test_a_missing_package_is_said_with_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['redis'] = None\n"
+        "from toolwright.state.urls import open_facts\n"
+        "from toolwright.errors import ConfigurationError\n"
+        "try:\n    open_facts('redis://localhost')\n"
+        "except ConfigurationError as error:\n    print(error.say())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT, capture_output=True, text=True)
+    assert "toolwright[redis]" in done.stdout
+    assert "[TW7053]" in done.stdout
+
+
+def test_memory_and_files_do_not_pay_for_redis() -> None:
+    program = (
+        "import sys; from toolwright.state.urls import open_facts; open_facts('memory:'); open_facts('sqlite:/x')\n"
+        "sys.exit('redis' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT)
