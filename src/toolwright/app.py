@@ -10,11 +10,13 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.policy.abuse import Abuse
 from toolwright.policy.approvals import Approvals, approvals_url
 from toolwright.policy.audit_settings import Audit
 from toolwright.policy.concurrency import Concurrency
@@ -24,7 +26,6 @@ from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Rules
 from toolwright.protocol.types import Implementation
-from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
@@ -43,6 +44,7 @@ from toolwright.wording import LANGUAGES
 if TYPE_CHECKING:  # a server on stdio does without
     from toolwright.policy.config import Config
     from toolwright.policy.vetting import Inventory
+    from toolwright.server.identity import Authenticate
     from toolwright.transport.http_server import Access, HttpApp
 
 __all__ = ["Server"]
@@ -55,14 +57,15 @@ class Server:
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
-    ``concurrency`` how many calls run at once. ``rules`` are the operator's: a file such as ``toolwright.toml``,
-    which may set other parts too; ``decide`` is an access decision in code. Both have to allow a call. ``confirm``
-    says before which tools a person is asked. ``secrets`` are masked in what leaves, unless it is ``keep``. ``audit``
-    is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere.
-    ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from;
-    without it the server listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first
-    seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is where several
-    workers share state.
+    ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's:
+    a file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code.
+    Both have to allow a call. ``confirm`` says before which tools a person is asked. ``secrets`` are masked in what
+    leaves, unless it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit``
+    with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
+    ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback only. ``keys``
+    seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions,
+    cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves figures at
+    ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Server:
         limits: Limits | None = None,
         rate: Rate | RateLimits | None = None,
         concurrency: Concurrency | None = None,
+        abuse: Abuse | None = None,
         decide: Decide | None = None,
         audit: Audit | Log | str | bool | None = None,
         rules: str | Path | Rules | None = None,
@@ -85,6 +89,7 @@ class Server:
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
         authenticate: Authenticate | None = None,
+        metrics: bool = False,
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
@@ -100,10 +105,14 @@ class Server:
             limits=limits,
             rate=rate and RateLimits.of(rate),
             concurrency=concurrency,
+            abuse=abuse,
             decide=decide,
             confirm=confirm,
             secrets=secrets,
         )
+        meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
+        meter.gauges["toolwright_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
+        self._guard.signals.listen(lambda sign: meter.noticed(sign.kind))
         self._config: Config | None = None
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
@@ -111,6 +120,8 @@ class Server:
         self._keys = keys
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
+        self._metrics = metrics
+        self._crew: tuple[str, int] = ("", 1)
         self._page_size = page_size
         if isinstance(rules, Rules):
             self._guard = self._guard.given("Server({}=…)", rules=rules.on(name))
@@ -231,7 +242,8 @@ class Server:
 
     def http_app(self, *, access: Access | None = None, sse: bool = False) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
-        the server needs ``authenticate``, and an ``access`` that names the hosts.
+        the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and ``/readyz`` tell
+        anyone whether it lives and is ready.
 
         ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
         It takes one process: a session lives where its stream is.
@@ -239,8 +251,10 @@ class Server:
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
         doors = self._protocol.http(self.authenticate)
-        return http.HttpApp(
-            doors, access or http.Access(), sse=old, pages=doors.pages, once=doors.once, around=self.serving
+        told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
+        pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
+        return told.of(
+            http.HttpApp(doors, access or http.Access(), sse=old, pages=pages, once=doors.once, around=around)
         )
 
     def configure(self, config: Config) -> None:
@@ -253,8 +267,13 @@ class Server:
         """Whether the author gave keys; without them, whoever serves has to."""
         return bool(self._keys)
 
-    def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
-        """Before serving: use the keys and facts that all workers share, where the author gave none."""
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
+    ) -> None:
+        """Before serving: use the keys and facts that all workers share, where the author gave none. ``crew`` is what
+        the workers are called together, and how many there are; ``metrics`` serves figures, as the setting does.
+        """
+        self._crew, self._metrics = crew, self._metrics or metrics
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
 
     @contextlib.asynccontextmanager
@@ -304,8 +323,11 @@ class Server:
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
-        """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        return described(self.settings)
+        """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
+        setting came from."""
+        callers = load("server.identity:described")(self.authenticate)
+        origin = "default" if self.authenticate is None else "Server(authenticate=…)"
+        return [("identity", callers, origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""

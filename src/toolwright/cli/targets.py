@@ -74,11 +74,9 @@ def is_ours(target: str) -> bool:
 def load_server(spec: Spec) -> Server:
     """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found."""
     server = _load(spec)
-    if not spec.confirm:
-        server = server.with_guard("--no-confirm", confirm=Confirm.never())
     if spec.config is not None:
         server.configure(load("policy.config").read(*spec.config))
-    return server
+    return server if spec.confirm else server.with_guard("--no-confirm", confirm=Confirm.never())
 
 
 def _load(spec: Spec) -> Server:

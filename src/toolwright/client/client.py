@@ -12,6 +12,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias, TypeVar
@@ -61,6 +62,7 @@ from toolwright.protocol.types import (
     TextResource,
     Tool,
 )
+from toolwright.tracing import Tracing, tracing
 from toolwright.transport.carrier import ClientLink
 from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import Connectable, MemoryLink
@@ -112,8 +114,7 @@ class Client:
     what the server said of itself.
 
     ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
-    nobody answers is not declared, so that servers do not ask. A legacy server
-    asks while the call runs, so its ``timeout`` includes the time that a person takes.
+    nobody answers is not declared, so that servers do not ask. The time that an answer takes counts for no ``timeout``.
     """
 
     def __init__(
@@ -143,8 +144,10 @@ class Client:
         self._era: Era | None = None
         self._facts: ServerFacts | None = None
         self._tools: dict[str, Tool] = {}
+        self._tracing: Tracing | None = None
 
     async def __aenter__(self) -> Self:
+        self._tracing = tracing()
         await self._link.open(self._peer)
         try:
             self._era, self._facts = await negotiate(
@@ -348,10 +351,28 @@ class Client:
     async def _ask(
         self, era: Era | None, method: str, params: dict[str, Json], seconds: float | None, token: Id | None = None
     ) -> Json:
+        if self._tracing is None:
+            return await self._send(era, method, params, seconds, token, {})
+        facts = {} if era is None else {"mcp.protocol.version": era.revision}
+        with self._tracing.request(method, params, facts) as traced:
+            result = await self._send(era, method, params, seconds, token, traced.carried)
+            traced.answered(is_error=is_object(result) and result.get("isError") is True)
+            return result
+
+    async def _send(
+        self,
+        era: Era | None,
+        method: str,
+        params: dict[str, Json],
+        seconds: float | None,
+        token: Id | None,
+        carried: Mapping[str, str],
+    ) -> Json:
+        """``carried`` is the trace context that ``_meta`` has besides (basic "_meta")."""
         head = {} if era is None else {**era.headers(method, params), **self._param_headers(era, method, params)}
         return await self._peer.request(
             method,
-            params if era is None else era.params(params, token),
+            _carrying(params if era is None else era.params(params, token), carried),
             timeout=seconds,
             send=lambda frame, id: self._link.send(frame, id, head),
             abandoned=lambda id: self._abandon(era, id),
@@ -384,6 +405,10 @@ class Client:
         self._skipped += 1
         if self._skipped > _MAX_SKIPPED:
             self._peer.lose(ConnectionLost.of("TW5011", count=_MAX_SKIPPED))
+
+    def answering(self) -> AbstractContextManager[None]:
+        """While a question of the server's is being answered, nothing is late: it waits for us."""
+        return self._peer.patience.paused()
 
     def question_withdrawn(self, id: Id) -> None:
         self._peer.cancel(id)
@@ -418,7 +443,8 @@ class _Events:
     async def on_request(self, request: Request, exchange: Exchange) -> bytes:
         if request.method == "ping":
             return b"{}"
-        return encode(await self._answers.to({"method": request.method, "params": request.params}))
+        with self._client.answering():
+            return encode(await self._answers.to({"method": request.method, "params": request.params}))
 
     def on_notification(self, notification: Notification) -> None:
         params = notification.params
@@ -438,6 +464,10 @@ class _Events:
                 self._client.tools_changed()
             case _:
                 pass
+
+
+def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:
+    return {**params, "_meta": {**params.get("_meta", {}), **carried}} if carried else params
 
 
 def link_to(

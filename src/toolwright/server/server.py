@@ -9,7 +9,6 @@ from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.peer import Peer
 from toolwright.loading import load
 from toolwright.server.dual_era import Conversation, Doors
-from toolwright.server.identity import Authenticate
 from toolwright.server.served import Served
 from toolwright.tools.toolset import LOCAL, Principal
 from toolwright.transport.carrier import Carrier
@@ -17,6 +16,7 @@ from toolwright.transport.lines import MAX_LINE
 
 if TYPE_CHECKING:  # a server on stdio does without
     from toolwright.server.http import HttpDoors
+    from toolwright.server.identity import Authenticate
 
 __all__ = ["ProtocolServer", "ServerSession"]
 
@@ -35,6 +35,7 @@ class ProtocolServer:
         """A session on a channel that both ends share. ``write`` takes one message and must not block. ``principal`` is
         who speaks, where that is known already.
         """
+        self._doors.open()
         conversation = Conversation(self._doors, carrier, principal or LOCAL)
         return ServerSession(conversation, write, self.served.language)
 
