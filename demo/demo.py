@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from toolwright import Client, ToolwrightError
+from toolwright.client.answers import Elicit, Elicitation
 
 HERE = Path(__file__).resolve().parent
 TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
@@ -144,7 +145,12 @@ async def served(folder: Path) -> AsyncIterator[Running]:
     words = [str(TOOLWRIGHT), "serve", "files", "--root", str(folder), "--http", f"127.0.0.1:{port}"]
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
-            *words, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "TOOLWRIGHT_APPROVALS": "memory:"},
         )
         running = Running(process, words, f"http://127.0.0.1:{port}/mcp", log)
         try:
@@ -155,11 +161,12 @@ async def served(folder: Path) -> AsyncIterator[Running]:
             await running.end()
 
 
-async def connected(running: Running) -> Client:
-    """A client of it, as soon as it answers: connecting is tried again until it does, has ended, or time is up."""
+async def connected(running: Running, elicit: Elicit) -> Client:
+    """A client of it, whose user is ``elicit``, as soon as it answers: connecting is tried again until it does, has
+    ended, or time is up."""
     deadline = time.monotonic() + START_SECONDS
     while True:
-        client = Client(running.url, timeout=5.0)
+        client = Client(running.url, timeout=5.0, elicit=elicit)
         try:
             return await client.__aenter__()
         except ToolwrightError as error:
@@ -176,6 +183,7 @@ class Demonstration:
     page: Page
     folder: Path
     client: Client
+    asked: list[str]  # what the server has put to the user
 
     async def call(self, tool: str, **arguments: Any) -> Any:
         """The value of a call that should succeed."""
@@ -237,7 +245,9 @@ class Demonstration:
         self.page.section("Write a file")
         text = summary(rows)
         written = await self.call("write_file", path="notes/2026-06-harvest.md", content=text)
-        self.page.quote(text)
+        check(len(self.asked) == 1, f"The user was asked {len(self.asked)} times before a file is written, not once.")
+        self.page.note("it may replace something, so the user was asked, and said yes:")
+        self.page.quote(self.asked[0])
         on_disk = (self.folder / "notes/2026-06-harvest.md").read_bytes()
         check(on_disk == text.encode() and written["size"] == len(on_disk), "What is on disk is not what was written.")
         self.page.done(f"checked on disk: the same {len(on_disk)} bytes")
@@ -305,12 +315,18 @@ def copied_sample() -> Iterator[Path]:
 
 
 async def use(page: Page, folder: Path, running: Running, started: float) -> None:
-    client = await connected(running)
+    asked: list[str] = []
+
+    def agree(question: Elicitation) -> bool:
+        asked.append(question.message)
+        return True
+
+    client = await connected(running, agree)
     try:
         page.done(f"it answers at {running.url}", time.perf_counter() - started)
         facts = client.facts
         page.note(f"{facts.name} {facts.version}, protocol revision {facts.revision}")
-        demonstration = Demonstration(page, folder, client)
+        demonstration = Demonstration(page, folder, client, asked)
         await demonstration.tools()
         await demonstration.listing()
         await demonstration.writing(await demonstration.reading())

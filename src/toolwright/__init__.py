@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolError as ToolError
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
+    from toolwright.policy.abuse import Abuse as Abuse
     from toolwright.policy.concurrency import Concurrency as Concurrency
     from toolwright.policy.confirm import Confirm as Confirm
     from toolwright.policy.pipeline import Limits as Limits
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from toolwright.tools.views import renamed as renamed
 
 _EXPORTS = {
+    "Abuse": "toolwright.policy.abuse",
     "Allow": "toolwright.policy.rules",
     "Annotations": "toolwright.protocol.types",
     "Answer": "toolwright.tools.rounds",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.policy.abuse import Abuse
 from toolwright.policy.approvals import Approvals, approvals_url
 from toolwright.policy.audit_settings import Audit
 from toolwright.policy.concurrency import Concurrency
@@ -25,7 +26,6 @@ from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Rules
 from toolwright.protocol.types import Implementation
-from toolwright.server.identity import Authenticate
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
@@ -44,6 +44,7 @@ from toolwright.wording import LANGUAGES
 if TYPE_CHECKING:  # a server on stdio does without
     from toolwright.policy.config import Config
     from toolwright.policy.vetting import Inventory
+    from toolwright.server.identity import Authenticate
     from toolwright.transport.http_server import Access, HttpApp
 
 __all__ = ["Server"]
@@ -56,15 +57,15 @@ class Server:
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
-    ``concurrency`` how many calls run at once. ``rules`` are the operator's: a file such as ``toolwright.toml``,
-    which may set other parts too; ``decide`` is an access decision in code. Both have to allow a call. ``confirm``
-    says before which tools a person is asked. ``secrets`` are masked in what leaves, unless it is ``keep``. ``audit``
-    is where is recorded what happens: a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere.
-    ``language`` (``en`` or ``zh``) is that of error messages. ``authenticate`` says who an HTTP request comes from;
-    without it the server listens on loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first
-    seals); without them a restart ends legacy sessions, cursors and open questions. ``facts`` is where several
-    workers share state.
-    ``metrics`` serves figures at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
+    ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's:
+    a file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code.
+    Both have to allow a call. ``confirm`` says before which tools a person is asked. ``secrets`` are masked in what
+    leaves, unless it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit``
+    with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
+    ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback only. ``keys``
+    seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions,
+    cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves figures at
+    ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Server:
         limits: Limits | None = None,
         rate: Rate | RateLimits | None = None,
         concurrency: Concurrency | None = None,
+        abuse: Abuse | None = None,
         decide: Decide | None = None,
         audit: Audit | Log | str | bool | None = None,
         rules: str | Path | Rules | None = None,
@@ -103,6 +105,7 @@ class Server:
             limits=limits,
             rate=rate and RateLimits.of(rate),
             concurrency=concurrency,
+            abuse=abuse,
             decide=decide,
             confirm=confirm,
             secrets=secrets,
@@ -311,17 +314,30 @@ class Server:
         """Where ``toolwright approvals`` finds them too."""
         return load("state.urls:open_facts")(approvals_url(self.settings.confirm.store))
 
-    def with_guard(self, **settings: Any) -> Server:
+    def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
-        tests."""
+        tests. ``origin`` is where they came from, for :meth:`guard`."""
         other = copy.copy(self)
-        other._guard = self._guard.given("with_guard({}=…)", **settings)
-        other._put_together(self._keys or (new_key(),), self._facts or MemoryFacts())
+        other._guard = self._guard.given(origin, **settings)
+        other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
-        """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        return described(self.settings)
+        """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
+        setting came from."""
+        callers = load("server.identity:described")(self.authenticate)
+        origin = "default" if self.authenticate is None else "Server(authenticate=…)"
+        return [("identity", callers, origin), *described(self.settings)]
+
+    async def exceptions(self) -> list[tuple[str, str]]:
+        """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""
+        tools = await self.provider.list_tools(RequestContext(LOCAL, SILENT))
+        return [
+            (tool.name, f"{setting}={value}")
+            for tool in tools
+            for setting, value in (("confirm", tool.confirm), ("seconds", tool.seconds), ("max_bytes", tool.max_bytes))
+            if value is not None
+        ]
 
 
 _KEY_BYTES = 16

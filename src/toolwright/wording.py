@@ -299,10 +299,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请保持该部分不变，或由用户输入该值。",
     ),
     "TW2302": (
-        "{what} holds characters that nobody sees ({kinds}). Remove them; in their place is: {shown}.",
-        "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
+        "{what} holds characters that nobody sees ({kinds}), in {shown}. Remove them.",
+        "{what} 含有不可见字符（{kinds}），位于 {shown}。请将其删除。",
     ),
     "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
+    "TW2310": (
+        "This is not all: {shown}. The whole, {size} bytes, is the resource {uri}: read it, or ask for less.",
+        "以上并非全部：{shown}。完整内容共 {size} 字节，即资源 {uri}：可读取该资源，或缩小请求。",
+    ),
+    "TW2311": (
+        "{tool} has done its work, but the result has {size} bytes, more than the limit of {limit}, and cannot be cut. "
+        "The whole is the resource {uri}: read that, and do not call again for it.",
+        "{tool} 已执行完毕，但结果有 {size} 字节，超过上限 {limit}，且无法截断。"
+        "完整内容是资源 {uri}：请读取该资源，不必为此再次调用。",
+    ),
     "TW2007": ("{tool} may not be called so: {reason}", "不允许这样调用 {tool}：{reason}"),
     "TW2200": (
         "{subject} may not be used like this: {reason} (The operator's rule {rule!r} decides this; the same request "
@@ -337,6 +347,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{tool} is busy: {running} calls of it are running, and no more can wait. Try again in {seconds} s, or ask for "
         "less at once.",
         "{tool} 正忙：已有 {running} 个调用在运行，无法再排队。请 {seconds} 秒后重试，或减少同时发出的请求。",
+    ),
+    "TW2103": (
+        "Too many of your calls were refused. Nothing you ask is done for {seconds} s. Then list the tools again, read "
+        "their schemas, and do not repeat what was refused.",
+        "您的调用被拒绝次数过多，{seconds} 秒内不再处理任何请求。之后请重新列出工具并阅读其模式，"
+        "不要重复被拒绝的调用。",
+    ),
+    "TW2104": (
+        "The arguments of {tool} have {size} bytes, more than the limit of {limit}. Send less at once: in several "
+        "calls, or the place of the data instead of the data.",
+        "{tool} 的参数有 {size} 字节，超过上限 {limit}。请减少单次发送的内容：分多次调用，"
+        "或传递数据的位置而非数据本身。",
     ),
     # definitions, for the author
     "TW3101": ("A schema is a JSON object, not {kind}.", "模式必须是 JSON 对象，而不是 {kind}。"),
@@ -520,8 +542,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
     ),
     "TW4004": (
-        "--workers, --allow-host, --state, --sse and what says who may call go with --http.",
-        "--workers、--allow-host、--state、--sse 以及说明谁可以调用的选项须与 --http 同用。",
+        "--workers, --allow-host, --state, --key-file, --metrics, --drain, --sse and what says who may call go with "
+        "--http.",
+        "--workers、--allow-host、--state、--key-file、--metrics、--drain、--sse 以及说明谁可以调用的选项须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "
@@ -549,12 +572,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4403": (
         "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
         "该模式与工单 {ticket} 的调用本身不符；请写一个其参数符合的模式。",
-    ),
-    "TW4404": (
-        "The approvals in {path} lie within {root}, which the tools may change; set XDG_STATE_HOME or "
-        "TOOLWRIGHT_APPROVALS to a place outside of it, or serve a smaller folder.",
-        "{path} 中的批准记录位于工具可修改的 {root} 之内；请将 XDG_STATE_HOME 或 TOOLWRIGHT_APPROVALS "
-        "设到其外，或缩小所提供的文件夹。",
     ),
     "TW4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
@@ -602,6 +619,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4102": (
         "A thread of {tool} whose call was given up has ended after {seconds:.1f} s.",
         "{tool} 中调用已被放弃的一个线程在 {seconds:.1f} 秒后结束。",
+    ),
+    "TW4103": (
+        "{who!r} is paused for {seconds:g} s: {sign}. See what this caller asks for; Server(abuse=…) sets the limits.",
+        "已暂停 {who!r} {seconds:g} 秒：{sign}。请检查该调用方的请求；可用 Server(abuse=…) 调整限额。",
+    ),
+    "TW4104": (
+        "{what} has held up the event loop for more than {seconds:g} s, and with it every other call: {place}. Make "
+        "the function a plain def, which runs on a thread, or await something that does not block.",
+        "{what} 阻塞事件循环已超过 {seconds:g} 秒，所有其他调用均被拖延：{place}。请将该函数改为普通 def"
+        "（在线程中运行），或改用不阻塞的 await。",
     ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     "TW4300": ("Cannot read {file}: {problem}.", "无法读取 {file}：{problem}。"),
@@ -917,6 +944,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW7012": ("The seal file {path} cannot be written now: {problem}.", "封存文件 {path} 目前无法写入：{problem}。"),
     "TW7013": ("{path} is no seal file: {problem}.", "{path} 不是封存文件：{problem}。"),
+    "TW7014": ("The key file {path} cannot be used: {problem}.", "密钥文件 {path} 无法使用：{problem}。"),
+    "TW7015": (
+        "There is no audit log {what}. Servers of this user that have one: {known}. Say --server NAME, or --log URL.",
+        "没有审计日志 {what}。此用户已有审计日志的服务器：{known}。请用 --server NAME 或 --log URL 指定。",
+    ),
+    "TW7016": (
+        "Which audit log? Say --server NAME, or --log URL. Servers of this user that have one: {known}.",
+        "要查看哪个审计日志？请用 --server NAME 或 --log URL 指定。此用户已有审计日志的服务器：{known}。",
+    ),
+    "TW7020": ("The database {url} cannot be opened: {problem}.", "无法打开数据库 {url}：{problem}。"),
+    "TW7021": (
+        "The database {url} cannot be used now: {problem}. If the connection was lost, the last records may be there "
+        "or not.",
+        "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
+    ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

@@ -107,7 +107,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) 
                 done = subprocess.run(
                     [TOOLWRIGHT, *words[1:]],
                     cwd=tmp_path,
-                    env={**environment(), **settings},
+                    env={**environment(), "XDG_STATE_HOME": str(tmp_path / "state"), **settings},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
@@ -149,7 +149,9 @@ def test_the_client_of_the_readme_gets_what_it_put_in() -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == ["['get_notes', 'set_note']", "{'shopping': 'milk, bread'}"]
+    first, *asked, last = done.stdout.splitlines()
+    assert (first, last) == ("['get_notes', 'set_note']", "{'shopping': 'milk, bread'}")
+    assert '"text" (11): "milk, bread"' in asked
 
 
 # --- the demonstration -----------------------------------------------------------------------------------------------

@@ -305,11 +305,11 @@ def idle_sessions(size: float) -> Sequence[Figure]:
 
 
 def gone(asked: dict[str, object], number: int, server: Http, **headers: str) -> None:
-    """So many clients that ask, and go away in the middle; 100 at a time."""
+    """So many clients that ask, each with an id of its own, and go away in the middle; 100 at a time."""
     begun = server.state().get("begun", 0)
     while number > 0:
         width = min(100, number)
-        connections = [server.begin(asked, **headers) for _ in range(width)]
+        connections = [server.begin({**asked, "id": begun + index}, **headers) for index in range(width)]
         begun += width
         if not within(lambda begun=begun: server.state().get("begun", 0) == begun):
             raise TimeoutError("calls did not begin")
@@ -548,33 +548,34 @@ def answers_of(server: Stdio, number: int, rest: bytes) -> Iterator[bytes]:
 
 
 def streams_nobody_reads(size: float) -> Sequence[Figure]:
-    number = many(20, size)
+    kilobytes = many(10_000, size)
     with on_http() as server:
         idle = server.reading()
-        with unread_streams(server, number):
+        with unread_streams(server, kilobytes):
             held = server.reading().megabytes - idle.megabytes
         for _ in range(4):  # until the allocator has found its place for them
-            unread_streams(server, number).close()
+            unread_streams(server, kilobytes).close()
         before = server.rested(idle)
-        with pinged(server) as pings, unread_streams(server, number):
+        with pinged(server) as pings, unread_streams(server, kilobytes):
             pass
         return [
-            up_to("memory while nobody reads", held, 60, "MB"),
+            up_to("memory while nobody reads", held, 260, "MB"),  # they ask for 200
             pings.figure(500),
             *server.rested(before).since(before, 10),
         ]
 
 
-def unread_streams(server: Http, number: int) -> contextlib.ExitStack:
-    """Clients that ask for 5 MB of progress each, and read nothing of it."""
-    asked = call("tell", times=5_000)
+def unread_streams(server: Http, kilobytes: int) -> contextlib.ExitStack:
+    """20 clients that ask for so much each, on a stream, and read nothing of it."""
+    number, asked = 20, call("large", kilobytes=kilobytes)
     asked["params"]["_meta"] = {**asked["params"]["_meta"], "progressToken": 1}
-    told = server.state().get("told", 0)
+    given = server.state().get("given", 0)
     stack = contextlib.ExitStack()
-    for _ in range(number):
-        stack.enter_context(server.begin(asked, **modern(asked)))
-    if not within(lambda: server.state().get("told", 0) == told + number):
-        raise TimeoutError("not all has been told")
+    connections = [stack.enter_context(server.begin(asked, buffer=4_096, **modern(asked))) for _ in range(number)]
+    if not within(lambda: server.state().get("given", 0) == given + number):
+        raise TimeoutError("not all has been given")
+    if not within(lambda: len(select.select(connections, [], [], 0)[0]) == number):
+        raise TimeoutError("not all is being sent")
     return stack
 
 
@@ -597,5 +598,5 @@ ROWS = (
     Row("half-open", "500 half-open connections", half_open, 0),
     Row("slow-senders", "200 slow senders", slow_senders, 0.1),
     Row("unread", "200 MB of answers that nobody reads, stdio", unread_answers, 0.05),
-    Row("unread-http", "20 streams that nobody reads", streams_nobody_reads, 0.1),
+    Row("unread-http", "20 streams of 10 MB that nobody reads", streams_nobody_reads, 0.1),
 )

@@ -37,7 +37,7 @@ def _measured(row: Row, size: float) -> Sequence[Figure]:
     try:
         return row.measure(size)
     except (OSError, EOFError, AssertionError, KeyError) as error:
-        return [Figure(f"failed: {type(error).__name__}: {str(error)[:200]}", 0, "", "", False)]
+        return [Figure(f"failed: {type(error).__name__}: {str(error)[:200]}", 0, "", "", held=False, roughly=False)]
 
 
 def _line(title: str, figure: Figure) -> str:

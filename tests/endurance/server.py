@@ -8,7 +8,8 @@ from collections import Counter
 
 from toolwright import Context, Limits, Server
 
-server = Server("endurance", threads=1, limits=Limits(seconds=120.0))  # so that no thread comes later than the others
+# One thread, so that none comes later than the others.
+server = Server("endurance", threads=1, limits=Limits(seconds=120.0, max_bytes=16 * 1_048_576))
 ended: Counter[str] = Counter()
 
 
@@ -55,8 +56,10 @@ async def tell(times: int, context: Context) -> str:
 
 
 @server.tool
-async def large(kilobytes: int) -> str:
-    """A long text."""
+async def large(kilobytes: int, context: Context) -> str:
+    """A long text, told of before it comes."""
+    context.progress(1)
+    ended["given"] += 1
     return "x" * (kilobytes * 1_000)
 
 

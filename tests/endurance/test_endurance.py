@@ -1,4 +1,5 @@
-"""The rows that take a second or two, at their quick size; ``make endurance`` does all of them, whole."""
+"""The rows that take a second or two, at their quick size, where bounds hold roughly; ``make endurance`` does all of
+them, whole, and is strict."""
 
 from __future__ import annotations
 
@@ -16,4 +17,4 @@ pytestmark = [
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.key) for row in ROWS if row.quick])
 def test_nothing_hurts_it(row: Row):
-    assert [figure for figure in row.measure(row.quick) if not figure.held] == []
+    assert [figure for figure in row.measure(row.quick) if not figure.roughly] == []

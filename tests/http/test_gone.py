@@ -70,6 +70,36 @@ def test_a_modern_client_that_has_gone_has_cancelled(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == "was cancelled"
 
 
+def test_a_second_request_with_an_id_in_use_takes_nothing_from_the_first(mounts: Mounts) -> None:
+    """Of a session: the second is refused, and a cancellation means the first."""
+
+    async def scenario(endpoint: Endpoint) -> tuple[list[Any], str]:
+        session, other = in_session(await endpoint.initialize()), in_session(await endpoint.initialize())
+        waiting: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait"}}
+        waiting["params"]["_meta"] = {"progressToken": "p"}
+        listing = {**waiting, "method": "tools/list", "params": {}}
+        async with endpoint.open("POST", json.dumps(waiting).encode(), (*JSON, LEAVES, *session)) as stream:
+            await stream.message()
+            answers = [
+                (await endpoint.post(listing, session)).json,
+                (await endpoint.post({**listing, "id": "1"}, session)).json,
+                (await endpoint.post(listing, other)).json,
+            ]
+            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+            assert (await endpoint.post(cancelled, session)).status == 202
+            assert await stream.event() == {}
+        answers.append((await endpoint.post(listing, session)).json)
+        ring = await endpoint.modern("tools/call", {"name": "ring"})
+        return answers, ring.json["result"]["content"][0]["text"]
+
+    with mounts.mounted(Hall()) as path:
+        (refused, *answered), how = asyncio.run(scenario(Endpoint(mounts.port, path)))
+    assert (refused["id"], refused["error"]["code"]) == (1, -32600)
+    assert "TW1009" in refused["error"]["message"]
+    assert [answer["id"] for answer in answered if "result" in answer] == ["1", 1, 1]
+    assert how == "was cancelled"
+
+
 @pytest.mark.requirement("LHTTP-11")
 def test_a_legacy_client_that_has_gone_has_not_cancelled(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> Any:

@@ -150,7 +150,7 @@ def test_a_legacy_client_that_goes_away_has_not_cancelled(mounts: Mounts) -> Non
     async def scenario(endpoint: Endpoint) -> str:
         session = await endpoint.initialize()
         async with endpoint.open(
-            "POST", body(call("wait", progressToken="p")), (*JSON, *in_session(session))
+            "POST", body(call("wait", id=2, progressToken="p")), (*JSON, *in_session(session))
         ) as stream:
             await stream.message()
         await endpoint.legacy(session, "tools/call", {"name": "ring"})
@@ -204,7 +204,7 @@ def test_a_cancellation_of_another_session_or_of_none_stops_nothing(mounts: Moun
 def test_two_sessions_may_use_the_same_id_at_once(mounts: Mounts) -> None:
     async def scenario(endpoint: Endpoint) -> list[Any]:
         one, other = await endpoint.initialize(), await endpoint.initialize()
-        message = body(call("wait", id=1, progressToken="p"))
+        message = body(call("wait", id=2, progressToken="p"))
         async with (
             endpoint.open("POST", message, (*JSON, *in_session(one))) as first,
             endpoint.open("POST", message, (*JSON, *in_session(other))) as second,
@@ -214,7 +214,7 @@ def test_two_sessions_may_use_the_same_id_at_once(mounts: Mounts) -> None:
             return [*got, (await first.message())["id"], (await second.message())["id"]]
 
     with mounts.mounted(Bell().server.http_app()) as path:
-        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [progress(1), progress(1), 1, 1]
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [progress(1), progress(1), 2, 2]
 
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {}}

@@ -56,7 +56,7 @@ def tried(client: Official, command: list[str], transport: str, toolwright: str)
     """One row. What the row left running is ended, and counts as trouble."""
     before, start = children(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="toolwright-interop-") as root, tempfile.TemporaryFile() as log:
-        serve = [toolwright, "serve", "files", "--root", root]
+        serve = [toolwright, "serve", "files", "--root", root, "--no-confirm"]
         row = attempt(client, command, transport, serve, log)
         seconds = time.monotonic() - start
         left = end_orphans(before)

@@ -20,6 +20,7 @@ import flask
 import httpx2
 import pytest
 from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import AuthorizationCodeMixin, ClientMixin, TokenMixin, grants
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 from authlib.oauth2.rfc7636 import CodeChallenge
@@ -106,9 +107,10 @@ class Issuing:
     asked: dict[str, int] = field(default_factory=dict)
     changes: dict[str, Any] = field(default_factory=dict)
     up: bool = True
+    published: dict[str, Any] | None = None
 
     def forget(self) -> None:
-        self.keys, self.up = [new_key()], True
+        self.keys, self.up, self.published = [new_key()], True, None
         self.asked.clear()
         self.changes.clear()
 
@@ -128,7 +130,7 @@ class Issuing:
         }
 
     def jwks(self) -> dict[str, Any]:
-        return {"keys": [key.as_dict(private=False) for key in self.keys]}
+        return self.published or {"keys": [key.as_dict(private=False) for key in self.keys]}
 
     def signed(self, header: dict[str, Any] | None = None, key: Any = None, **claims: Any) -> str:
         """A token of our own making; a claim that is ``None`` is left out."""
@@ -233,7 +235,10 @@ def application(issuing: Issuing) -> flask.Flask:
 
     @app.get("/authorize")
     def authorize() -> Any:
-        grant = server.get_consent_grant(end_user=User())
+        try:
+            grant = server.get_consent_grant(end_user=User())
+        except OAuth2Error as error:
+            return error.error, 400
         return server.create_authorization_response(grant_user=User(), grant=grant)
 
     return app

@@ -31,7 +31,8 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C.UTF-8", **more}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_STATE_HOME") if name in os.environ}
+    return {"HOME": "/", **kept, "LC_ALL": "C.UTF-8", **more}
 
 
 def left_of(processes: Sequence[int]) -> list[int]:

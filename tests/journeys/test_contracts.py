@@ -268,14 +268,15 @@ def test_words_for_the_model_reach_it():
     [lambda: "x" * 2_000, lambda: ["x" * 2_000], lambda: CallToolResult([], structuredContent=["x" * 2_000])],
     ids=["text", "json", "structured"],
 )
-def test_a_result_beyond_the_limit_is_refused_with_a_way_out(make: Any):
+def test_a_result_beyond_the_limit_leaves_in_part_with_the_way_to_the_rest(make: Any):
     def tool() -> Any:
         return make()
 
     result = call(tool, server=Server("t", limits=Limits(max_bytes=1_000)))
-    assert result.is_error
-    assert "1000" in result.text
-    assert len(str(result.raw)) < 1_000
+    assert not result.is_error
+    assert "This is not all" in result.text
+    assert result.content[-1].uri.startswith("kept:")
+    assert len(str(result.raw)) < 2_000
 
 
 def test_b36_an_async_tool_that_takes_too_long_is_stopped():

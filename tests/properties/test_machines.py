@@ -283,7 +283,7 @@ class Endpoint(Machine):
         self.asking: list[Asking] = []
         self.abandoned: list[Asking] = []  # legacy calls whose client has gone; they go on
         self.speaker: dict[str | None, Asking] = {}
-        self.newest: dict[tuple[str | None, Any], Asking] = {}  # what a cancellation would mean
+        self.running: dict[tuple[str, Any], Asking] = {}  # whose id is in use, and what a cancellation would mean
 
     def headers(self, asked: Any, token: str | None, modern: bool) -> list[tuple[bytes, bytes]]:
         given: dict[str, str] = {}
@@ -348,8 +348,8 @@ class Endpoint(Machine):
         token = self.some_token(data)
         answer = self.post(call(id, "tools/list", "legacy"), token)
         if token in self.sessions:
-            assert (answer.status, in_short(answer.frames)) == (200, Counter([result(id)]))
-            self.newest.pop((token, (type(id), id)), None)  # an id that is used twice means the last
+            expected = error(id, -32600) if (token, (type(id), id)) in self.running else result(id)
+            assert (answer.status, in_short(answer.frames)) == (200, Counter([expected]))
         else:
             assert (answer.status, in_short(answer.frames)) == (404, Counter([error(id, -32602)]))
 
@@ -360,9 +360,13 @@ class Endpoint(Machine):
         if era == "legacy" and self.sessions:
             token = self.some_token(data, dead=False)
         asking = Asking(id, key, token, modern=era == "modern")
-        self.begin_to(asking, call(id, "tools/call", era, name="gate", arguments={"key": key}))
+        asked = call(id, "tools/call", era, name="gate", arguments={"key": key})
+        if token is not None and (token, (type(id), id)) in self.running:
+            assert in_short(self.post(asked, token).frames) == Counter([error(id, -32600)])
+            return
+        self.begin_to(asking, asked)
         if token is not None:
-            self.newest[token, (type(id), id)] = asking
+            self.running[token, (type(id), id)] = asking
 
     @precondition(lambda self: any(asking.key for asking in [*self.asking, *self.abandoned]))
     @rule(data=st.data())
@@ -382,9 +386,8 @@ class Endpoint(Machine):
     def over(self, asking: Asking, how: str) -> None:
         assert asking.key is not None
         self.ended.append((asking.key, how))
-        name = (asking.token, (type(asking.id), asking.id))
-        if self.newest.get(name) is asking:
-            del self.newest[name]
+        if asking.token is not None:
+            del self.running[asking.token, (type(asking.id), asking.id)]
 
     @precondition(lambda self: self.asking)
     @rule(data=st.data())
@@ -410,7 +413,7 @@ class Endpoint(Machine):
     @rule(id=few_ids, data=st.data())
     def cancel(self, id: Any, data: st.DataObject) -> None:
         token = self.some_token(data)
-        meant = self.newest.get((token, (type(id), id))) if token in self.sessions else None
+        meant = self.running.get((token, (type(id), id))) if token in self.sessions else None
         answer = self.post(note("notifications/cancelled", requestId=id), token)
         assert answer.status == (202 if token in self.sessions else 404)
         if meant is None:

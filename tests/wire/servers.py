@@ -16,6 +16,7 @@ from toolwright import (
     AudioContent,
     BlobResource,
     Completes,
+    Confirm,
     Context,
     EmbeddedResource,
     Form,
@@ -31,6 +32,7 @@ from toolwright import (
     TextResource,
     ToolError,
 )
+from toolwright.policy.config import examine
 from toolwright.policy.rules import ALLOW, Deny, Verdict
 from toolwright.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
 from toolwright.tools.toolset import Entry, RequestContext, Tool
@@ -211,7 +213,9 @@ META = {"com.example/x": 1}
 def gallery() -> Server:
     """Everything that a newer revision can say and an older one cannot."""
     server = Server("gallery", version="1", title="The Gallery")
-    server.add_tool(show, title="Show it all", effect="destructive", idempotent=False, icons=[ICON], meta=META)
+    server.add_tool(
+        show, title="Show it all", effect="destructive", idempotent=False, confirm=False, icons=[ICON], meta=META
+    )
     server.add_tool(numbers, effect="read")
     server.add_tool(point, effect="read")
     return server
@@ -418,7 +422,7 @@ def asking() -> Server:
         question = Form("Sure?")
         return context.ask(question, key="sure").action if context.can_ask(question) else "not asked"
 
-    @server.tool(effect="destructive")
+    @server.tool(effect="destructive", confirm=False)
     async def wipe(context: Context) -> str:
         """Ask before something is lost."""
         return "wiped" if context.ask(Form("Wipe it?"), key="sure") else "kept"
@@ -444,6 +448,32 @@ def asking() -> Server:
 
     server.add_raw_tool("by_hand", {"type": "object"}, by_hand)
     server.add_raw_tool("ahead", {"type": "object"}, ahead)
+    return server
+
+
+def attic() -> Server:
+    """What a person has to agree to. ``lost`` tells what is gone."""
+    server = Server("attic", version="1", confirm=Confirm(store="memory:"))
+    lost: list[str] = []
+
+    @server.tool(effect="destructive", idempotent=True)
+    async def burn(box: str) -> str:
+        """Burn a box."""
+        lost.append(box)
+        return f"{box} is ashes"
+
+    @server.tool(effect="destructive", preview=lambda arguments: f"{arguments['count']} boxes would go.")
+    async def clear(count: int, context: Context) -> str:
+        """Ask which boxes, and throw them away."""
+        which = context.ask(Form("Which?", NAME), key="which")
+        lost.append(f"{count} {which.value['name']}")
+        return f"{count} {which.value['name']} are gone"
+
+    @server.tool(effect="read", name="lost")
+    async def gone() -> list[str]:
+        """What is gone."""
+        return lost
+
     return server
 
 
@@ -486,11 +516,80 @@ async def letter(to: Annotated[str, Completes(_teas)], context: Context) -> str:
     return f"Dear {to}, from {context.ask(Form('Who writes?', NAME), key='from').value['name']}"
 
 
+RULES = """
+[[rules]]
+name = "looking"
+effect = "read"
+then = "allow"
+[[rules]]
+name = "small sums"
+tools = "pay"
+arguments = { required = ["amount"], properties.amount.maximum = 10 }
+then = "allow"
+[[rules]]
+name = "large sums"
+tools = "pay"
+arguments.properties.amount.minimum = 100
+then = "deny"
+reason = "Over 100 a person pays."
+[[rules]]
+resources = "bank://open/*"
+then = "allow"
+[[rules]]
+prompts = "advise"
+then = "deny"
+reason = "The adviser is on holiday."
+"""
+
+
+def bank() -> Server:
+    """Rules of every kind: what is hidden, what is refused with a reason and without, what is open."""
+    config, problems = examine("toolwright.toml", RULES)
+    assert problems == []
+    server = Server("bank", version="1", rules=config.rules)
+    server.add_tool(_balance, name="balance", effect="read")
+    server.add_tool(_pay, name="pay", effect="write")
+    server.add_tool(secret, effect="write")
+    server.add_resource("bank://open/terms", lambda: "terms", name="terms")
+    server.add_resource("bank://open/{page}", _page, name="pages")
+    server.add_resource("bank://vault", secret, name="vault")
+    server.add_prompt(secret, name="advise")
+    return server
+
+
+async def _balance() -> str:
+    return "7"
+
+
+async def _pay(amount: int) -> str:
+    return f"paid {amount}"
+
+
+async def _page(page: str) -> str:
+    return page
+
+
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
     make.__name__: make
-    for make in (archive, asking, changing, closed, desk, empty, gallery, letters, library, museum, shelves, shop, slow)
+    for make in (
+        archive,
+        asking,
+        attic,
+        bank,
+        changing,
+        closed,
+        desk,
+        empty,
+        gallery,
+        letters,
+        library,
+        museum,
+        shelves,
+        shop,
+        slow,
+    )
 }
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from toolwright.cli.output import show_json, show_rows
-from toolwright.errors import ConfigurationError
+from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.approvals import Approvals, Scope, Ticket, approvals_url
 from toolwright.policy.shown import shown, shown_text
@@ -144,7 +144,10 @@ async def _authorized(approvals: Approvals, path: str | None, word: str | None) 
 
 def _schema(text: str) -> Mapping[str, Any]:
     """``SchemaError`` for what is no schema."""
-    schema = decode(text.encode())
+    try:
+        schema = decode(text.encode(errors="surrogateescape"))
+    except ParseError as error:
+        raise ConfigurationError.of("TW4006", what="--pattern", problem=str(error)) from None
     if not is_object(schema):
         raise ConfigurationError.of("TW4006", what="--pattern", problem="it must be an object")
     compile_schema(schema, bounds=OWN)

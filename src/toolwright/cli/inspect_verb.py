@@ -34,7 +34,12 @@ def command(target: str, roots: tuple[str, ...], config: str | None, timeout: fl
     """
     found = target_of(target, roots, config)
     facts, tools = asyncio.run(_look(found, timeout))
-    report = {"server": _server(facts), "tools": len(tools), "guard": _guard(found)}
+    report = {
+        "server": _server(facts),
+        "tools": len(tools),
+        "guard": _guard(found),
+        "exceptions": asyncio.run(_exceptions(found)),
+    }
     show_json(report) if as_json else _show(report)
 
 
@@ -61,6 +66,13 @@ def _guard(target: Target) -> list[dict[str, str]]:
     return [{"layer": layer, "state": state, "from": origin} for layer, state, origin in target.guard()]
 
 
+async def _exceptions(target: Target) -> list[dict[str, str]]:
+    """Where a tool of a server of ours differs from that, by its author's word."""
+    if not isinstance(target, Server):
+        return []
+    return [{"tool": tool, "setting": setting} for tool, setting in await target.exceptions()]
+
+
 def _show(report: dict[str, Any]) -> None:
     server = report["server"]
     click.secho(f"{server['name'] or '(unnamed)'} {server['version']}", bold=True)
@@ -76,5 +88,8 @@ def _show(report: dict[str, Any]) -> None:
     if report["guard"]:
         click.secho("\nThe way of a call, outermost first", bold=True)
         show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+        if report["exceptions"]:
+            click.secho("\nTools that differ", bold=True)
+            show_rows([(row["tool"], row["setting"]) for row in report["exceptions"]])
     else:
         click.echo("\nWhat guards this server cannot be seen from outside.")

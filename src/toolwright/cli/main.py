@@ -20,7 +20,7 @@ from toolwright.loading import load
 
 __all__ = ["EXIT_CODES", "main"]
 
-_VERBS = ("approvals", "call", "inspect", "keys", "list", "policy", "serve", "test")
+_VERBS = ("approvals", "audit", "call", "inspect", "keys", "list", "policy", "serve", "test")
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),

@@ -20,6 +20,7 @@ __all__ = ["command"]
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
 @click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
+@click.option("--no-confirm", is_flag=True, help="Ask nobody before a destructive tool: where the host asks.")
 @click.option("--keys", metavar="FILE", help="HTTP: who has a key of this file may call; see 'toolwright keys'.")
 @click.option("--oauth", metavar="ISSUER", help="HTTP: who has a token of this authorization server may call.")
 @click.option("--resource", metavar="URL", help="OAuth: this server's endpoint, as clients know it.")
@@ -48,6 +49,7 @@ def command(
     resource: str | None,
     scopes: tuple[str, ...],
     public: bool,
+    no_confirm: bool,
     state: str | None,
     key_file: str | None,
     metrics: bool,
@@ -55,7 +57,7 @@ def command(
     log_format: str,
 ) -> None:
     """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
-    spec = Spec.of(target, roots, config)
+    spec = Spec.of(target, roots, config, confirm=not no_confirm)
     callers = Callers(keys, oauth, resource, scopes, public)
     if http is not None:
         told = {"sse": sse, "metrics": metrics, "drain": drain, "log_format": log_format}

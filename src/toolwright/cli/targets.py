@@ -15,6 +15,7 @@ from types import ModuleType
 from toolwright.app import Server
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
+from toolwright.policy.confirm import Confirm
 from toolwright.tools.toolset import Provider
 from toolwright.version import __version__
 
@@ -23,7 +24,8 @@ __all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A server of ours: what it is called, and the settings of a toolbox family. Plain data, for workers.
+    """A server of ours: what it is called, the settings of a toolbox family, and whether a person is asked before what
+    destroys. Plain data, for workers.
 
     ``config`` is the operator's file, by name and text: it is read once, so that all workers go by the same one,
     whatever becomes of it while they run.
@@ -32,12 +34,13 @@ class Spec:
     target: str
     roots: tuple[str, ...] = ()
     config: tuple[str, str] | None = None
+    confirm: bool = True
 
     @classmethod
-    def of(cls, target: str, roots: Sequence[str] = (), config: str | None = None) -> Spec:
+    def of(cls, target: str, roots: Sequence[str] = (), config: str | None = None, *, confirm: bool = True) -> Spec:
         """``config`` names a file, which is read here and nowhere else."""
         said = None if config is None else (config, load("policy.config").text_of(config))
-        return cls(target, tuple(roots), said)
+        return cls(target, tuple(roots), said, confirm)
 
 
 def _files(spec: Spec) -> Provider:
@@ -73,7 +76,7 @@ def load_server(spec: Spec) -> Server:
     server = _load(spec)
     if spec.config is not None:
         server.configure(load("policy.config").read(*spec.config))
-    return server
+    return server if spec.confirm else server.with_guard("--no-confirm", confirm=Confirm.never())
 
 
 def _load(spec: Spec) -> Server:

@@ -50,8 +50,8 @@ class Job:
     @staticmethod
     def read(text: str) -> Job:
         said = json.loads(text)
-        config = said["spec"]["config"]
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]))
+        config, confirm = said["spec"]["config"], said["spec"]["confirm"]
+        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]), confirm)
         hosts, keys, crew = (tuple[Any, ...](said[name]) for name in ("hosts", "keys", "crew"))
         more = (said[name] for name in ("metrics", "drain", "log_format"))
         callers = Callers(**said["callers"])

@@ -12,6 +12,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias, TypeVar
@@ -113,8 +114,7 @@ class Client:
     what the server said of itself.
 
     ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
-    nobody answers is not declared, so that servers do not ask. A legacy server
-    asks while the call runs, so its ``timeout`` includes the time that a person takes.
+    nobody answers is not declared, so that servers do not ask. The time that an answer takes counts for no ``timeout``.
     """
 
     def __init__(
@@ -406,6 +406,10 @@ class Client:
         if self._skipped > _MAX_SKIPPED:
             self._peer.lose(ConnectionLost.of("TW5011", count=_MAX_SKIPPED))
 
+    def answering(self) -> AbstractContextManager[None]:
+        """While a question of the server's is being answered, nothing is late: it waits for us."""
+        return self._peer.patience.paused()
+
     def question_withdrawn(self, id: Id) -> None:
         self._peer.cancel(id)
 
@@ -439,7 +443,8 @@ class _Events:
     async def on_request(self, request: Request, exchange: Exchange) -> bytes:
         if request.method == "ping":
             return b"{}"
-        return encode(await self._answers.to({"method": request.method, "params": request.params}))
+        with self._client.answering():
+            return encode(await self._answers.to({"method": request.method, "params": request.params}))
 
     def on_notification(self, notification: Notification) -> None:
         params = notification.params

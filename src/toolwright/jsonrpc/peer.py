@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import secrets
 from collections.abc import Callable, Coroutine
@@ -31,6 +32,7 @@ from toolwright.jsonrpc.messages import (
     is_array,
     parse,
 )
+from toolwright.jsonrpc.patience import Patience
 
 __all__ = ["MAX_BATCH", "Dialogue", "Exchange", "Handler", "Peer", "internal_error"]
 
@@ -123,7 +125,7 @@ class Peer:
 
     ``write`` takes one encoded message and must not block. ``language`` is that of error messages. A frame that is no
     message is answered with its error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` takes it. Feed every frame
-    that arrives to :meth:`feed`; end with :meth:`close`.
+    that arrives to :meth:`feed`; end with :meth:`close`. ``patience`` has the time limits of what this end asks.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class Peer:
         self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
         self._waiting: dict[Id, asyncio.Future[Json]] = {}
         self._held: asyncio.Event | None = None
+        self.patience = Patience()
         self._last_id = 0
         self._closed = False
 
@@ -296,9 +299,9 @@ class Peer:
         id = self._last_id
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[id] = future
-        timer = None
+        limit = None
         if timeout is not None:
-            timer = asyncio.get_running_loop().call_later(timeout, _late, future, method, timeout)
+            limit = self.patience.limit(timeout, functools.partial(_late, future, method, timeout))
         try:
             frame = encode_request(id, method, params)
             send(frame, id) if send is not None else self._write(frame)
@@ -309,8 +312,8 @@ class Peer:
                     abandoned(id)
             raise
         finally:
-            if timer is not None:
-                timer.cancel()
+            if limit is not None:
+                limit.end()
             del self._waiting[id]
 
     def fail(self, id: Id, error: Exception) -> None:

@@ -38,7 +38,7 @@ _RUNNING_SECONDS = 900.0  # of a process that was killed meanwhile, nothing is h
 
 def approvals_url(store: str | None = None) -> str:
     """Where tickets lie: at ``store``, at ``$TOOLWRIGHT_APPROVALS``, or in a file in the user's state folder."""
-    default = "sqlite://" + quote(str(state_folder() / "approvals.db"))
+    default = "sqlite://" + quote(str(state_folder() / "toolwright-approvals.db"))
     return store or os.environ.get("TOOLWRIGHT_APPROVALS") or default
 
 

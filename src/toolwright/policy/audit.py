@@ -20,6 +20,7 @@ from toolwright.protocol.types import (
     CallToolResult,
     InputRequiredResult,
     TextContent,
+    ToolOutcome,
     replaced,
 )
 from toolwright.tools.toolset import (
@@ -32,6 +33,7 @@ from toolwright.tools.toolset import (
     ToolCall,
     Trail,
     Wrapper,
+    found,
 )
 
 __all__ = ["audit", "intent"]
@@ -55,22 +57,23 @@ class _Audit(Layer):
     recorder: Recorder
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
-        recorder, trail = self.recorder, Trail()
+        trail = Trail()
+        record = _record(operation, trail, self.recorder)
         context = replaced(operation.context, trail=trail)
-        record = _record(operation, trail, recorder)
         began = perf_counter()
         try:
             outcome = await proceed(replaced(operation, context=context))
         except BaseException as error:
-            trail.code = error.code if isinstance(error, ToolwrightError) else trail.code
-            recorder.ended(replaced(record, outcome=_failure(error, trail), seconds=perf_counter() - began))
+            if isinstance(error, ToolwrightError):
+                trail.code = error.code
+            self.recorder.ended(replaced(record, outcome=_failure(error, trail), seconds=perf_counter() - began))
             raise
         seconds = perf_counter() - began
         if isinstance(outcome, InputRequiredResult):
-            recorder.asked(replaced(record, outcome="asked", seconds=seconds))
+            self.recorder.asked(replaced(record, outcome="asked", seconds=seconds))
         else:
             result = _result(outcome, trail)
-            recorder.ended(replaced(record, outcome=result, seconds=seconds, bytes_out=_size(outcome)))
+            self.recorder.ended(replaced(record, outcome=result, seconds=seconds, bytes_out=_size(outcome)))
         return outcome
 
 
@@ -78,25 +81,30 @@ class _Audit(Layer):
 class _Intent(Layer):
     recorder: Recorder
 
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        trail = call.context.trail
+        if trail is not None:  # it is, unless somebody has composed layers without `audit`
+            call, tool = await found(self.inner, call)
+            if self.recorder.must_prove(tool.effect):
+                await self.recorder.prove(_record(call, trail, self.recorder))
+            trail.ran = True
+        return await self.inner.call_tool(call)
+
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         trail = operation.context.trail
-        if trail is None:  # composed without `audit`
-            return await proceed(operation)
-        tool = trail.tool
-        if self.recorder.must_prove("read" if tool is None else tool.effect):
-            await self.recorder.prove(_record(operation, trail, self.recorder))
-        trail.ran = True
+        if trail is not None:
+            if self.recorder.must_prove("read"):
+                await self.recorder.prove(_record(operation, trail, self.recorder))
+            trail.ran = True
         return await proceed(operation)
 
 
 def _record(operation: Operation, trail: Trail, recorder: Recorder) -> Record:
     kind, subject, said = _facts(operation)
     arguments, size = snapshot(said)
-    context = operation.context
+    at, context = recorder.clock(), operation.context
     rounds = 0 if context.rounds is None else context.rounds.number
-    return Record(
-        kind, context.principal, subject, arguments, size, recorder.clock(), trail, recorder.masks, context.meta, rounds
-    )
+    return Record(kind, context.principal, subject, arguments, size, at, trail, recorder.masks, context.meta, rounds)
 
 
 def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:

@@ -27,7 +27,8 @@ class Audit:
     folder of the user. ``seal`` is where the head of the log is kept: a file, or ``log`` for a line of the server's own
     log; without it, a file beside an SQLite log. ``on_failure`` says what is refused while nothing can be recorded:
     everything (``refuse``), what may change something (``refuse writes``), or only what is destructive (``go on``),
-    which never runs without a record. ``mask`` replaces the secrets in a text. ``is_on=False`` records nothing.
+    which never runs without a record. ``mask`` replaces the secrets in a text; without it, they are masked as in
+    results. ``is_on=False`` records nothing.
     """
 
     to: str | Log | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from toolwright.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
-from toolwright.policy.deciding import required_only
+from toolwright.policy.deciding import required_only, strictest
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, Verdict
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
@@ -113,8 +113,7 @@ class _Authorize(Wrapper):
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         entries = await self.inner.find_entries(operation)
-        for entry in entries:
-            self._require(entry, operation)
+        self._require(entries, operation)
         return entries
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
@@ -149,8 +148,8 @@ class _Authorize(Wrapper):
         verdict = self.decide(subject, context, None)
         return isinstance(verdict, Deny) and verdict.hidden
 
-    def _require(self, entry: Entry, operation: LibraryOperation) -> None:
-        verdict = self.decide(entry, operation.context, None)
+    def _require(self, entries: tuple[Entry, ...], operation: LibraryOperation) -> None:
+        verdict = strictest([self.decide(entry, operation.context, None) for entry in entries])
         _note(operation.context, verdict)
         match verdict:
             case Allow():
@@ -161,10 +160,10 @@ class _Authorize(Wrapper):
                 raise ScopeNeeded.needing(verdict.scopes)
             case Deny():
                 code, facts = _said(verdict, "TW1029")
-                raise InvalidParams.of(code, subject=entry.name, **facts)
+                raise InvalidParams.of(code, subject=entries[0].name, **facts)
             case Ask():
                 reason = "a person has to agree, and cannot be asked yet"
-                raise InvalidParams.of("TW1029", subject=entry.name, reason=reason)
+                raise InvalidParams.of("TW1029", subject=entries[0].name, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,10 @@ class _AuthorizeArguments(Wrapper):
 
 
 def _note(context: RequestContext, verdict: Verdict) -> None:
-    """Where a record of the operation learns which rule decided."""
+    """For the record of the operation: what was decided, and by which rule."""
+    if context.trail is not None:
+        context.trail.decision = type(verdict).__name__.lower()
+        context.trail.rule = verdict.rule
 
 
 def _refused(verdict: Deny, name: str) -> RpcError | ToolError:

@@ -26,7 +26,7 @@ from toolwright.policy.rules import (
 )
 from toolwright.tools.toolset import RequestContext, Tool
 
-__all__ = ["decision", "required_only"]
+__all__ = ["decision", "required_only", "strictest"]
 
 _log = logging.getLogger("toolwright")
 _VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
@@ -36,8 +36,8 @@ def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
     """The decision; ``required_only`` itself where nobody has said anything else."""
     if rules is None and decide is allow_all and not held:
         return required_only
-    said = [requires(held), *([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
-    return together([total(one) for one in said])
+    said = [*([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
+    return together([requires(held), *map(total, said)])
 
 
 def required_only(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
@@ -79,12 +79,26 @@ def total(decide: Decide) -> Decide:
 
 
 def together(decisions: list[Decide]) -> Decide:
-    """The strictest of all verdicts; of equally strict ones the first."""
+    """The strictest of all verdicts; of equally strict ones the first that a rule made."""
 
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        return max([one(subject, context, arguments) for one in decisions], key=_strictness)
+        refused: list[Verdict] = []  # nearly always it stays so
+        verdict: Verdict = ALLOW
+        for one in decisions:
+            verdict = one(subject, context, arguments)
+            if not isinstance(verdict, Allow):
+                refused.append(verdict)
+        return strictest(refused) if refused else verdict
 
     return decide if len(decisions) > 1 else decisions[0]
+
+
+def strictest(verdicts: list[Verdict]) -> Verdict:
+    return max(verdicts, key=_weight)
+
+
+def _weight(verdict: Verdict) -> tuple[int, bool]:
+    return _strictness(verdict), bool(verdict.rule)
 
 
 def _strictness(verdict: Verdict) -> int:

@@ -1,4 +1,4 @@
-"""How long a call may take. An operation without a limit of its own has the server's."""
+"""How large the arguments of a call may be, and how long it may take. What has no limit of its own has the server's."""
 
 from __future__ import annotations
 
@@ -7,13 +7,31 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from toolwright.deadline import Deadline
-from toolwright.errors import ToolTimeout
-from toolwright.tools.toolset import Layer, Provider, ResourceRead, ToolCall
+from toolwright.errors import InvalidArguments, ToolTimeout
+from toolwright.jsonrpc.messages import encode
+from toolwright.protocol.types import ToolOutcome
+from toolwright.tools.toolset import Layer, Provider, ResourceRead, ToolCall, Wrapper
 
-__all__ = ["timeout"]
+__all__ = ["sizes", "timeout"]
 
 OperationT = TypeVar("OperationT")
 OutcomeT = TypeVar("OutcomeT")
+
+
+def sizes(max_argument_bytes: int) -> Callable[[Provider], Provider]:
+    """Refuses arguments that are larger as JSON, before anything walks through them."""
+    return lambda inner: _Sizes(inner, max_argument_bytes)
+
+
+@dataclass(frozen=True)
+class _Sizes(Wrapper):
+    max_bytes: int
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        limit = (call.tool and call.tool.max_argument_bytes) or self.max_bytes
+        if (size := len(encode(call.arguments))) > limit:
+            raise InvalidArguments.of("TW2104", tool=call.name, size=size, limit=limit)
+        return await self.inner.call_tool(call)
 
 
 def timeout(seconds: float) -> Callable[[Provider], Provider]:

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from toolwright.jsonrpc.messages import Json, is_array, is_object
+from toolwright.policy.scan import suspected
+from toolwright.policy.secrets import masked
 from toolwright.tools.toolset import Tool
 
 __all__ = ["MASKED", "Masks"]
@@ -28,6 +30,11 @@ _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _KEPT_TOOLS = 10_000
 
 
+def _without_secrets(text: str) -> str:
+    shapes = suspected(text.encode(errors="replace"))
+    return masked(text, shapes, []) if shapes else text
+
+
 @lru_cache(4096)
 def _is_secret(name: str) -> bool:
     """Whether something of this name is secret: ``apiKey``, ``db_password``, ``X-Auth-Token``; not ``author``."""
@@ -36,24 +43,24 @@ def _is_secret(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Masks:
-    """``detect`` returns a text with the secrets that it finds in it masked."""
+    """``detect`` returns a text with the secrets that it finds in it masked; without it, ours does."""
 
     detect: Callable[[str], str] | None = None
     _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"], repr=False)
 
-    def is_plain(self, tool: Tool | None) -> bool:
-        """Whether arguments that fit the tool's schema hold nothing that is masked."""
-        return self.detect is None and tool is not None and self._of(tool).is_plain
+    def is_plain(self, tool: Tool | None, arguments: bytes) -> bool:
+        """Whether these arguments, which fit the tool's schema, hold nothing that is masked."""
+        return self.detect is None and tool is not None and self._of(tool).is_plain and not suspected(arguments)
 
     def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
         """The arguments without what is secret, and where that was, as JSON Pointers."""
-        walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self.detect)
+        walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self.detect or _without_secrets)
         return walk.masked(arguments, "", ""), walk.found
 
     def text(self, text: str) -> str:
         """A URI, say, without secrets in its query."""
         text = _QUERY.sub(lambda found: found[1] + MASKED if _is_secret(found[2]) else found[0], text)
-        return self.detect(text) if self.detect is not None else text
+        return (self.detect or _without_secrets)(text)
 
     def _of(self, tool: Tool) -> _Secrets:
         known = self._tools.get(id(tool))
@@ -79,7 +86,7 @@ _NOTHING = _Secrets(frozenset(), is_plain=False)
 @dataclass(slots=True)
 class _Walk:
     secrets: _Secrets
-    detect: Callable[[str], str] | None
+    detect: Callable[[str], str]
     found: list[str] = field(default_factory=list[str])
 
     def masked(self, value: Json, name: str, path: str) -> Json:
@@ -90,7 +97,7 @@ class _Walk:
             return {key: self.masked(inner, key, f"{path}/{_escaped(key)}") for key, inner in value.items()}
         if is_array(value):
             return [self.masked(inner, "", f"{path}/{index}") for index, inner in enumerate(value)]
-        if self.detect is None or not isinstance(value, str):
+        if not isinstance(value, str):
             return value
         if (clean := self.detect(value)) != value:
             self.found.append(path)

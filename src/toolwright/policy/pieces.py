@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from toolwright.errors import InvalidResult
 from toolwright.jsonrpc.messages import encode
@@ -16,14 +16,20 @@ from toolwright.protocol.types import (
     replaced,
 )
 
-__all__ = ["Pieces", "is_text_copy", "pieces", "utf8"]
+__all__ = ["all_text", "is_text_copy", "pieces", "seen"]
 
 
-def utf8(text: str) -> bytes:
+def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidResult("the result is not JSON: a lone surrogate") from error
+
+
+def all_text(content: Sequence[object]) -> bool:
+    if len(content) == 1:
+        return type(content[0]) is TextContent
+    return all(type(block) is TextContent for block in content)
 
 
 def is_text_copy(result: CallToolResult) -> bool:
@@ -34,28 +40,33 @@ def is_text_copy(result: CallToolResult) -> bool:
     return type(block) is TextContent and block.text == result.encoded.decode()
 
 
-class Pieces:
-    """Bytes to look at, and the size of all. Of text, the text alone counts; of all others, the whole as JSON."""
+def seen(result: CallToolResult) -> tuple[bytes, int]:
+    """What there is to look at in a result, and its size. What is said twice is looked at and counted once."""
+    content, encoded = result.content, result.encoded
+    if encoded is None or not is_text_copy(result):
+        data, size = pieces(content)
+        if encoded is not None:
+            data, size = data + b"\n" + encoded, max(size, len(encoded))
+    else:
+        data, size = encoded, len(encoded)
+    return (data + encode(result.meta) if result.meta else data), size
 
-    __slots__ = ("seen", "size")
 
-    def __init__(self) -> None:
-        self.seen: list[bytes] = []
-        self.size = 0
+def pieces(parts: Sequence[object]) -> tuple[bytes, int]:
+    """The same for parts. Of text, the text alone counts; of all others, the whole as JSON."""
+    if len(parts) == 1:
+        return _piece(parts[0])
+    made = list(map(_piece, parts))
+    return b"\n".join(data for data, _ in made), sum(size for _, size in made)
 
 
-def pieces(parts: Iterable[object]) -> Pieces:
-    made = Pieces()
-    for part in parts:
-        if type(part) is TextContent:
-            seen, digits = utf8(part.text), 0
-            if part.meta or part.annotations:
-                made.seen.append(encode((part.meta, part.annotations)))
-        else:
-            seen, digits = _without_digits(part)
-        made.seen.append(seen)
-        made.size += len(seen) + digits
-    return made
+def _piece(part: object) -> tuple[bytes, int]:
+    if type(part) is TextContent:
+        text = _utf8(part.text)
+        more = encode((part.meta, part.annotations)) if part.meta or part.annotations else b""
+        return (text + more if more else text), len(text)
+    data, digits = _without_digits(part)
+    return data, len(data) + digits
 
 
 def _without_digits(part: object) -> tuple[bytes, int]:

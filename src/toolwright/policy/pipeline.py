@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
 from toolwright.meter import Meter
+from toolwright.policy.abuse import Abuse, abuse
 from toolwright.policy.answered import answered
 from toolwright.policy.approvals import Approvals
 from toolwright.policy.audit import audit, intent
@@ -17,7 +18,7 @@ from toolwright.policy.concurrency import Concurrency, concurrency
 from toolwright.policy.confirm import Confirm, confirm, spend
 from toolwright.policy.deciding import decision
 from toolwright.policy.keep import BUDGET, keeping, kept
-from toolwright.policy.limits import timeout
+from toolwright.policy.limits import sizes, timeout
 from toolwright.policy.observe import observe
 from toolwright.policy.rate import RateLimits, rate
 from toolwright.policy.recorder import Recorder
@@ -33,13 +34,19 @@ __all__ = ["Guard", "Limits", "described", "standard"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may take, unless its tool says otherwise: ``seconds`` to answer, ``max_bytes`` of result."""
+    """What one call may take, unless its tool says otherwise: ``seconds`` to answer, ``max_bytes`` of result,
+    ``max_argument_bytes``. An ``async`` function that does not let the event loop go on for ``blocked_seconds`` is
+    reported in the log.
+    """
 
     seconds: float = 30.0
     max_bytes: int = 2_097_152
+    max_argument_bytes: int = 4_194_304
+    blocked_seconds: float = 0.5
 
     def __post_init__(self) -> None:
-        for name, value in (("seconds", self.seconds), ("max_bytes", self.max_bytes)):
+        for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds"):
+            value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ConfigurationError.of("TW4009", name=f"Limits({name}=…)", wanted="a number above 0")
 
@@ -53,6 +60,7 @@ class Guard:
     decide: Decide = allow_all
     rate: RateLimits = field(default_factory=RateLimits)
     concurrency: Concurrency = field(default_factory=Concurrency)
+    abuse: Abuse = field(default_factory=Abuse)
     rules: Rules | None = None
     held: Held = field(default_factory=dict[str, frozenset[str]])
     confirm: Confirm = field(default_factory=Confirm)
@@ -91,8 +99,10 @@ def standard(
         audit(recorder),  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
         observe(guard.meter),  # sees how it ended, and why
+        abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and who guesses at names
         authorize(decide),  # hidden and unknown read the same
         rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
+        sizes(guard.limits.max_argument_bytes),  # before they are looked at closely
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(decide),
         confirm(
@@ -103,7 +113,9 @@ def standard(
         spend,  # a yes is used up when there is a place for the call, and not before
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
-        tidy(guard.limits.max_bytes, guard.secrets),  # what leaves is clean, and fits the schema and the limit
+        tidy(
+            guard.limits.max_bytes, guard.secrets, guard.language
+        ),  # what leaves is clean, and fits the schema and the limit
         kept(facts, guard.language),
     )
 
@@ -114,8 +126,10 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: guard.audit.said()),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
     ("observe", "", lambda guard: "on: counts each operation by tool and outcome, spans where tracing is set up"),
+    ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
     ("authorize", "rules", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
+    ("sizes", "limits", lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments"),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "rules", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: _confirmation(guard.confirm)),
@@ -138,8 +152,7 @@ def _decision(guard: Guard) -> str:
 
 def _confirmation(settings: Confirm) -> str:
     which = ", ".join(sorted(settings.effects))
-    asks = f"asks before {which} tools" if which else "asks only where a tool or a rule says so"
-    return f"on: {asks}; by ticket where the client cannot ask"
+    return f"on: {which} tools ask, or wait for a ticket" if which else "on: where a tool or a rule says so"
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -17,13 +16,14 @@ from toolwright.tools.toolset import Principal, Trail
 
 __all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
 
-MAX_ARGUMENTS = 16_384
+MAX_ARGUMENTS = 8_192
 """Bytes of arguments that a record holds; of more, it has the size and a digest."""
 _MAX_NAME = 512
-_TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACEPARENT = 55
+"""The length of ``00-<32 digits>-<16 digits>-01``."""
 
 
-class _Said(Value, frozen=True, omit_defaults=True):
+class _Said(Value, frozen=True, omit_defaults=True, gc=False):
     """The members of a record in their order, but for ``arguments``, which stand before them."""
 
     at: datetime
@@ -45,7 +45,7 @@ class _Said(Value, frozen=True, omit_defaults=True):
     who: str = ""
 
 
-class Record(Value, Draft, frozen=True):
+class Record(Value, Draft, frozen=True, gc=False):
     """``at`` and ``seconds`` are a clock's; ``arguments`` are canonical JSON of what came; all else is kept as it is
     until somebody needs the words."""
 
@@ -64,38 +64,38 @@ class Record(Value, Draft, frozen=True):
     bytes_out: int = 0
 
     def text(self) -> str:
-        trail, tool = self.trail, self.trail.tool
+        trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
         arguments, masked = self._arguments()
+        # By position: a name for each costs as much as all the rest.
         said = _Said(
-            at=datetime.fromtimestamp(self.at, UTC),
-            bytes_in=self.size,
-            bytes_out=self.bytes_out,
-            code=trail.code,
-            decision=trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
-            effect="" if tool is None else tool.effect,
-            id=trail.intent,
-            kind=self.kind,
-            masked=tuple(masked),
-            ms=round(self.seconds * 1000, 3),
-            outcome=self.outcome,
-            rounds=self.rounds + 1 if self.rounds else 0,
-            rule=trail.rule,
-            scopes=tuple(sorted(self.principal.scopes)),
-            subject=self._subject(),
-            trace=_trace(self.meta) if self.meta else "",
-            who=self.principal.id,
+            datetime.fromtimestamp(self.at, UTC),
+            self.size,
+            self.bytes_out,
+            trail.code,
+            trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
+            "" if tool is None else tool.effect,
+            trail.intent,
+            self.kind,
+            masked,
+            int(self.seconds * 1e6) / 1e3,
+            self.outcome,
+            self.rounds + 1 if self.rounds else 0,
+            trail.rule,
+            tuple(sorted(scopes)) if scopes else (),
+            self._subject(),
+            _trace(self.meta) if self.meta else "",
+            self.principal.id,
         )
         try:
-            whole = b'{"arguments":%b,%b' % (arguments, encode(said)[1:])
-            return whole.decode("ascii")
+            return f'{{"arguments":{arguments.decode("ascii")},{encode(said).decode("ascii")[1:]}'
         except UnicodeError:  # not ASCII, or not even Unicode
             return _ascii(arguments, said)
 
-    def _arguments(self) -> tuple[bytes, list[str]]:
-        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool)):
-            return self.arguments, []
+    def _arguments(self) -> tuple[bytes, tuple[str, ...]]:
+        if self.arguments == b"{}" or (self.trail.ran and self.masks.is_plain(self.trail.tool, self.arguments)):
+            return self.arguments, ()
         masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
-        return canonical(masked), found
+        return canonical(masked), tuple(found)
 
     def _subject(self) -> str:
         subject = self.subject if len(self.subject) <= _MAX_NAME else f"{self.subject[:_MAX_NAME]}…"
@@ -116,8 +116,9 @@ def _ascii(arguments: bytes, said: _Said) -> str:
 def _trace(meta: Mapping[str, Any]) -> str:
     """The trace id of W3C Trace Context, where the request has one."""
     said = meta.get("traceparent")
-    found = _TRACE.fullmatch(said) if isinstance(said, str) else None
-    return found[1] if found else ""
+    if not isinstance(said, str) or len(said) != _TRACEPARENT or said.count("-") != 3:
+        return ""
+    return said[3:35]
 
 
 def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-from toolwright.policy.secrets import suspects
+from toolwright.policy.classes import classes_of
+from toolwright.policy.secrets import SHORTEST, suspects
 from toolwright.policy.shapes import Shape
-from toolwright.protocol.characters import may_hide
+from toolwright.protocol.characters import ESCAPE, may_hide
 from toolwright.protocol.types import Value
 
-__all__ = ["CLEAN", "Suspicion", "look"]
+__all__ = ["CLEAN", "Suspicion", "look", "suspected"]
 
 
 class Suspicion(Value, frozen=True):
@@ -25,18 +24,9 @@ class Suspicion(Value, frozen=True):
 CLEAN = Suspicion()
 
 
-def _class_of(byte: int) -> int:
-    sign = chr(byte)
-    if sign in "@%\\":
-        return byte
-    if byte in _LEADS or (byte < 0x20 and sign not in "\t\n\r"):
-        return ord("!")
-    return ord("a") if sign.isascii() and (sign.isalnum() or sign in "_-") else ord(" ")
-
-
-_LEADS = frozenset(b"\x7f\xc2\xcd\xd8\xe1\xe2\xe3\xef\xf0\xf3")  # what hides begins with one of these in UTF-8
-_CLASSES = bytes(map(_class_of, range(256)))
-_ESCAPE = re.compile(rb"\\[ubf]")  # how JSON says a control other than a tab or the end of a line
+def suspected(data: bytes) -> tuple[Shape, ...]:
+    """The secrets that may be in ``data``, whatever else it hides."""
+    return suspects(data, classes_of(data))
 
 
 def look(data: bytes, secrets: bool) -> Suspicion:
@@ -44,8 +34,8 @@ def look(data: bytes, secrets: bool) -> Suspicion:
 
     Where it is clean, that is one pass and no more.
     """
-    classes = data.translate(_CLASSES)
+    classes = classes_of(data)
     hidden = b"!" in classes and may_hide(data.decode())
-    hidden = hidden or (b"\\" in classes and _ESCAPE.search(data) is not None)
-    shapes = suspects(data, classes) if secrets else ()
+    hidden = hidden or (b"\\" in classes and ESCAPE.search(data) is not None)
+    shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
     return Suspicion(hidden, shapes) if hidden or shapes else CLEAN

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from toolwright.policy.classes import classes_of
 from toolwright.policy.shapes import SHAPES, Shape
 
-__all__ = ["mask_in", "masked", "suspects"]
+__all__ = ["SHORTEST", "mask_in", "masked", "suspects"]
 
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
 _KNOWN = tuple((known.encode(), shape) for shape in SHAPES for known in shape.known if shape is not _AT)
@@ -38,39 +39,57 @@ def _by_begin() -> dict[bytes, list[tuple[bytes, Shape]]]:
 _BEGINS = _by_begin()
 _DOTTED = tuple((begin.encode(), shape) for shape in SHAPES for begin in shape.begins if begin.endswith("."))
 _RUN = b"a" * 20  # so many characters of a token in a row: whatever has a beginning has as many
-_NO_TOKEN = re.compile(b"[^a]")
+_START = b" " + _RUN
+_FLAT = bytes(byte if byte == ord("a") else ord(" ") for byte in range(256))
 
 
 # 24 digits that may be ASCII: in hexadecimal, or in base64, where the first bit of each byte is not set.
 _TEXT = re.compile(
     rb"(?:0[9aAdD]|[2-7][0-9A-Fa-f]){12}|(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6}"
 )
-_MAY_BEGIN = re.compile(b"|".join((*_BEGINS, _TEXT.pattern)))
-_SPECIAL = (b".", b"\\")
-_SHORTEST = 40  # of what is known by a word beside it
+_MAY_BEGIN = re.compile(rb"(?<=[.\\])|" + b"|".join((*_BEGINS, _TEXT.pattern)))
+_BESIDE = 40  # bytes that a secret has with the word that it is known by
+SHORTEST = 12
+"""No text that is shorter holds a secret."""
 
 
 # --- where to look ----------------------------------------------------------------------------------------------------
 
 
 def suspects(data: bytes, classes: bytes) -> tuple[Shape, ...]:
-    """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class: of a
-    token (``a``), ``@`` and ``%`` themselves, and others."""
+    """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class."""
+    found = _plain(data, classes)
+    if b"%" in classes and _PERCENT.search(data):
+        unquoted = unquote_to_bytes(data)
+        if _plain(unquoted, classes_of(unquoted)):
+            found[_QUOTED] = None
+    return tuple(found)
+
+
+def _plain(data: bytes, classes: bytes) -> dict[Shape, None]:
     found: dict[Shape, None] = {}
-    if len(data) > _SHORTEST:
+    if len(data) >= _BESIDE:
         found = {shape: None for known, shape in _KNOWN if known in data}
     if b"@" in classes and b"://" in data:
         found[_AT] = None
-    at = classes.find(_RUN)
+    if _RUN in classes:
+        for at in _runs(classes):
+            if _MAY_BEGIN.match(data, at):
+                found.update(dict.fromkeys(_beginning(data, at)))
+    return found
+
+
+_PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
+
+
+def _runs(classes: bytes) -> Iterator[int]:
+    """Where a long run of token characters starts."""
+    # With one byte in front, where the other class is found is where the run starts.
+    flat = b" " + classes.translate(_FLAT)
+    at = flat.find(_START)
     while at >= 0:
-        if _MAY_BEGIN.match(data, at) or data[at - 1 : at] in _SPECIAL:
-            for shape in _beginning(data, at):
-                found[shape] = None
-        stop = _NO_TOKEN.search(classes, at)
-        at = classes.find(_RUN, stop.start()) if stop else -1
-    if b"%" in classes and any(True for _ in _revealed(unquote_to_bytes(data))):
-        found[_QUOTED] = None
-    return tuple(found)
+        yield at
+        at = flat.find(_START, at + len(_START))
 
 
 def _beginning(data: bytes, at: int) -> Iterator[Shape]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from toolwright.errors import InvalidParams, InvalidResult, RpcError, ToolError, ToolwrightError
+from toolwright.errors import InvalidParams, InvalidResult, RpcError, ToolError, ToolwrightError, UnknownEntry
 from toolwright.jsonrpc.messages import encode
+from toolwright.policy.blocks import checked
 from toolwright.policy.channel import CleanChannel
 from toolwright.policy.cleaning import Sweep
-from toolwright.policy.pieces import is_text_copy, pieces
+from toolwright.policy.fitting import LEAST, MAX_BLOCKS, fitted
+from toolwright.policy.keep import BUDGET
+from toolwright.policy.pieces import all_text, is_text_copy, pieces, seen
 from toolwright.policy.scan import look
 from toolwright.protocol.questions import InputRequest
 from toolwright.protocol.types import (
@@ -26,6 +30,7 @@ from toolwright.protocol.types import (
     replaced,
 )
 from toolwright.tools.content import encoded_value
+from toolwright.tools.keeping import SCHEME
 from toolwright.tools.toolset import (
     SILENT,
     CompletionGet,
@@ -49,14 +54,15 @@ UNTRUSTED = "toolwright/untrusted"
 Outcome = TypeVar("Outcome", ReadResourceResult, PromptResult)
 
 
-def tidy(max_bytes: int, secrets: Secrets = "mask") -> Callable[[Provider], Provider]:
-    return lambda inner: _Tidy(inner, max_bytes, secrets)
+def tidy(max_bytes: int, secrets: Secrets = "mask", language: str = "en") -> Callable[[Provider], Provider]:
+    return lambda inner: _Tidy(inner, max_bytes, secrets, language)
 
 
 @dataclass(frozen=True)
 class _Tidy(Wrapper):
     max_bytes: int
     secrets: Secrets
+    language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await found(self.inner, call)
@@ -70,58 +76,72 @@ class _Tidy(Wrapper):
             raise
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, masks)
-        outcome = _tidied(tool, outcome, tool.max_bytes or self.max_bytes, masks)
+        outcome = await self._tidied(tool, outcome, call.context, masks)
         return _marked(outcome) if tool.untrusted else outcome
+
+    async def _tidied(self, tool: Tool, result: CallToolResult, context: RequestContext, masks: bool) -> CallToolResult:
+        if not result.isError:
+            _check_output(tool, result)
+        limit = tool.max_bytes or self.max_bytes
+        data, size = seen(result)
+        if size > BUDGET or (size > limit and limit < LEAST):
+            raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
+        sweep = Sweep(look(data, masks))
+        if not all_text(result.content):
+            result = replaced(result, content=await self._checked(result.content, context, sweep))
+        if sweep.suspicion or sweep.left_out:
+            result = _swept(tool, result, sweep)
+        if size > limit or len(result.content) > MAX_BLOCKS:
+            result = fitted(tool, result, limit, context, self.language)
+        return result
+
+    async def _checked(self, content: list[Any], context: RequestContext, sweep: Sweep) -> list[Any]:
+        async def serves(uri: str) -> bool:
+            with contextlib.suppress(UnknownEntry):
+                return bool(await self.inner.find_entries(ResourceRead(uri, context)))
+            return False
+
+        return await checked(content, serves, self.language, sweep.left_out)
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         outcome = await self.inner.read_resource(read)
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, self.secrets == "mask")
-        return self._cleaned(read.uri, outcome, outcome.contents)
+        # What was kept is read in parts, of a size of their own.
+        limit = float("inf") if read.uri.startswith(SCHEME) else self.max_bytes
+        return self._cleaned(read.uri, outcome, outcome.contents, limit)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         outcome = await self.inner.get_prompt(get)
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, self.secrets == "mask")
-        return self._cleaned(get.name, outcome, [message.content for message in outcome.messages])
+        return self._cleaned(get.name, outcome, [message.content for message in outcome.messages], self.max_bytes)
 
     async def complete(self, get: CompletionGet) -> Completion:
         completion = await self.inner.complete(get)
         said = encode(completion)
-        self._limit(get.name, len(said))
+        _check_size(get.name, len(said), self.max_bytes)
         suspicion = look(said, self.secrets == "mask")
         return Sweep(suspicion).part(completion) if suspicion else completion
 
-    def _cleaned(self, name: str, outcome: Outcome, parts: Sequence[object]) -> Outcome:
+    def _cleaned(self, name: str, outcome: Outcome, parts: Sequence[object], limit: float) -> Outcome:
         """What was read or is a prompt; there is no schema that it could break."""
-        seen = pieces(parts)
-        self._limit(name, seen.size)
-        suspicion = look(b"\n".join((*seen.seen, encode(outcome.meta))), self.secrets == "mask")
+        data, size = pieces(parts)
+        _check_size(name, size, limit)
+        suspicion = look(data + encode(outcome.meta), self.secrets == "mask")
         if not suspicion:
             return outcome
         sweep = Sweep(suspicion)
         return replaced(clean := sweep.part(outcome), meta=sweep.note(clean.meta))
 
-    def _limit(self, name: str, size: int) -> None:
-        if size > self.max_bytes:
-            raise InvalidParams.of("TW2006", tool=name, size=size, limit=self.max_bytes)
 
-
-def _tidied(tool: Tool, result: CallToolResult, limit: int, masks: bool) -> CallToolResult:
-    if not result.isError:
-        _check_output(tool, result)
-    is_copied = is_text_copy(result)
-    # Structured content has a copy as text; what is said twice is looked at and counted once.
-    seen = pieces(() if is_copied else result.content)
-    size = max(seen.size, len(result.encoded or b""))
+def _check_size(name: str, size: int, limit: float) -> None:
     if size > limit:
-        raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
-    rest = (result.encoded,) if result.encoded else ()
-    suspicion = look(b"\n".join((*seen.seen, *rest, encode(result.meta) if result.meta else b"")), masks)
-    return _swept(tool, result, Sweep(suspicion), is_copied) if suspicion else result
+        raise InvalidParams.of("TW2006", tool=name, size=size, limit=limit)
 
 
-def _swept(tool: Tool, result: CallToolResult, sweep: Sweep, is_copied: bool) -> CallToolResult:
+def _swept(tool: Tool, result: CallToolResult, sweep: Sweep) -> CallToolResult:
+    is_copied = is_text_copy(result)
     value = sweep.value(result.structuredContent)
     if value is not result.structuredContent:
         result = replaced(result, structuredContent=value, encoded=encoded_value(value))

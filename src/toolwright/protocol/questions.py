@@ -7,6 +7,8 @@ what makes one valid, which client capability it needs, and what an answer to it
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
@@ -109,25 +111,19 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 _ALWAYS = frozenset({"type", "title", "description", "default"})
 _FORMATS = frozenset({"email", "uri", "date", "date-time"})
-_SECRETS = frozenset(
-    {
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "client_secret",
-        "api_key",
-        "apikey",
-        "access_token",
-        "refresh_token",
-        "private_key",
-        "credit_card",
-        "card_number",
-        "cvv",
-        "pin_code",
-        "ssn",
-    }
+# One word, or several in a row, by which a field asks for a secret, whatever else it is called.
+_SECRETS = re.compile(
+    r"\b(?:passwords?|passwd|pwd|pass ?(?:phrase|code|word)|secret|credentials?|api ?keys?"
+    r"|(?:private|secret|access) key|(?:access|refresh|bearer|auth|api) token|(?:seed|recovery|mnemonic) phrase"
+    r"|credit ?card|card ?number|cvv|cvc|ssn|social security"
+    r"|pin(?: code)?|otp|one time (?:code|password)|2fa(?: code)?)\b"
 )
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
+
+
+def _asks_for_a_secret(said: str) -> bool:
+    """``clientSecret``, ``API-Key``, ``Your password``; ``secretary`` and ``tokens`` do not."""
+    return _SECRETS.search(_WORDS.sub(" ", unicodedata.normalize("NFKC", said)).lower()) is not None
 
 
 def check_form(schema: Mapping[str, Json]) -> None:
@@ -144,10 +140,14 @@ def check_form(schema: Mapping[str, Json]) -> None:
     if unknown:
         raise DefinitionError.of("TW3201", problem=f"{unknown[0]!r} is required, and is not there")
     for name, field in properties.items():
-        if name.lower().replace("-", "_") in _SECRETS:
+        if any(map(_asks_for_a_secret, (name, _title(field)))):
             raise DefinitionError.of("TW3202", name=name)
         if problem := _field_problem(field):
             raise DefinitionError.of("TW3201", problem=f"the field {name!r} {problem}")
+
+
+def _title(field: Json) -> str:
+    return str(field.get("title", "")) if is_object(field) else ""
 
 
 def _field_problem(field: Json) -> str | None:

@@ -25,6 +25,7 @@ __all__ = [
     "ImageContent",
     "Implementation",
     "InputRequiredResult",
+    "Mutable",
     "Part",
     "Prompt",
     "PromptArgument",
@@ -51,6 +52,10 @@ __all__ = [
 class Value(msgspec.Struct, frozen=True):
     """A value that never changes. Made and created several times quicker than a frozen dataclass, which every process
     pays for when it starts, and every call for each value that it needs."""
+
+
+class Mutable(msgspec.Struct, gc=False):
+    """A value that is written to while a request runs. It must not hold what holds it: nobody looks for cycles."""
 
 
 replaced = msgspec.structs.replace

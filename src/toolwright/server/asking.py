@@ -125,12 +125,12 @@ class Asking:
 
 
 @contextlib.contextmanager
-def for_callers(subject: str, language: str) -> Generator[None]:
+def for_callers() -> Generator[None]:
     """No model reads the failure of a resource or prompt: what would be a result of a tool is an error here."""
     try:
         yield
     except ToolError as error:
-        raise InvalidParams.of("TW1029", subject=subject, reason=error.say(language)) from None
+        raise InvalidParams(str(error), code=error.code, facts=error.facts) from None
 
 
 _NOT_BEGUN = ("TW1030", "TW1032")

@@ -127,6 +127,8 @@ class HttpDoors:
             return Caller(carrier, await known(carrier, self._ways))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
+        except Exception as error:  # noqa: BLE001 - whatever fails there, nobody comes in
+            return Reply(500, encode_failure(None, internal_error(error), self._language))
 
     async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
         """As :meth:`admit`, to what needs a scope wherever callers are told apart."""
@@ -197,11 +199,14 @@ class HttpDoors:
         session = await self._session(caller)
         if session is None:
             return _no_session(request.id, self._language)
+        key = None if session.token is None else (session.name, request.id)
+        if key in self._cancellable:
+            # The first request keeps the id: a cancellation has to mean one of them (2025-11-25, basic).
+            raise InvalidRequest.of("TW1009", id=request.id)
         if not self._running.take(caller.principal):
             raise InternalError.of("TW1021", limit=MAX_RUNNING)
         loop = asyncio.get_running_loop()
         task, done = loop.create_task(self._answer(request, session, stream, caller)), loop.create_future()
-        key = None if session.token is None else (session.name, request.id)
         self._calls.add(task)
         if key is not None:
             self._cancellable[key] = task
@@ -253,7 +258,7 @@ class HttpDoors:
     ) -> None:
         self._calls.discard(task)
         self._running.give_back(principal)
-        if key is not None and self._cancellable.get(key) is task:
+        if key is not None:
             del self._cancellable[key]
         if not task.cancelled():
             task.exception()  # whoever asked has it, or has gone away

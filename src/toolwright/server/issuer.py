@@ -29,6 +29,10 @@ _MAX_WAITING = 256
 _log = logging.getLogger("toolwright")
 
 
+class _Unusable(Exception):
+    """Why what it has published is of no use."""
+
+
 class _Known(Value, frozen=True):
     keys: Sequence[Any]
     at: float
@@ -56,7 +60,7 @@ class Issuer:
         self._login = login
         self._metadata: Mapping[str, Any] | None = None
         self._known: _Known | None = None
-        self._tried = float("-inf")
+        self._tried = self._complained = float("-inf")
         self._one = asyncio.Lock()
         self._asked = asyncio.Semaphore(_MAX_ASKED)
         self._waiting = 0
@@ -90,7 +94,7 @@ class Issuer:
             self._tried = now
             try:
                 self._known = _Known(await self._fetch_keys(), now)
-            except (NotFetched, BadToken) as error:
+            except (NotFetched, _Unusable, BadToken) as error:
                 self._metadata = None  # what it says may have changed
                 _log.error("the keys of %s cannot be had: %s", self.url, error)
 
@@ -103,20 +107,20 @@ class Issuer:
             self._metadata = await self._discover()
         place = self._metadata.get(name)
         if not isinstance(place, str):
-            raise BadToken(f"its metadata has no {name}")
+            raise _Unusable(f"its metadata has no {name}")
         return place
 
     async def _discover(self) -> Mapping[str, Any]:
         """Its metadata, which has to say that it is its own (RFC 8414, section 3.3)."""
-        failed: Exception = BadToken("it has no metadata")
+        failed: Exception = _Unusable("it has no metadata")
         for url in _well_known(self.url):
             try:
                 document = _json(await self._fetcher.get(url))
-            except (NotFetched, BadToken) as error:
+            except (NotFetched, _Unusable) as error:
                 failed = error
                 continue
             if not is_object(document) or document.get("issuer") != self.url:
-                raise BadToken(f"the metadata at {url} is that of another issuer")
+                raise _Unusable(f"the metadata at {url} is that of another issuer")
             return document
         raise failed
 
@@ -131,18 +135,23 @@ class Issuer:
         try:
             async with self._asked:
                 return await self._ask(token, self._login)
-        except NotFetched as error:
-            _log.error("%s cannot be asked about a token: %s", self.url, error)
+        except (NotFetched, _Unusable) as error:
+            self._complain(error)
             raise Refused.unknowable() from None
         finally:
             self._waiting -= 1
+
+    def _complain(self, error: Exception) -> None:
+        """Say so in the log, though not for every caller."""
+        now = self._clock()
+        if now - self._complained >= AGAIN_SECONDS:
+            self._complained = now
+            _log.error("%s cannot be asked about tokens: %s", self.url, error)
 
     async def _ask(self, token: str, login: tuple[str, str]) -> Claims:
         endpoint = self._introspection_endpoint or await self._place("introspection_endpoint")
         form = {"token": token, "token_type_hint": "access_token"}
         answer = await self._fetcher.post(endpoint, form, login)
-        if answer.status != 200:
-            raise NotFetched.of("TW4211", url=endpoint, problem=f"HTTP status {answer.status}")
         claims = _json(answer)
         if not is_object(claims) or claims.get("active") is not True:
             raise BadToken("it is not valid any more, or never was")
@@ -163,8 +172,8 @@ def _well_known(issuer: str) -> tuple[str, ...]:
 
 def _json(answer: Fetched) -> Any:
     if answer.status != 200:
-        raise BadToken(f"HTTP status {answer.status}")
+        raise _Unusable(f"HTTP status {answer.status}")
     try:
         return decode(answer.body)
     except RpcError as error:
-        raise BadToken(str(error)) from None
+        raise _Unusable(str(error)) from None

@@ -165,7 +165,7 @@ class LegacyDoor:
         async def run(rounds: Rounds) -> ReadOutcome:
             return await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(rounds)))
 
-        with _in_old_numbers(), for_callers(params.uri, self._served.language):
+        with _in_old_numbers(), for_callers():
             return asked.projection.read(await self._answered(run, params.uri, asked))
 
     async def _get_prompt(self, params: GetPromptParams, asked: _Asked) -> bytes:
@@ -173,7 +173,7 @@ class LegacyDoor:
             get = PromptGet(params.name, params.arguments, asked.context(rounds))
             return await self._served.provider.get_prompt(get)
 
-        with for_callers(params.name, self._served.language):
+        with for_callers():
             return asked.projection.prompt(await self._answered(run, params.name, asked))
 
     async def _answered(

@@ -136,7 +136,7 @@ class ModernDoor:
         round = await self._round(params, params.uri, {}, asked)
         outcome = await self._served.provider.read_resource(ResourceRead(params.uri, asked.context(round.rounds)))
         if isinstance(outcome, InputRequiredResult):
-            with for_callers(params.uri, self._served.language):
+            with for_callers():
                 outcome = self._ask(outcome, round, params.uri, {}, asked)
         return self._results.read(outcome, self._served.read_ttl_ms, _SCOPE)
 
@@ -145,7 +145,7 @@ class ModernDoor:
         get = PromptGet(params.name, params.arguments, asked.context(round.rounds))
         outcome = await self._served.provider.get_prompt(get)
         if isinstance(outcome, InputRequiredResult):
-            with for_callers(params.name, self._served.language):
+            with for_callers():
                 outcome = self._ask(outcome, round, params.name, params.arguments, asked)
         return self._results.prompt(outcome)
 

@@ -207,17 +207,24 @@ class _Rate:
         self._count += 1
         return True
 
+    def left(self, now: float) -> float:
+        """How long the second still has."""
+        return max(0.0, self._began + 1.0 - now)
+
 
 class RequestChannel:
     """Progress and logs of one request, in the words that both eras share. Takes calls from any thread.
 
     Progress must increase (basic/patterns/progress); what does not is dropped, and so is all that comes after the
-    answer. Of progress beyond ``PROGRESS_RATE`` a second only what completes it is told; of messages beyond
+    answer. Of progress beyond ``PROGRESS_RATE`` a second what completes it is told, and otherwise the newest, once the
+    second is over; of messages beyond
     ``LOG_RATE`` a second only that some are left out.
     """
 
     _progressed: _Rate | None = None  # made when needed: most requests say nothing
     _logged: _Rate | None = None
+    _newest: dict[str, Json] | None = None
+    _later: asyncio.TimerHandle | None = None
 
     def __init__(
         self,
@@ -248,14 +255,34 @@ class RequestChannel:
         self._last = progress
         self._progressed = self._progressed or _Rate()
         is_complete = total is not None and progress >= total
-        if not self._progressed.takes(self._clock(), PROGRESS_RATE + is_complete):
-            return
         said: dict[str, Json] = {"progressToken": self._token, "progress": progress}
         if total is not None:
             said["total"] = total
         if message is not None and self._with_message:
             said["message"] = message
-        self._send("notifications/progress", said)
+        if self._progressed.takes(self._clock(), PROGRESS_RATE + is_complete):
+            self._newest = None
+            self._send("notifications/progress", said)
+            return
+        encode(said)  # what JSON cannot hold is the tool's mistake, and is raised there
+        is_first, self._newest = self._newest is None, said
+        if is_first:
+            self._loop.call_soon_threadsafe(self._postpone)
+
+    def _postpone(self) -> None:
+        """What came too quickly is told when the second is over, if nothing newer was and the call still runs."""
+        if self._open and self._progressed is not None:
+            self._later = self._loop.call_later(self._progressed.left(self._clock()), self._catch_up)
+
+    def _catch_up(self) -> None:
+        said = self._newest
+        if said is None or self._progressed is None:
+            return
+        if not self._progressed.takes(self._clock(), PROGRESS_RATE):
+            self._postpone()
+            return
+        self._newest = None
+        self._notify("notifications/progress", said)
 
     def log(self, level: str, data: Any, logger: str | None) -> None:
         if self._level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self._level):
@@ -295,3 +322,5 @@ class RequestChannel:
 
     def close(self) -> None:
         self._open = False
+        if self._later is not None:
+            self._later.cancel()

@@ -9,7 +9,6 @@ from toolwright.errors import InvalidRequest
 from toolwright.jsonrpc.peer import Peer
 from toolwright.loading import load
 from toolwright.server.dual_era import Conversation, Doors
-from toolwright.server.identity import Authenticate
 from toolwright.server.served import Served
 from toolwright.tools.toolset import LOCAL, Principal
 from toolwright.transport.carrier import Carrier
@@ -17,6 +16,7 @@ from toolwright.transport.lines import MAX_LINE
 
 if TYPE_CHECKING:  # a server on stdio does without
     from toolwright.server.http import HttpDoors
+    from toolwright.server.identity import Authenticate
 
 __all__ = ["ProtocolServer", "ServerSession"]
 

@@ -14,22 +14,19 @@ The hash of an entry is the SHA-256 of its canonical JSON without ``hash``:
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 __all__ = ["ORIGIN", "Draft", "Entry", "Log", "Mark", "MemoryLog"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in a log that can be kept elsewhere: what is at ``position`` has ``hash``."""
 
     position: int
@@ -40,8 +37,7 @@ ORIGIN = Mark(0, "0" * 64)
 """The place before the first entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One record as it stands in the log. ``text`` is its JSON, to the letter."""
 
     position: int
@@ -115,20 +111,23 @@ def text_of(record: Mapping[str, Any] | Draft | str) -> str:
     return record.text() if isinstance(record, Draft) else canonical(record)
 
 
-def linked(text: str, writer: str, head: Mark) -> Entry:
-    """The entry that ``text``, made by ``canonical``, becomes behind ``head``."""
-    position = head.position + 1
-    return Entry(position, writer, text, head.hash, digest(position, head.hash, text, writer))
-
-
-def digest(position: int, previous: str, text: str, writer: str) -> str:
-    """The hash that an entry must have."""
+def linked(texts: Iterable[str], writer: str, head: Mark) -> list[Entry]:
+    """The entries that ``texts``, made by ``canonical``, become behind ``head``."""
     # The writer is escaped again, so that no other split of the same bytes into text and writer gives the same hash.
-    whole = f'{{"position":{position},"previous":"{previous}","record":{text},"writer":{_quoted(writer)}}}'
-    return hashlib.sha256(whole.encode()).hexdigest()
+    (position, previous), quoted, entries = head, _canonical(writer), list[Entry]()
+    for text in texts:
+        position += 1
+        whole = f'{{"position":{position},"previous":"{previous}","record":{text},"writer":{quoted}}}'
+        hash = hashlib.sha256(whole.encode()).hexdigest()
+        entries.append(Entry(position, writer, text, previous, hash))
+        previous = hash
+    return entries
 
 
-_quoted = functools.lru_cache(64)(_canonical)
+def fits(entry: Entry) -> bool:
+    """Whether an entry has the hash that it must have."""
+    (again,) = linked((entry.text,), entry.writer, Mark(entry.position - 1, entry.previous))
+    return entry.hash == again.hash
 
 
 def writer_id() -> str:
@@ -193,8 +192,7 @@ class MemoryLog:
 
     def _link(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for record in waiting:
-            self._entries.append(linked(text_of(record), self._writer, self._head()))
+        self._entries += linked(map(text_of, waiting), self._writer, self._head())
         # At twice the size, not at each record: dropping the first of a list moves all others.
         if len(self._entries) >= 2 * self._keep:
             self._forget(len(self._entries) - self._keep)

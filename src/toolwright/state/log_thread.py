@@ -104,26 +104,20 @@ class ThreadLog(Generic[ConnectionT]):
 
     def _append(self, text: str, db: ConnectionT) -> int:
         # Read again for each group: other processes append too, and the lock holds from here to the commit.
-        entry = linked(text, self._writer, self._table.head(db))
-        self._table.insert(db, (entry,))
-        return entry.position
+        entries = linked((text,), self._writer, self._table.head(db))
+        self._table.insert(db, entries)
+        return entries[0].position
 
     def _write(self, batch: _Batch, db: ConnectionT) -> int:
         """Write the notes that wait; how many of them cannot be put into words."""
-        entries: list[Entry] = []
-        head, unsayable = self._table.head(db), 0
+        texts: list[str] = []
         for note in batch.taken():
             try:
-                entry = linked(text_of(note), self._writer, head)
+                texts.append(note if isinstance(note, str) else note.text())
             except (TypeError, ValueError):
                 logger.exception("A record of %s is no JSON", self._place)
-                unsayable += 1
-                continue
-            entries.append(entry)
-            head = entry.mark
-        if entries:
-            self._table.insert(db, entries)
-        return unsayable
+        self._table.insert(db, linked(texts, self._writer, self._table.head(db)))
+        return len(batch.taken()) - len(texts)
 
     def _take(self) -> list[str | Draft]:
         """Empty the queue, for good: whoever calls keeps what comes of it, should it be written again."""

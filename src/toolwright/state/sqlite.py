@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
@@ -222,7 +223,7 @@ class SqliteLog(ThreadLog[Connection]):
         writer: str | None = None,
         linger: float = 0.05,
         patience: float = 5.0,
-        capacity: int = 10_000,
+        capacity: int = 20_000,
     ) -> None:
         thread = SqliteThread(Path(path), Settings(_LOG, "FULL", patience, capacity, linger))
         super().__init__(str(path), thread, _Table(), writer, capacity)
@@ -237,9 +238,9 @@ class _Table:
         # Many rows a statement: between statements the thread would wait for the event loop to let go of Python.
         whole = len(entries) // _ROWS * _ROWS
         for start in range(0, whole, _ROWS):
-            db.execute(_INSERT_MANY, [value for entry in entries[start : start + _ROWS] for value in _row(entry)])
+            db.execute(_INSERT_MANY, [*chain.from_iterable(entries[start : start + _ROWS])])
         for entry in entries[whole:]:
-            db.execute(_INSERT, _row(entry))
+            db.execute(_INSERT, entry)
 
     def read(self, db: Connection, after: int, limit: int) -> tuple[Entry, ...]:
         rows = db.execute(
@@ -255,7 +256,3 @@ class _Table:
 _ROWS = 50
 _INSERT = "INSERT INTO log (position, writer, record, previous, hash) VALUES (?, ?, ?, ?, ?)"
 _INSERT_MANY = _INSERT + ", (?, ?, ?, ?, ?)" * (_ROWS - 1)
-
-
-def _row(entry: Entry) -> tuple[int, str, str, str, str]:
-    return entry.position, entry.writer, entry.text, entry.previous, entry.hash

@@ -3,6 +3,7 @@
 ``memory:``           this process alone
 ``sqlite:///a/b.db``  an absolute path
 ``sqlite:a/b.db``     a path from the working directory, or from home with ``~/``
+``postgresql://…``    a log, for any machine: what psycopg takes, ``postgresql://user:password@host:port/database``
 ``redis://host/0``    facts on Redis (``rediss``: with TLS) or Valkey (``valkey``, ``valkeys``), for any machine
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from toolwright.errors import ConfigurationError
@@ -28,7 +29,12 @@ T = TypeVar("T")
 Opener = Callable[[SplitResult], AbstractAsyncContextManager[T] | None]
 """What the URL says, not opened yet; None when it says more, or less, than this scheme knows."""
 
-FORMS = {"memory": "memory:", "sqlite": "sqlite:///path", "redis": "redis://host:port/db"}
+FORMS = {
+    "memory": "memory:",
+    "sqlite": "sqlite:///path",
+    "postgresql": "postgresql://host/database",
+    "redis": "redis://host:port/db",
+}
 ACROSS_MACHINES = ("redis", "rediss", "valkey", "valkeys")
 
 
@@ -89,13 +95,21 @@ def _file(parts: SplitResult) -> Path:
 
 
 def _redis_facts(parts: SplitResult) -> AbstractAsyncContextManager[Facts] | None:
+    return _of_extra("redis", "redis", parts).RedisFacts.at(parts)
+
+
+def _postgres_log(parts: SplitResult) -> AbstractAsyncContextManager[Log]:
+    return _of_extra("postgres", "psycopg", parts).PostgresLog(parts.geturl())
+
+
+def _of_extra(extra: str, package: str, parts: SplitResult) -> Any:
+    """The module of a store whose package need not be installed."""
     try:
-        redis = load("state.redis")
+        return load(f"state.{extra}")
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "redis":
+        if (error.name or "").partition(".")[0] != package:
             raise
-        raise ConfigurationError.of("TW7053", scheme=parts.scheme, package="redis", extra="redis") from None
-    return redis.RedisFacts.at(parts)
+        raise ConfigurationError.of("TW7053", scheme=parts.scheme, package=package, extra=extra) from None
 
 
 FACTS: Mapping[str, Opener[Facts]] = {
@@ -103,4 +117,4 @@ FACTS: Mapping[str, Opener[Facts]] = {
     "sqlite": _sqlite_facts,
     **dict.fromkeys(ACROSS_MACHINES, _redis_facts),
 }
-LOGS: Mapping[str, Opener[Log]] = {"memory": _memory_log, "sqlite": _sqlite_log}
+LOGS: Mapping[str, Opener[Log]] = {"memory": _memory_log, "sqlite": _sqlite_log, "postgresql": _postgres_log}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from toolwright.state.log import ORIGIN, Entry, Log, Mark, digest
+from toolwright.state.log import ORIGIN, Entry, Log, Mark, fits
 
 __all__ = ["Fault", "Report", "verify"]
 
 PAGE = 500
 MAX_FAULTS = 100
 
-Kind = Literal["edited", "missing", "unlinked", "rewritten", "cut"]
+Kind = Literal["edited", "missing", "unlinked", "rewritten", "cut", "unsigned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Fault:
     ``unlinked``   the entry does not follow the one before it, which was replaced
     ``rewritten``  the entry fits its chain but not the mark that was kept
     ``cut``        the entry of the mark that was kept is not there
+    ``unsigned``   the log begins here, and no record that it holds says so with our signature
     """
 
     position: int
@@ -39,30 +41,42 @@ class Report:
     faults: tuple[Fault, ...]
 
 
-async def verify(log: Log, *, since: Mark = ORIGIN, head: Mark | None = None) -> Report:
+async def verify(
+    log: Log,
+    *,
+    since: Mark = ORIGIN,
+    head: Mark | None = None,
+    kept: Iterable[Mark] = (),
+    seen: Callable[[Entry], None] | None = None,
+) -> Report:
     """Check every entry that follows ``since``, which is trusted, up to the end.
 
-    ``head`` is a mark that was kept from an earlier time: its entry must still be there, as it was.
+    ``head``, and each of ``kept``, is a mark that was kept from an earlier time: its entry must still be there, as it
+    was. ``seen`` is shown every entry.
     """
-    check = _Check(since, head)
+    check = _Check(since, [*kept, *([] if head is None else [head])])
     while page := await log.read(check.last.position, PAGE):
         for entry in page:
             check.see(entry)
+            if seen is not None:
+                seen(entry)
     return check.report()
 
 
 class _Check:
     """One walk over a log. A fault is reported where it is; the walk goes on from the entry as it stands."""
 
-    def __init__(self, since: Mark, head: Mark | None) -> None:
+    def __init__(self, since: Mark, kept: Iterable[Mark]) -> None:
         self.last = since
         self._entries = 0
-        self._head = head
-        self._head_seen = head is None or head in (ORIGIN, since)
+        self._kept: dict[int, set[str]] = {}
+        for mark in kept:
+            if mark not in (ORIGIN, since):
+                self._kept.setdefault(mark.position, set()).add(mark.hash)
         self._faults: list[Fault] = []
 
     def see(self, entry: Entry) -> None:
-        if entry.hash != digest(entry.position, entry.previous, entry.text, entry.writer):
+        if not fits(entry):
             self._fault(entry.position, "edited")
         elif entry.position != self.last.position + 1:
             self._fault(entry.position, "missing")
@@ -73,15 +87,12 @@ class _Check:
         self._entries += 1
 
     def report(self) -> Report:
-        if self._head is not None and not self._head_seen:
-            self._fault(self._head.position, "cut")
+        for position in sorted(self._kept):
+            self._fault(position, "cut")
         return Report(self._entries, self.last, tuple(self._faults))
 
     def _compare(self, mark: Mark) -> None:
-        if self._head is None or mark.position != self._head.position:
-            return
-        self._head_seen = True
-        if mark != self._head:
+        if self._kept and self._kept.pop(mark.position, {mark.hash}) != {mark.hash}:
             self._fault(mark.position, "rewritten")
 
     def _fault(self, position: int, kind: Kind) -> None:

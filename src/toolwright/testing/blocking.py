@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import Any, Self, TypeVar
 
+from toolwright.client.answers import Elicit
 from toolwright.client.client import Client, Progress, Result, Target
 from toolwright.client.eras import ServerFacts
 from toolwright.errors import ConnectionLost
@@ -32,8 +33,9 @@ class BlockingClient:
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         revision: str | None = None,
+        elicit: Elicit | None = None,
     ) -> None:
-        self._client = Client(target, timeout=timeout, headers=headers, env=env, revision=revision)
+        self._client = Client(target, timeout=timeout, headers=headers, env=env, revision=revision, elicit=elicit)
         self._runner: asyncio.Runner | None = None
 
     def __enter__(self) -> Self:

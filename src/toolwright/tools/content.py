@@ -24,7 +24,7 @@ from toolwright.protocol.types import (
     ToolOutcome,
 )
 
-__all__ = ["BLOCKS", "check_metas", "encoded_value", "failed", "is_blocks", "present", "structured"]
+__all__ = ["BLOCKS", "check_metas", "encoded_value", "failed", "is_blocks", "present", "structured", "unpacked"]
 
 BLOCKS: tuple[type, ...] = get_args(ContentBlock)
 
@@ -58,6 +58,19 @@ def _completed(result: CallToolResult) -> CallToolResult:
     if result.structuredContent is UNSET:
         return result
     return msgspec.structs.replace(result, encoded=encoded_value(result.structuredContent))
+
+
+class _Packed(msgspec.Struct):
+    content: list[ContentBlock]
+    structuredContent: Any = UNSET
+    isError: bool = False
+    meta: dict[str, Any] | None = None
+
+
+def unpacked(result: bytes) -> ToolOutcome:
+    """The result that another process of ours has encoded."""
+    read = msgspec.json.decode(result, type=_Packed)
+    return _completed(CallToolResult(list(read.content), read.structuredContent, read.isError, read.meta))
 
 
 def check_metas(*parts: object) -> None:

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from toolwright.errors import DefinitionError, InvalidParams, UnknownEntry
 from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain
 from toolwright.protocol.names import check_meta
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, Value
 from toolwright.protocol.uris import Template, is_template, is_uri, read_template
@@ -301,13 +302,15 @@ def _check_settings(said: Mapping[str, Any], known: type) -> None:
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
     """What resources, templates and prompts have in common."""
     check_meta(settings.get("meta", {}))
-    return {
+    about = {
         "name": settings.get("name") or name,
         "title": settings.get("title"),
         "description": settings.get("description") or bound.description,
         "icons": list(settings.get("icons", ())) or None,
         "meta": dict(settings.get("meta", {})) or None,
     }
+    check_plain("The definition", about)
+    return about
 
 
 def _name_of(function: Callable[..., Any]) -> str:

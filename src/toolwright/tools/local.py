@@ -135,6 +135,12 @@ class LocalToolset(NoLibrary):
         for changed in tuple(self._watchers):
             changed(Change("tools"))
 
+    def abandoned(self) -> dict[str, int]:
+        """How many threads of each tool run for nobody: their calls were given up, and they cannot be stopped."""
+        with self._lock:
+            lanes = {name: bound.lane for name, bound in sorted(self._bound.items())}
+        return {name: lane.abandoned for name, lane in lanes.items() if lane is not None and lane.abandoned}
+
     def changed(self) -> None:
         """What ``visible`` goes by has changed, so that tools have come or gone for some callers: tell who watches."""
         self._tell()

@@ -18,7 +18,7 @@ from toolwright.protocol.headers import Mirrors
 from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
-from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.protocol.types import Completion, Mutable, PromptOutcome, ReadOutcome, ToolOutcome, Value
 from toolwright.tools.bounds import Rate
 from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
@@ -102,8 +102,7 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
-@dataclass(slots=True)
-class Trail:
+class Trail(Mutable):
     """What its record will say of an operation, written by whoever learns it on the way.
 
     ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
@@ -210,8 +209,8 @@ class RequestContext(Value, frozen=True):
         return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the call is. Numbers must increase; others are dropped, and so is what comes quicker than 20
-        times a second, unless it reaches ``total``. Free when nobody asked for progress."""
+        """Tell how far the call is. Numbers must increase; others are dropped. Of what comes quicker than 20 times a
+        second the newest is told, and what reaches ``total``. Free when nobody asked for progress."""
         self.channel.progress(progress, total, message)
 
     @deprecated("Context.log is deprecated by the protocol: write to standard error, or use a tracing library.")

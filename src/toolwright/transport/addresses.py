@@ -31,7 +31,7 @@ _NOT_PUBLIC = tuple(
 )
 _PRIVATE = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
 _METADATA = ipaddress.ip_address("fd00:ec2::254")
-_SAME_CALLER_BITS = 64
+_OF_A_CALLER = 64
 
 
 def parse(text: str) -> IpAddress | None:
@@ -71,4 +71,4 @@ def caller_of(address: IpAddress) -> str:
     """What counts as one caller: an IPv4 address, or the /64 of an IPv6 one, which one customer has for itself."""
     if isinstance(address, IPv4Address):
         return str(address)
-    return str(IPv6Network((address, _SAME_CALLER_BITS), strict=False))
+    return f"{IPv6Address(int(address) >> _OF_A_CALLER << _OF_A_CALLER)}/{_OF_A_CALLER}"

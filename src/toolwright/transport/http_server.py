@@ -507,6 +507,7 @@ class Stream:
             return
         if reply is not None and reply.body and reply.status < 500:
             self.send(reply.body)
+        del reply  # what waits for its reader is there once
         self._last = True
         self._more.set()
         with contextlib.suppress(TimeoutError):

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
+
+from toolwright.processes import adopt_orphans, descendants
 
 __all__ = ["adopt_orphans", "descendants", "end_children", "exit_within"]
 
-_PR_SET_CHILD_SUBREAPER = 36
 _GRACE_SECONDS = 0.4
-
-
-def adopt_orphans() -> None:
-    """Make grandchildren ours when their parent ends, so that :func:`end_children` finds them."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def end_children() -> None:
@@ -68,21 +60,6 @@ def _signal_all(number: int) -> None:
     for process in tuple(descendants()):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, number)
-
-
-def descendants(parent: int | None = None) -> Iterator[int]:
-    """Every process that ``parent``, or this one, has started, and those that these have started."""
-    for child in _children(parent or os.getpid()):
-        yield child
-        yield from descendants(child)
-
-
-def _children(parent: int) -> list[int]:
-    found: list[int] = []
-    for listing in Path(f"/proc/{parent}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, listing.read_text().split())
-    return found
 
 
 def _reap() -> None:

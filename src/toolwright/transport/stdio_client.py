@@ -19,7 +19,10 @@ from toolwright.transport.lines import LineSplitter
 __all__ = ["StdioLink"]
 
 # What a program needs to run at all; secrets that happen to be in the environment are not among it.
-_PASSED_ON = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
+_PASSED_ON = (
+    *("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV"),
+    "XDG_STATE_HOME",  # a server of ours and `toolwright approvals` look in the same place
+)
 
 _PATIENCE_SECONDS = 2.0
 _LAST_WORDS_SECONDS = 0.5

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Client, ToolError
+from toolwright import Client, Context, Form, Server, ToolError
 from toolwright.client.answers import Elicitation
 from toolwright.client.client import Result
 from toolwright.errors import InvalidParams, RequestTimeout, TransportError
@@ -140,6 +140,50 @@ def test_content_that_is_none_is_an_error_of_the_server(content: Any):
 def test_an_error_of_the_protocol_is_raised():
     with pytest.raises(InvalidParams):
         answered(-32602)
+
+
+class StillLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock moves when it is told to."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+
+def asked(person_seconds: float, server_seconds: float) -> str:
+    """What becomes of a call that has 10 s, at a legacy server that asks a person, and then takes its time."""
+    loop = StillLoop()
+
+    async def person(question: Elicitation) -> bool:
+        loop.now += person_seconds
+        for _ in range(10):
+            await asyncio.sleep(0)  # whoever is late is told so
+        return True
+
+    server = Server("asks")
+
+    @server.tool(seconds=1_000.0)
+    async def think(context: Context) -> str:
+        """Ask, and take a while."""
+        context.ask(Form("Sure?"))
+        loop.now += server_seconds
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return "thought"
+
+    async def main() -> str:
+        async with Client(server, elicit=person, timeout=10.0, revision="2025-11-25") as client:
+            return (await client.call_tool("think")).text
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(main())
+
+
+def test_the_time_in_which_a_person_answers_a_legacy_server_is_not_the_servers():
+    assert asked(600.0, 9.0) == "thought"
+    with pytest.raises(RequestTimeout):
+        asked(600.0, 11.0)
 
 
 @pytest.mark.requirement("CANC-12", "CANC-13", "LIFE-19")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from toolwright.errors import InternalError, RpcError, ToolError, UnknownTool
+from toolwright.jsonrpc.messages import encode
 from toolwright.policy.answered import answered
 from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rules import ALLOW, Decide, Deny
@@ -17,13 +18,14 @@ from toolwright.protocol.types import (
     CallToolResult,
     EmbeddedResource,
     InputRequiredResult,
+    ReadResourceResult,
     TextContent,
     TextResource,
     replaced,
 )
 from toolwright.server.served import SILENT
 from toolwright.tools.local import LocalToolset
-from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, Tool, ToolCall
+from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, ResourceRead, Tool, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 ROOT = RequestContext(Principal("root"), SILENT)
@@ -54,8 +56,10 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "audit",
         "answered",
         "observe",
+        "abuse",
         "authorize",
         "rate",
+        "sizes",
         "validate",
         "authorize arguments",
         "confirm",
@@ -277,21 +281,26 @@ def embedded(text: str) -> Any:
     ],
     ids=["text", "json", "result", "structured", "embedded", "error"],
 )
-def test_a_result_beyond_the_limit_does_not_leave_in_any_shape(make: Callable[[str], Any]):
+def test_no_more_of_a_result_leaves_than_the_limit_in_any_shape(make: Callable[[str], Any]):
     def large(size: int) -> Any:
         return make("é" * size)
 
     provider = guarded(with_tool(large), max_bytes=1_000)
     result = call(provider, size=600)
-    assert result.isError
-    assert "[TW2006]" in result.content[0].text
-    assert "é" not in result.content[0].text
+    assert sum(len(encode(block)) for block in result.content) <= 1_100
+    assert str(result).count("é") < 600
+    link = result.content[-1]
+    whole = asyncio.run(provider.read_resource(ResourceRead(link.uri, CONTEXT)))
+    assert isinstance(whole, ReadResourceResult)
+    assert whole.contents[0].text.count("é") == 600
     assert "é" in str(call(provider, size=200))
 
 
 def test_a_tool_has_a_limit_of_its_own():
     assert not call(guarded(with_tool(lambda: "x" * 50, max_bytes=100), max_bytes=10)).isError
-    assert call(guarded(with_tool(lambda: "x" * 50, max_bytes=10), max_bytes=100)).isError
+    result = call(guarded(with_tool(lambda: "x" * 50, max_bytes=10), max_bytes=100))
+    assert result.isError
+    assert "[TW2006]" in result.content[0].text
 
 
 @pytest.mark.parametrize("value", ["hunter2", {"id": "hunter2"}, None, [{"id": 1}], {"id": 1, "extra": "hunter2"}])

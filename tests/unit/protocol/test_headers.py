@@ -229,6 +229,7 @@ def test_what_is_absent_or_null_has_no_header():
         ({"mcp-param-limit": "43"}, {"query": {"limit": 42}}, "TW1017"),
         ({"mcp-param-limit": "4_2"}, {"query": {"limit": 42}}, "TW1017"),
         ({"mcp-param-limit": "٤٢"}, {"query": {"limit": 42}}, "TW1018"),
+        ({"mcp-param-limit": "=?base64?2aTZog==?="}, {"query": {"limit": 42}}, "TW1017"),  # the same, in base64
         ({"mcp-param-dry": "True"}, {"query": {"dry": True}}, "TW1017"),
         ({"mcp-param-dry": "1"}, {"query": {"dry": True}}, "TW1017"),
     ],

@@ -347,6 +347,7 @@ def test_a_misspelt_property_is_told_with_the_nearest():
     [
         ({"type": "integer"}, "5", "$ must be an integer, not a string; send the number without quotes"),
         ({"type": "number"}, "5.5", "$ must be a number, not a string; send the number without quotes"),
+        ({"type": "integer"}, "٥", "$ must be an integer, not a string"),  # which JSON has no number of
         ({"type": "integer"}, 5.5, "$ must be an integer, not a number; nearest: 6"),
         ({"type": "boolean"}, "True", "$ must be a boolean, not a string; send true or false without quotes"),
         (

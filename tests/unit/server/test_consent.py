@@ -71,7 +71,9 @@ def test_a_round_begins_with_what_the_caller_sent_whatever_the_last_one_did_to_i
     assert answered(server, "raw", {"word": "w"}, revision) == "w"
 
 
-@pytest.mark.parametrize(("settings", "times"), [({}, 1), ({"effect": "destructive"}, 1), ({"idempotent": True}, 2)])
+@pytest.mark.parametrize(
+    ("settings", "times"), [({}, 1), ({"effect": "destructive", "confirm": False}, 1), ({"idempotent": True}, 2)]
+)
 def test_one_consent_is_for_one_effect(settings: dict[str, Any], times: int):
     server = Server("s")
     done: list[int] = []

@@ -201,7 +201,7 @@ def alone(test: Callable[[Worker, MemoryFacts], Coroutine[Any, Any, None]]) -> N
 def test_a_caller_has_so_many_calls_running_gone_or_not_and_others_are_served_all_the_same():
     async def test(worker: Worker, facts: MemoryFacts) -> None:
         ada, bob = await Member(worker, "ada").begin(), await Member(worker, "bob").begin()
-        ping = {"id": 1, "method": "ping"}
+        ping = {"id": "ping", "method": "ping"}
         calls = [asyncio.ensure_future(ada.post({**CALL, "id": id})) for id in range(MAX_RUNNING)]
         await worker.waiting.wait()
         for call in calls:

@@ -125,6 +125,22 @@ def test_progress_has_a_limit_of_rate_and_what_completes_it_is_told_all_the_same
     assert numbers == [*range(PROGRESS_RATE), 50, 60]
 
 
+def test_of_a_flood_of_progress_the_newest_is_told_when_the_second_is_over():
+    async def main() -> None:
+        clock, told = Clock(), Told()
+        c = RequestChannel(told, "t", None, clock=clock)
+        for number in range(10_000):
+            c.progress(number, None, None)
+        assert len(told.said) == PROGRESS_RATE
+        clock.now = 1.0
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert [params["progress"] for _, params in told.said[PROGRESS_RATE:]] == [9_999]
+        c.close()
+
+    asyncio.run(main())
+
+
 def test_who_logs_without_end_is_heard_in_part_and_that_is_said():
     clock = Clock()
 

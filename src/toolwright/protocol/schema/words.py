@@ -255,7 +255,7 @@ def _meant_by(text: str) -> str:
     """The JSON type that a short string holds as text; ``string`` when none."""
     if (text[:1], text[-1:]) in (("[", "]"), ("{", "}")):
         return "array" if text[0] == "[" else "object"
-    if re.fullmatch(r"-?\d{1,30}(\.\d{1,30})?", text):
+    if re.fullmatch(r"-?[0-9]{1,30}(\.[0-9]{1,30})?", text):
         return "number" if "." in text else "integer"
     return {"true": "boolean", "false": "boolean", "null": "null"}.get(text.lower() if len(text) < 6 else "", "string")
 

@@ -10,10 +10,13 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Literal, Self
 
+from toolwright.app import Server
+from toolwright.client.answers import Elicit, Elicitation
 from toolwright.client.client import Client, Result, Target, link_to
 from toolwright.client.eras import ServerFacts
 from toolwright.errors import ConnectionLost, InvalidParams, RpcError, SchemaError, TransportError
 from toolwright.jsonrpc.messages import Json
+from toolwright.policy.confirm import Confirm
 from toolwright.protocol.schema import Schema, compile_schema
 from toolwright.protocol.types import Tool
 from toolwright.testing.checks.leaking import leaked
@@ -119,17 +122,26 @@ class Subject:
         return [sample.value for sample in self.samples.valid]
 
 
+def _unguarded(target: Target) -> Target:
+    """A server of ours, asking nobody: the plan says what may be called, and a person would tire of it."""
+    return target.with_guard(confirm=Confirm.never()) if isinstance(target, Server) else target
+
+
+def _agree(question: Elicitation) -> bool:
+    return not (question.fields or {"required": True}).get("required")
+
+
 class Bench:
     """``async with Bench(target, plan) as bench``: connected, the tools listed and values made for them."""
 
     def __init__(self, target: Target, plan: Plan) -> None:
-        self.target = target
+        self.target = _unguarded(target)
         self.plan = plan
         self.trouble = ""  # why the tools cannot be listed
         self.errors = 0
         self.leaks: dict[tuple[str, str], str] = {}  # tool and what it gives away → where it says so
         self.subjects: tuple[Subject, ...] = ()
-        self._client = Client(target, timeout=plan.seconds)
+        self._client = Client(self.target, timeout=plan.seconds, elicit=self.elicit)
         self._facts: ServerFacts | None = None
         self._known = ""
         self._line: Line | None = None
@@ -158,6 +170,11 @@ class Bench:
         if self._line is not None:
             await self._line.close()
         await self._client.close()
+
+    @property
+    def elicit(self) -> Elicit | None:
+        """Who agrees to what the plan allows to be destroyed. Nobody has to be asked where it allows nothing."""
+        return _agree if self.plan.destructive else None
 
     @property
     def client(self) -> Client:
@@ -198,7 +215,7 @@ class Bench:
 
     async def reconnect(self) -> None:
         await self._client.close()
-        self._client = Client(self.target, timeout=self.plan.seconds)
+        self._client = Client(self.target, timeout=self.plan.seconds, elicit=self.elicit)
         await self._client.__aenter__()
 
     @asynccontextmanager

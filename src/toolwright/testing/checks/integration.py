@@ -63,7 +63,7 @@ async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def _answers(bench: Bench, subjects: Sequence[Subject], revision: str) -> dict[str, Json]:
-    async with Client(bench.target, timeout=bench.plan.seconds, revision=revision) as client:
+    async with Client(bench.target, timeout=bench.plan.seconds, revision=revision, elicit=bench.elicit) as client:
         await client.list_tools()  # over HTTP, a client needs the schemas for its headers
         return {subject.name: (await bench.call(subject, subject.good or {}, client)).content for subject in subjects}
 

@@ -13,15 +13,17 @@ import pydantic
 from toolwright.errors import DefinitionError, InvalidArguments
 from toolwright.jsonrpc.messages import Json, decode, encode, is_object
 from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import check_meta, is_name
 from toolwright.protocol.schema import OWN, compile_schema
-from toolwright.protocol.types import ToolOutcome, Value
+from toolwright.protocol.types import ToolOutcome, Value, replaced
 from toolwright.tools.binding.results import Output, is_json_type
 from toolwright.tools.binding.schemas import arguments_adapter, input_schema, integral
 from toolwright.tools.binding.settings import Settings
 from toolwright.tools.binding.signature import Signature, plain, read_signature, required
 from toolwright.tools.content import present, structured
+from toolwright.tools.isolated import AT_ONCE, check_isolated, isolated
 from toolwright.tools.rounds import InputRequired, how_it_ended
 from toolwright.tools.threads import Lane, ThreadPool
 from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
@@ -33,11 +35,12 @@ Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 class Bound(Value, frozen=True):
     """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
-    is such a tool."""
+    is such a tool; ``lane`` is its share of the threads, where it needs them."""
 
     tool: Tool
     run: Run
     visible: Callable[[Principal], bool] | None = None
+    lane: Lane | None = None
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
@@ -49,9 +52,24 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         schema = input_schema(adapter, signature)
         output = Output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
+        if settings.isolation is not None:
+            return _isolated(function, definition, settings, signature, pool)
         lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
         tool = _tool(definition, settings, lane, pool)
-        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible)
+        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible, lane)
+
+
+def _isolated(
+    function: Callable[..., Any], definition: wire.Tool, settings: Settings, signature: Signature, pool: ThreadPool
+) -> Bound:
+    """The tool whose calls run in processes of their own; a thread each waits for them."""
+    if signature.context is not None or signature.depends:
+        raise DefinitionError.of("TW3016", name="isolation", wanted="left out: nothing can be handed to a process")
+    check_isolated(function)
+    lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
+    tool = replaced(_tool(definition, settings, lane, pool), stoppable=True)
+    call = isolated(function, definition.name, lane)
+    return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
@@ -59,6 +77,8 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
     is_async = inspect.iscoroutinefunction(handler)
     output_schema = definition.outputSchema
     with located(f"Tool {definition.name!r}", handler):
+        if settings.isolation is not None:
+            raise DefinitionError.of("TW3016", name="isolation", wanted="left out: this is no function of a module")
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
@@ -74,7 +94,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
-    return Bound(tool, run, settings.visible)
+    return Bound(tool, run, settings.visible, lane)
 
 
 @contextlib.contextmanager
@@ -98,7 +118,7 @@ def _definition(
     check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
-    return wire.Tool(
+    made = wire.Tool(
         name=name,
         inputSchema=input_schema,
         title=settings.title,
@@ -108,6 +128,8 @@ def _definition(
         icons=list(settings.icons) or None,
         meta=dict(settings.meta) or None,
     )
+    check_plain("The definition", made)
+    return made
 
 
 def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool) -> Tool:

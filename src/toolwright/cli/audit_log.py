@@ -1,0 +1,93 @@
+"""Which log the command is about, and how its records are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from toolwright.cli.output import show_rows
+from toolwright.errors import ConfigurationError
+from toolwright.policy.audit_reading import record_of
+from toolwright.state.log import Entry, Log
+from toolwright.state.places import audit_file, beside, state_folder
+from toolwright.state.urls import open_log
+
+__all__ = ["key_file", "line", "place_of", "show", "with_log"]
+
+T = TypeVar("T")
+
+
+def with_log(server: str | None, url: str | None, use: Callable[[Log], Awaitable[T]]) -> T:
+    """What ``use`` makes of the log that is meant. ConfigurationError when there is none."""
+    place = place_of(server, url)
+    path = beside(place, "")
+    if path and not Path(path).is_file():  # opening it would make it
+        raise ConfigurationError.of("TW7015", what=path, known=_known())
+
+    async def run() -> T:
+        async with open_log(place) as log:
+            return await use(log)
+
+    return asyncio.run(run())
+
+
+def place_of(server: str | None, url: str | None) -> str:
+    if url is not None:
+        return url
+    if server is not None:
+        return f"sqlite://{audit_file(server)}"
+    found = sorted((state_folder() / "audit").glob("*.db"))
+    if len(found) != 1:
+        raise ConfigurationError.of("TW7016", known=_known())
+    return f"sqlite://{found[0]}"
+
+
+def _known() -> str:
+    return ", ".join(path.stem for path in sorted((state_folder() / "audit").glob("*.db"))) or "none"
+
+
+def key_file(said: str | None) -> Path:
+    return Path(said) if said else state_folder() / "audit" / "key"
+
+
+def show(found: Iterable[Entry], as_json: bool) -> None:
+    if as_json:
+        for entry in found:
+            click.echo(_escaped(entry.text))
+    else:
+        show_rows([_row(entry) for entry in found])
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    record = record_of(entry)
+    if "count" in record:  # one for many
+        return _columns(entry, record, f"{record['count']} {record.get('kind', '')}", "")
+    ended = " ".join(str(record[name]) for name in ("outcome", "code", "rule") if record.get(name))
+    subject = f"{record.get('kind', '')} {record.get('subject', '')}".strip()
+    arguments = json.dumps(record["arguments"], ensure_ascii=False) if record.get("arguments") else ""
+    return _columns(entry, record, subject, ended or "begins", arguments[:200])
+
+
+def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...]:
+    cells = (str(entry.position), str(record.get("at", ""))[:19], str(record.get("who", "")), *rest)
+    return (*map(_on_one_line, cells), *[""] * (6 - len(cells)))
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", "\\n").replace("\t", "\\t")
+
+
+def line(entry: Entry) -> str:
+    """What the hash is made of, and the hash."""
+    rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
+    return _escaped(f'{{"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}')
+
+
+def _escaped(text: str) -> str:
+    """JSON that a terminal obeys in nothing, whatever somebody has written into the log."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

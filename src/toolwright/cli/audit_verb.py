@@ -1,0 +1,205 @@
+"""``toolwright audit``: what servers have recorded, and whether it is still what they wrote."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from toolwright.cli.audit_log import key_file, line, place_of, show, with_log
+from toolwright.cli.output import show_rows
+from toolwright.policy.audit_reading import Stats, entries, matching, record_of, unfinished
+from toolwright.state.log import Entry, Log
+from toolwright.state.places import beside
+from toolwright.state.retention import Prunable, examine, prune, signing_key
+from toolwright.state.seal import read_seals
+from toolwright.state.verify import Report
+
+__all__ = ["command"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group("audit", short_help="Look at what servers have recorded, and verify it.")
+def command() -> None:
+    """Look at what servers of this user have recorded, and verify it."""
+
+
+def _on_log(function: F) -> F:
+    """The two options that say which log is meant."""
+    for option in (
+        click.option("--log", "url", metavar="URL", help="The log itself: sqlite:PATH or postgresql://…"),
+        click.option("--server", metavar="NAME", help="The log of the server of this name. Default: the only one."),
+    ):
+        function = option(function)
+    return function
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print the records as JSON Lines.")
+
+
+@command.command("tail")
+@_on_log
+@click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="How many records.")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is recorded from now on.")
+@_json
+def tail(server: str | None, url: str | None, count: int, follow: bool, as_json: bool) -> None:
+    """Show the last records."""
+
+    async def follow_on(log: Log) -> None:
+        after = max(0, (await log.head()).position - count)
+        while True:
+            async for entry in entries(log, after):
+                show((entry,), as_json)
+                after = entry.position
+            if not follow:
+                return
+            sys.stdout.flush()
+            await asyncio.sleep(0.5)
+
+    with_log(server, url, follow_on)
+
+
+@command.command("search")
+@_on_log
+@click.option("--who", metavar="GLOB", help="Whose: the id of a principal.")
+@click.option("--subject", metavar="GLOB", help="Of which tool, prompt or URI.")
+@click.option("--kind", metavar="GLOB", help="call, read, get, complete, intent, refusals, pruned.")
+@click.option("--effect", metavar="GLOB", help="read, write, destructive, open-world.")
+@click.option("--outcome", metavar="GLOB", help="ok, error, refused, asked, cancelled, abandoned.")
+@click.option("--code", metavar="GLOB", help="With this error: TW….")
+@click.option("--rule", metavar="GLOB", help="Decided by this rule.")
+@click.option("--trace", metavar="GLOB", help="Of this trace.")
+@click.option("--since", default="", metavar="TIME", help="From then on: YYYY-MM-DD, or with THH:MM behind it; UTC.")
+@click.option("--until", default="", metavar="TIME", help="Up to then, that day or minute included.")
+@click.option("--unfinished", "is_unfinished", is_flag=True, help="Only what began and was not heard of again.")
+@click.option("-n", "count", type=click.IntRange(1), default=1000, show_default=True, help="At most so many.")
+@_json
+def search(
+    server: str | None,
+    url: str | None,
+    since: str,
+    until: str,
+    is_unfinished: bool,
+    count: int,
+    as_json: bool,
+    **said: str,
+) -> None:
+    """Show the records that fit all options. GLOB: * stands for anything, ? for one character."""
+    matches = matching({name: glob for name, glob in said.items() if glob}, since, until)
+
+    async def find(log: Log) -> list[Entry]:
+        if is_unfinished:
+            return [entry for entry in await unfinished(log) if matches(record_of(entry))][:count]
+        found: list[Entry] = []
+        async for entry in entries(log):
+            if matches(record_of(entry)):
+                found.append(entry)
+                if len(found) == count:
+                    break
+        return found
+
+    show(with_log(server, url, find), as_json)
+
+
+@command.command("stats")
+@_on_log
+@click.option("--since", default="", metavar="TIME", help="From then on, as for search.")
+def stats(server: str | None, url: str | None, since: str) -> None:
+    """Count what happened: by outcome, tool, caller and error."""
+    matches = matching({}, since)
+
+    async def count(log: Log) -> tuple[Stats, int]:
+        stats = Stats()
+        async for entry in entries(log):
+            if matches(record := record_of(entry)):
+                stats.add(record)
+        return stats, len([entry for entry in await unfinished(log) if matches(record_of(entry))])
+
+    counted, open = with_log(server, url, count)
+    click.echo(f"{counted.records} operations, {open} unfinished")
+    _table("outcome", ((name, str(number)) for name, number in counted.outcomes.most_common()))
+    _table("what", ((name, _each(ways), _times(counted, name)) for name, ways in _most(counted.subjects)))
+    _table("who", ((name, _each(ways)) for name, ways in _most(counted.callers)))
+    _table("error", ((code, str(number)) for code, number in counted.codes.most_common(20)))
+
+
+def _table(title: str, rows: Iterable[tuple[str, ...]]) -> None:
+    if found := list(rows):
+        click.secho(f"\n{title}", bold=True)
+        show_rows(found)
+
+
+def _most(counted: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
+    return sorted(counted.items(), key=lambda item: -item[1].total())[:20]
+
+
+def _times(stats: Stats, name: str) -> str:
+    return f"median {stats.percentile(name, 0.5):g} ms, 95 % {stats.percentile(name, 0.95):g} ms"
+
+
+def _each(ways: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {way}" for way, number in sorted(ways.items(), key=lambda item: -item[1]))
+
+
+@command.command("verify")
+@_on_log
+@click.option("--seal", metavar="FILE", help="Marks that were kept elsewhere. Default: the file beside an SQLite log.")
+@click.option("--key", metavar="FILE", help="What signed where the log was pruned. Default: the key of this user.")
+def verify_command(server: str | None, url: str | None, seal: str | None, key: str | None) -> None:
+    """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was."""
+    place = place_of(server, url)
+    found = Path(seal or beside(place, ".seal") or "")
+    kept = read_seals(found) if seal or found.is_file() else []
+    secret = signing_key(key_file(key), make=False)
+    report: Report = with_log(None, place, lambda log: examine(log, kept, secret))
+    for fault in report.faults:
+        click.echo(f"{fault.position}: {_FAULTS[fault.kind]}", err=True)
+    sealed = f"{len(kept)} seals in {found}" if kept else "no seals: an end that was cut off cannot be seen"
+    click.echo(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
+    if report.faults:
+        click.echo(f"{len(report.faults)} faults", err=True)
+        sys.exit(1)
+
+
+_FAULTS = {
+    "edited": "this record was changed, or moved here",
+    "missing": "records before this one were removed",
+    "unlinked": "this record does not follow the one before it, which was replaced",
+    "rewritten": "this is not the record that was sealed",
+    "cut": "the record that was sealed is gone: the end was cut off, or all was replaced",
+    "unsigned": "the log begins here, and nothing says with our key that it was pruned so far",
+}
+
+
+@command.command("export")
+@_on_log
+@click.option("--after", type=click.IntRange(0), default=0, metavar="POSITION", help="What follows this position.")
+def export(server: str | None, url: str | None, after: int) -> None:
+    """Print all records with their hashes as JSON Lines."""
+
+    async def write(log: Log) -> None:
+        async for entry in entries(log, after):
+            click.echo(line(entry))
+
+    with_log(server, url, write)
+
+
+@command.command("prune")
+@_on_log
+@click.option(
+    "--before", required=True, type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), metavar="DATE", help="UTC."
+)
+@click.option("--key", metavar="FILE", help="What signs it; made where it is missing. Default: the key of this user.")
+def prune_command(server: str | None, url: str | None, before: datetime, key: str | None) -> None:
+    """Delete the records before DATE. A signed record stays, so that the others can be verified."""
+    secret = cast("bytes", signing_key(key_file(key), make=True))
+    moment = before.replace(tzinfo=UTC)
+    count = with_log(server, url, lambda log: prune(cast("Prunable", log), moment, secret))
+    click.echo(f"{count} records deleted")

@@ -1,0 +1,180 @@
+"""Signs of abuse: bursts of refusals, guessing at names, the same invalid call again and again.
+
+Each has a bucket in the facts, so that all workers count together. Whoever empties one is paused: refused whatever
+they ask, for longer each time. A model that makes a mistake, reads the answer and mends it never meets this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from toolwright.errors import (
+    ConfigurationError,
+    InvalidArguments,
+    StateError,
+    ToolError,
+    ToolwrightError,
+    UnknownEntry,
+    UnknownTool,
+)
+from toolwright.jsonrpc.messages import canonical
+from toolwright.policy.signals import KINDS, Sign, Signals
+from toolwright.protocol.types import ToolOutcome
+from toolwright.state.facts import Facts
+from toolwright.tools.bounds import Rate
+from toolwright.tools.toolset import (
+    CompletionGet,
+    Layer,
+    Principal,
+    PromptGet,
+    Provider,
+    ResourceRead,
+    ToolCall,
+)
+from toolwright.wording import sentence
+
+__all__ = ["Abuse", "abuse"]
+
+_log = logging.getLogger("toolwright")
+
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
+OutcomeT = TypeVar("OutcomeT")
+
+# What says no to a caller, beside names that there are not and arguments that do not fit. That a tool fails, is late
+# or is busy is not the caller's doing.
+_REFUSALS = frozenset({"TW1029", "TW2007", "TW2100", "TW2200", "TW2201", "TW2202"})
+
+_REFUSED, _UNKNOWN, _REPEATED = Rate(1, 200), Rate(0.2, 50), Rate(0.1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Abuse:
+    """How much of each sign one caller may give: ``refusals`` of all kinds, ``unknown`` names, and the same invalid
+    call ``repeated``. Beyond that there is a ``pause`` of so many seconds, twice as long each time, up to ``longest``.
+    """
+
+    refusals: Rate = _REFUSED
+    unknown: Rate = _UNKNOWN
+    repeated: Rate = _REPEATED
+    pause: float = 5.0
+    longest: float = 300.0
+
+    def __str__(self) -> str:
+        return f"{self.pause:g} s of pause and more, up to {self.longest:g} s, for bursts of refusals"
+
+    def __post_init__(self) -> None:
+        for name, said in (("refusals", self.refusals), ("unknown", self.unknown), ("repeated", self.repeated)):
+            if not said.holds:
+                wanted = "a Rate of more than 0 a second and a burst of 1 or more"
+                raise ConfigurationError.of("TW4009", name=f"Abuse({name}=…)", wanted=wanted)
+        if not 0 < self.pause <= self.longest < float("inf"):
+            raise ConfigurationError.of("TW4009", name="Abuse(pause=…)", wanted="above 0, and not above longest")
+
+
+def abuse(
+    limits: Abuse, facts: Facts, signals: Signals, clock: Callable[[], float] = time.time
+) -> Callable[[Provider], Provider]:
+    """``clock`` is one that all workers share."""
+    return lambda inner: _Abuse(inner, _Watcher(limits, facts, signals, clock))
+
+
+@dataclass(frozen=True)
+class _Abuse(Layer):
+    watcher: _Watcher
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        watcher, principal = self.watcher, call.context.principal
+        if watcher.clock() >= watcher.clear.get(principal.id, 0.0):
+            await watcher.require(principal)
+        try:
+            return await self.inner.call_tool(call)
+        except ToolwrightError as error:
+            await watcher.note(error, principal, call.name, call.arguments)
+            raise
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        watcher, principal = self.watcher, operation.context.principal
+        if watcher.clock() >= watcher.clear.get(principal.id, 0.0):
+            await watcher.require(principal)
+        try:
+            return await proceed(operation)
+        except ToolwrightError as error:
+            await watcher.note(error, principal, KINDS[type(operation)], None)
+            raise
+
+
+_MAX_KEPT = 10_000
+_CLEAR_SECONDS = 1.0
+_REMEMBERED_SECONDS = 900.0
+
+
+@dataclass(frozen=True)
+class _Watcher:
+    """``clear``: until when a caller need not be looked up again. A pause reaches the other workers in that time."""
+
+    limits: Abuse
+    facts: Facts
+    signals: Signals
+    clock: Callable[[], float]
+    clear: dict[str, float] = field(default_factory=dict[str, float])
+
+    async def require(self, principal: Principal) -> None:
+        """``ToolError`` while this caller is paused, or where nobody can say."""
+        try:
+            ends = await self.facts.get(f"abuse pause {principal.id}")
+        except StateError as error:
+            _log.error("%s [TW4100]", sentence("TW4100", "en", {"problem": error}))
+            raise ToolError.of("TW2101") from None
+        if ends is not None and (seconds := float(ends) - self.clock()) > 0:
+            raise ToolError.of("TW2103", seconds=math.ceil(seconds))
+        if len(self.clear) >= _MAX_KEPT:
+            self.clear.clear()
+        self.clear[principal.id] = self.clock() + _CLEAR_SECONDS
+
+    async def note(self, error: ToolwrightError, principal: Principal, name: str, arguments: object) -> None:
+        """Count a refusal. Where that cannot be done, the log says so, and the refusal stands."""
+        try:
+            if isinstance(error, InvalidArguments):
+                await self._count("repeated", self.limits.repeated, principal, name, _digest(name, arguments))
+            elif isinstance(error, UnknownTool | UnknownEntry):
+                await self._count("unknown", self.limits.unknown, principal, name)
+            elif error.code not in _REFUSALS:
+                return
+            await self._count("refusals", self.limits.refusals, principal, name)
+        except StateError as trouble:
+            _log.error("%s [TW4100]", sentence("TW4100", "en", {"problem": trouble}))
+
+    async def _count(
+        self,
+        kind: Literal["repeated", "unknown", "refusals"],
+        rate: Rate,
+        principal: Principal,
+        name: str,
+        of: str = "",
+    ) -> None:
+        key = f"abuse {kind} {of} {principal.id}"
+        if await self.facts.take(key, per_second=rate.per_second, burst=rate.burst):
+            await self._pause(kind, principal, name)
+
+    async def _pause(self, kind: Literal["repeated", "unknown", "refusals"], principal: Principal, name: str) -> None:
+        """Twice as long as the last time, if that is not long ago. One of those who see it at once does it."""
+        before = await self.facts.get(f"abuse times {principal.id}")
+        times = 0 if before is None else int(before)
+        seconds = min(self.limits.pause * 2.0**times, self.limits.longest)
+        ends = str(self.clock() + seconds).encode()
+        if not await self.facts.put_if_absent(f"abuse pause {principal.id}", ends, seconds):
+            return
+        self.clear.pop(principal.id, None)
+        await self.facts.put(f"abuse times {principal.id}", b"%d" % min(times + 1, 30), seconds + _REMEMBERED_SECONDS)
+        _log.warning("%s [TW4103]", sentence("TW4103", "en", {"who": principal.id, "seconds": seconds, "sign": kind}))
+        self.signals.tell(Sign(kind, principal, name, seconds))
+
+
+def _digest(name: str, arguments: object) -> str:
+    return hashlib.sha256(canonical([name, arguments])).hexdigest()[:32]

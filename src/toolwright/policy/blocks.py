@@ -1,0 +1,54 @@
+"""The blocks of a result or prompt: what a client should not be given is left out, and a sentence says so."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from toolwright.policy.media import bytes_problem, link_problem
+from toolwright.protocol.types import (
+    AudioContent,
+    BlobResource,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResource,
+)
+from toolwright.wording import sentence
+
+__all__ = ["checked"]
+
+Serves = Callable[[str], Awaitable[bool]]
+
+
+async def checked(blocks: list[Any], serves: Serves, language: str, left_out: list[str]) -> list[Any]:
+    """The blocks, those that should not leave as a sentence; ``left_out`` hears why. ``serves`` says which URIs are
+    served here."""
+    made = list(blocks)
+    for place, block in enumerate(blocks):
+        if type(block) is TextContent:
+            continue
+        what, why = await _problem(block, serves)
+        if why:
+            left_out.append(f"{what}: {why}")
+            made[place] = TextContent(text=sentence("TW2303", language, {"what": what, "why": why}))
+    return made
+
+
+async def _problem(block: Any, serves: Serves) -> tuple[str, str | None]:
+    match block:
+        case ImageContent():
+            return "an image", bytes_problem(block.mimeType, block.data)
+        case AudioContent():
+            return "a sound", bytes_problem(block.mimeType, block.data)
+        case ResourceLink():
+            why = link_problem(block.uri)
+            return "a link", why if why and not await serves(block.uri) else None
+        case EmbeddedResource(resource=BlobResource() as blob):
+            return "a resource", bytes_problem(blob.mimeType or "", blob.blob)
+        case EmbeddedResource():
+            is_text = isinstance(block.resource, TextResource)
+            return "a resource", None if is_text else "it is neither text nor bytes"
+        case _:
+            return "a block", f"{type(block).__name__} is no kind of content"

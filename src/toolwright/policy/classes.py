@@ -1,0 +1,24 @@
+"""Bytes by class, so that a search for one byte or a few tells whether a closer look is worth its time."""
+
+from __future__ import annotations
+
+__all__ = ["classes_of"]
+
+
+def _class_of(byte: int) -> int:
+    sign = chr(byte)
+    if sign in "@%\\":
+        return byte
+    if byte in _LEADS or (byte < 0x20 and sign not in "\t\n\r"):
+        return ord("!")
+    return ord("a") if sign.isascii() and (sign.isalnum() or sign in "_-") else ord(" ")
+
+
+_LEADS = frozenset(b"\x7f\xc2\xcd\xd8\xe1\xe2\xe3\xef\xf0\xf3")  # what hides begins with one of these in UTF-8
+_CLASSES = bytes(map(_class_of, range(256)))
+
+
+def classes_of(data: bytes) -> bytes:
+    """For each byte of UTF-8: ``a`` where it may be of a token, ``!`` where something that hides may begin, ``@``,
+    ``%`` and backslashes as they are, and a blank for all others."""
+    return data.translate(_CLASSES)

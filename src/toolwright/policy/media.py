@@ -1,0 +1,98 @@
+"""What is no text: whether bytes are what they are said to be, and where a link may lead."""
+
+from __future__ import annotations
+
+import binascii
+import ipaddress
+import re
+import socket
+from urllib.parse import urlsplit
+
+__all__ = ["bytes_problem", "is_inside", "link_problem"]
+
+# type → how such bytes begin
+_BEGINNINGS = (
+    ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
+    ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
+    ("image/gif", re.compile(rb"GIF8[79]a")),
+    ("image/webp", re.compile(rb"RIFF....WEBP", re.DOTALL)),
+    ("audio/wav", re.compile(rb"RIFF....WAVE", re.DOTALL)),
+    ("audio/mpeg", re.compile(rb"ID3[\x02-\x04]|\xff[\xe2\xe3\xf2\xf3\xfa\xfb]")),
+    ("audio/ogg", re.compile(rb"OggS")),
+    ("application/pdf", re.compile(rb"%PDF-")),
+    ("text/html", re.compile(rb"(?:\xef\xbb\xbf)?\s*<[!?A-Za-z]")),
+)
+_OTHER_NAMES = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-png": "image/png",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "audio/mp3": "audio/mpeg",
+    "audio/mpeg3": "audio/mpeg",
+    "audio/opus": "audio/ogg",
+    "audio/vorbis": "audio/ogg",
+    "application/ogg": "audio/ogg",
+    "video/ogg": "audio/ogg",
+}
+_LONGEST_BEGINNING = 64
+
+
+def bytes_problem(mime_type: str, digits: str) -> str | None:
+    """What is wrong with bytes of this type, in base64: no base64, or of another type that we know."""
+    try:
+        data = binascii.a2b_base64(digits, strict_mode=True)
+    except (binascii.Error, ValueError):
+        return "it is not base64"
+    declared = mime_type.partition(";")[0].strip().lower()
+    if declared == "image/svg+xml":
+        return "an SVG picture may run scripts; send it as text"
+    if declared.startswith("text/") or declared.endswith(("+xml", "/xml", "/octet-stream")):
+        return None
+    head = data[:_LONGEST_BEGINNING]
+    actual = next((kind for kind, beginning in _BEGINNINGS if beginning.match(head)), None)
+    if actual is None or actual == _OTHER_NAMES.get(declared, declared):
+        return None
+    return f"it is said to be {mime_type[:80]}, and is {actual}"
+
+
+_SCRIPTS = frozenset({"javascript", "vbscript", "data", "blob", "about", "view-source"})
+_NETWORK = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})
+_HERE = re.compile(r"(?:.*\.)?(?:localhost|local|internal|localdomain)\.?", re.IGNORECASE)
+
+
+def link_problem(uri: str) -> str | None:
+    """Why a client should not be led there, unless this server itself serves it."""
+    try:
+        parts = urlsplit(uri)
+        host = parts.hostname or ""
+    except ValueError:
+        return "it is no URI"
+    scheme = parts.scheme.lower()
+    if not scheme:
+        return "it is no URI"
+    if scheme in _SCRIPTS:
+        return f"{scheme}: is no place"
+    if scheme == "file":
+        return "a file is not opened by its path"
+    if scheme in _NETWORK and is_inside(host):
+        return f"{host[:80]} is an address of an inner network"
+    return None
+
+
+def is_inside(host: str) -> bool:
+    """Whether a host, as it is written, is this machine or on an inner network. Nothing is looked up."""
+    try:
+        address = ipaddress.ip_address(_bytes_of(host) or host.partition("%")[0])
+    except ValueError:
+        return _HERE.fullmatch(host) is not None
+    return not (getattr(address, "ipv4_mapped", None) or address).is_global
+
+
+def _bytes_of(host: str) -> bytes | None:
+    """An IPv4 address as browsers read it: 127.1, 2130706433 and 0x7f000001 are 127.0.0.1."""
+    try:
+        return socket.inet_aton(host)
+    except OSError:
+        return None

@@ -1,0 +1,98 @@
+"""Old records go, and what is left can still be verified: a signed record says up to where the log was pruned."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Protocol
+
+from toolwright.errors import ConfigurationError
+from toolwright.state.log import ORIGIN, Entry, Log, Mark
+from toolwright.state.verify import Fault, Report, verify
+
+__all__ = ["Prunable", "examine", "prune", "signing_key"]
+
+PAGE = 500
+_PRUNED = "pruned"
+
+
+class Prunable(Log, Protocol):
+    """A log whose oldest entries can be deleted."""
+
+    async def forget(self, last: int) -> None: ...
+
+
+async def prune(log: Prunable, before: datetime, key: bytes) -> int:
+    """Delete the entries before the first that is not older than ``before``. Returns how many.
+
+    What says so is written first: whatever happens between the two, the log can be verified.
+    """
+    last, count = ORIGIN, 0
+    limit = before.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    while page := await log.read(last.position, PAGE):
+        old = list(takewhile(lambda entry: _is_older(entry, limit), page))
+        if old:
+            last, count = old[-1].mark, count + len(old)
+        if len(old) < len(page):
+            break
+    if count:
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        await log.append(
+            {"kind": _PRUNED, "at": now, "count": count, "position": last.position, "hash": last.hash}
+            | {"signature": _signature(last, key)}
+        )
+        await log.forget(last.position)
+    return count
+
+
+def _is_older(entry: Entry, limit: str) -> bool:
+    try:
+        at = entry.record.get("at")
+    except ValueError:  # damaged: it stays, for whoever verifies
+        return False
+    return isinstance(at, str) and at[: len(limit)] < limit
+
+
+async def examine(log: Log, kept: Iterable[Mark] = (), key: bytes | None = None) -> Report:
+    """``verify`` for a log that may have been pruned: where it begins, one of its records has to say with ``key``."""
+    first = await log.read(0, 1)
+    since = Mark(first[0].position - 1, first[0].previous) if first and first[0].position > 1 else ORIGIN
+    checkpoints: list[Any] = []
+
+    def seen(entry: Entry) -> None:
+        if f'"kind":"{_PRUNED}"' in entry.text:
+            with contextlib.suppress(ValueError):  # damaged, which `verify` says
+                checkpoints.append(entry.record)
+
+    report = await verify(log, since=since, kept=[mark for mark in kept if mark.position > since.position], seen=seen)
+    if since == ORIGIN or any(_is_signed(record, since, key) for record in checkpoints):
+        return report
+    return Report(report.entries, report.head, (Fault(since.position + 1, "unsigned"), *report.faults))
+
+
+def _is_signed(record: Any, mark: Mark, key: bytes | None) -> bool:
+    said = record.get("position"), record.get("hash"), record.get("signature")
+    return key is not None and said[:2] == mark and hmac.compare_digest(str(said[2]), _signature(mark, key))
+
+
+def _signature(mark: Mark, key: bytes) -> str:
+    return hmac.new(key, f"{mark.position} {mark.hash}".encode(), hashlib.sha256).hexdigest()
+
+
+def signing_key(path: Path, *, make: bool) -> bytes | None:
+    """The key in the file at ``path``, made where it is missing and ``make`` says so."""
+    try:
+        if make and not path.exists():
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+                file.write(secrets.token_hex(32) + "\n")
+        return path.read_bytes().strip() if path.exists() else None
+    except OSError as error:
+        raise ConfigurationError.of("TW7014", path=path, problem=error) from error

@@ -1,0 +1,83 @@
+"""The process of one call: reads what to call from standard input, and says what came of it where its standard output
+was. What the function itself prints goes to standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from types import ModuleType
+from typing import Any
+
+from toolwright.errors import InvalidResult, ToolError
+from toolwright.jsonrpc.messages import decode, encode
+from toolwright.processes import adopt_orphans, kill_descendants
+from toolwright.protocol.types import ToolOutcome, replaced
+from toolwright.tools.binding.bind import Run, bind
+from toolwright.tools.binding.settings import Settings
+from toolwright.tools.threads import ThreadPool
+from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Say what came of the call, and end with everything that it has started."""
+    adopt_orphans()
+    job: dict[str, Any] = decode(sys.stdin.buffer.read())
+    words = os.dup(1)
+    os.dup2(2, 1)
+    answer = encode(_answer(job))
+    with os.fdopen(words, "wb") as said:
+        said.write(answer)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kill_descendants()
+    os._exit(0)  # whatever threads of the tool still run
+
+
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    try:
+        sys.path[:] = job["path"]
+        function = getattr(_module(job["module"], job["file"]), job["function"])
+        bound = bind(function, Settings(name=job["tool"], blocking=False), ThreadPool(1))
+        call = ToolCall(job["tool"], job["arguments"], RequestContext(LOCAL, _Nobody()))
+        outcome: Any = asyncio.run(_run(bound.run, call))
+        return {"result": replaced(outcome, encoded=None)}
+    except InvalidResult as error:
+        return {"broken": str(error)}
+    except ToolError as error:
+        return {"code": error.code, "facts": error.facts, "text": str(error)}
+    except BaseException:  # noqa: BLE001 - whatever it is, the log of the server tells
+        return {"crash": traceback.format_exc()}
+
+
+async def _run(run: Run, call: ToolCall) -> ToolOutcome:
+    return await run(call)
+
+
+def _module(name: str, file: str | None) -> ModuleType:
+    """The module again, from its file where its name is not that of an import: a script, or what was loaded by path."""
+    if file is None or (name != "__main__" and importlib.util.find_spec(name) is not None):
+        return importlib.import_module(name)
+    name = "__isolated__" if name == "__main__" else name
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # type annotations are looked up there
+    spec.loader.exec_module(module)
+    return module
+
+
+class _Nobody:
+    """The channel of a function that has no context: it says nothing."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...

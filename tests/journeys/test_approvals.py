@@ -1,0 +1,211 @@
+"""From a refusal to a run: a server over stdio, a person at a terminal, and who only pretends to be one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys.serving import command, environment
+from toolwright import Client
+from toolwright.testing.state import LIMIT
+
+pytestmark = pytest.mark.process
+
+ATTIC = """
+from pathlib import Path
+from toolwright import Server
+
+server = Server("attic")
+
+@server.tool(effect="destructive")
+def burn(box: str) -> str:
+    with Path(__file__).with_name("lost").open("a") as lost:
+        lost.write(box + "\\n")
+    return f"{box} is ashes"
+
+if __name__ == "__main__":
+    server.run()
+"""
+
+
+class House:
+    """A server's file, and a state folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = folder / "attic.py"
+        self.server.write_text(ATTIC)
+        self.env = environment(XDG_STATE_HOME=str(folder / "state"))
+        self.store = folder / "state" / "toolwright" / "toolwright-approvals.db"
+
+    @property
+    def lost(self) -> list[str]:
+        lost = self.server.with_name("lost")
+        return lost.read_text().splitlines() if lost.exists() else []
+
+    def run(self, *words: str, input: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command("approvals", *words), input=input, capture_output=True, text=True, timeout=30, env=self.env | env
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def at_a_terminal(self, typed: str, *words: str) -> str:
+        """What a person sees who types ``typed``."""
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            command("approvals", *words), stdin=theirs, stdout=theirs, stderr=theirs, env=self.env
+        ) as process:
+            os.close(theirs)
+            os.write(ours, typed.encode())
+            seen = b""
+            while select.select([ours], [], [], LIMIT)[0]:
+                try:
+                    seen += os.read(ours, 4096)
+                except OSError:  # the other end has gone
+                    break
+            process.wait(LIMIT)
+        os.close(ours)
+        return seen.decode()
+
+    def tickets(self) -> list[dict[str, Any]]:
+        return json.loads(self.run("list", "--json").stdout)
+
+    async def call(self, *boxes: str) -> list[str]:
+        """Calls over stdio, one server for all of them, by a client that cannot ask."""
+        async with Client(str(self.server), env=self.env) as client:
+            return [(await client.call_tool("burn", box=box)).text for box in boxes]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def ticket_in(text: str) -> str:
+    found = re.search(r"t-[0-9a-f]{8}", text)
+    assert found is not None, text
+    return found[0]
+
+
+def code_in(text: str) -> str:
+    return text.rsplit("[", 1)[1].rstrip("]") if "[" in text else text
+
+
+def test_a_refused_call_runs_once_when_a_person_has_allowed_it(house: House):
+    [refused] = asyncio.run(house.call("maps"))
+    id = ticket_in(refused)
+    assert [(one["id"], one["state"]) for one in house.tickets()] == [(id, "open")]
+    seen = house.at_a_terminal("y\n", "allow", id)
+    assert '"box" (4): "maps"' in seen
+    assert f"{id} is allowed, once" in seen
+    texts = asyncio.run(house.call("hats", "maps", "maps"))
+    assert [code_in(text) for text in texts] == ["TW2403", "maps is ashes", "TW2404"]
+    assert house.lost == ["maps"]
+
+
+def test_a_running_server_hears_of_what_was_allowed(house: House):
+    async def main() -> list[str]:
+        async with Client(str(house.server), env=house.env) as client:
+            refused = (await client.call_tool("burn", box="maps")).text
+            await asyncio.to_thread(house.at_a_terminal, "y\n", "allow", ticket_in(refused), "--session")
+            return [(await client.call_tool("burn", box="maps")).text for _ in range(2)]
+
+    assert asyncio.run(main()) == ["maps is ashes", "maps is ashes"]
+
+
+def test_who_answers_no_at_the_terminal_allows_nothing(house: House):
+    [refused] = asyncio.run(house.call("maps"))
+    assert "Nothing was allowed." in house.at_a_terminal("n\n", "allow", ticket_in(refused))
+    assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2403"
+
+
+def test_what_was_denied_is_refused_as_denied(house: House):
+    [refused] = asyncio.run(house.call("maps"))
+    done = house.run("deny", ticket_in(refused))
+    assert (done.returncode, house.tickets()) == (0, [])
+    assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2415"
+
+
+def test_a_pattern_is_allowed_at_the_terminal(house: House):
+    [refused] = asyncio.run(house.call("old maps"))
+    pattern = '{"properties": {"box": {"pattern": "^old "}}, "required": ["box"]}'
+    assert "is allowed, pattern" in house.at_a_terminal("y\n", "allow", ticket_in(refused), "--pattern", pattern)
+    texts = asyncio.run(house.call("old hats", "new hats"))
+    assert [code_in(text) for text in texts] == ["old hats is ashes", "TW2403"]
+
+
+@pytest.mark.attack("B21")
+@pytest.mark.parametrize("way", ["piped", "empty", "guessed", "readable"])
+def test_b21_what_runs_commands_cannot_say_yes(house: House, way: str):
+    [refused] = asyncio.run(house.call("maps"))
+    words = ["allow", ticket_in(refused)]
+    env: dict[str, str] = {}
+    if way == "guessed":
+        house.server.with_name("word").write_text("y" * 43)
+        env["TOOLWRIGHT_CREDENTIAL"] = str(house.server.with_name("word"))
+    if way == "readable":
+        words += ["--credential", str(house.store)]
+    done = house.run(*words, input="" if way == "empty" else "y\n" * 10, **env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert ("TW4401" if way in ("piped", "empty") else "TW4402") in done.stderr
+    assert house.tickets()[0]["state"] == "open"
+
+
+@pytest.mark.twin("B21")
+def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: House):
+    [refused] = asyncio.run(house.call("maps"))
+    word = house.server.with_name("word")
+    assert "TW4401" in house.run("credential", str(word)).stderr
+    assert not word.exists()
+    assert "A new credential" in house.at_a_terminal("", "credential", str(word))
+    assert word.stat().st_mode & 0o777 == 0o600
+    assert house.run("allow", ticket_in(refused), "--credential", str(word)).returncode == 0
+    assert asyncio.run(house.call("maps")) == ["maps is ashes"]
+
+
+def test_a_ticket_is_shown_in_full_and_escaped(house: House):
+    [refused] = asyncio.run(house.call("x\u202egnp\x1b[8m" + " " * 10_000 + "; rm -rf"))
+    shown = house.run("show", ticket_in(refused)).stdout
+    assert '"box" (10017): "x\\u202egnp\\u001b[8m⟨10000 × " "⟩; rm -rf"' in shown
+    assert "attic" in shown
+    assert "burn (destructive)" in shown
+
+
+def test_what_there_is_not_and_what_makes_no_sense_is_said(house: House):
+    assert house.run("list").stdout == "Nothing waits.\n"
+    assert "TW4400" in house.run("show", "t-0").stderr
+    [refused] = asyncio.run(house.call("maps"))
+    id = ticket_in(refused)
+    for pattern, code in (
+        ("[]", "TW4006"),
+        ("{", "TW4006"),
+        ('{"type": 5}', "TW31"),
+        ('{"required": ["x"]}', "TW4403"),
+    ):
+        seen = house.at_a_terminal("y\n", "allow", id, "--pattern", pattern)
+        assert code in seen, seen
+
+
+def test_the_store_can_lie_elsewhere(house: House):
+    elsewhere = house.server.with_name("elsewhere.db")
+    house.env["TOOLWRIGHT_APPROVALS"] = f"sqlite://{elsewhere}"
+    asyncio.run(house.call("maps"))
+    assert len(house.tickets()) == 1
+    assert not house.store.exists()
+    assert house.run("--store", "memory:", "list").stdout == "Nothing waits.\n"
+    assert "TW7001" in house.run("--store", "carrier:pigeon", "list").stderr
+
+
+def test_a_store_that_cannot_be_opened_refuses_what_would_be_lost(house: House):
+    house.env["TOOLWRIGHT_APPROVALS"] = f"sqlite://{house.server}/no.db"
+    assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2410"
+    assert house.lost == []

@@ -1,0 +1,168 @@
+"""There is no way to a tool, resource or prompt that the decision denies, whichever way a caller takes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from properties.guarding import PATHS, Attempts, Item, Told, World, worlds
+from toolwright.policy import authorize, deciding, pipeline, rules
+from toolwright.policy.rules import ALLOW
+from toolwright.testing.state import LIMIT
+from toolwright.tools.toolset import Principal, Wrapper
+
+
+def holds(drawn: tuple[World, Principal]) -> None:
+    world, by = drawn
+
+    async def main() -> Told:
+        async with asyncio.timeout(LIMIT):
+            return await Attempts(world, by).all()
+
+    told = asyncio.run(main())
+    _nothing_was_reached_that_is_denied(world, by)
+    _everything_was_reached_that_is_allowed(world, by)
+    _nobody_hears_of_what_is_hidden(world, by, told)
+    _what_may_be_used_is_listed(world, by, told)
+
+
+def _nothing_was_reached_that_is_denied(world: World, by: Principal) -> None:
+    items = {(item.kind, item.name): item for item in world.items()}
+    for kind, name, path, who in world.ran:
+        assert who == by.id
+        assert world.allows(items[kind, name], path, by), f"{name} {path!r} was reached"
+
+
+def _everything_was_reached_that_is_allowed(world: World, by: Principal) -> None:
+    ran = {(kind, name, path) for kind, name, path, _ in world.ran}
+    for item in world.items():
+        for path in PATHS if item.kind == "tools" else ("",):
+            assert not world.allows(item, path, by) or (item.kind, item.name, path) in ran
+
+
+def _nobody_hears_of_what_is_hidden(world: World, by: Principal, told: Told) -> None:
+    may_read = {item.name for item in world.items() if item.kind == "resources" and world.allows(item, "", by)}
+    assert {f"docs:t/{value}" for value in told.completed} <= may_read
+    hidden = {item.name for item in world.items() if world.is_hidden(item, by)}
+    for way, seen in told.lists.items():
+        assert not hidden & seen, way
+    unknown = {(item.kind, way): _worded(item, text) for item, _, way, text in told.answers if "none" in item.name}
+    for item, path, way, text in told.answers:
+        if item.name in hidden and way != "resumed":
+            assert _worded(item, text) == unknown[item.kind, way], (item, path, way)
+
+
+def _worded(item: Item, text: str) -> str:
+    """An answer without what differs from one request to the next."""
+    said = json.loads(text)
+    said = json.loads(said) if isinstance(said, str) and said.startswith("{") else said
+    return json.dumps({**said, "id": 0} if isinstance(said, dict) else said).replace(item.name, "NAME")
+
+
+def _what_may_be_used_is_listed(world: World, by: Principal, told: Told) -> None:
+    for item in world.items():
+        if world.is_there(item, by) and not item.name.startswith("docs:t/"):
+            for way, seen in told.lists.items():
+                assert not way.endswith(item.kind) or item.name in seen, way
+
+
+@pytest.mark.requirement("CALL-15")
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(worlds())
+def test_no_way_leads_to_what_the_decision_denies(drawn: tuple[World, Principal]):
+    holds(drawn)
+
+
+# -- mutants: each is a hole, and the property above has to see it -----------------------------------------------------
+
+
+def no_authorize(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pipeline, "authorize", lambda decide: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+
+
+def no_arguments_stage(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pipeline, "authorize_arguments", lambda decide: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+
+
+def calls_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(authorize._Authorize, "call_tool", lambda self, call: self.inner.call_tool(call))
+
+
+def lists_what_is_not_called(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(authorize._Authorize, "list_tools", lambda self, context: self.inner.list_tools(context))
+
+
+def reads_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(authorize._Authorize, "read_resource", lambda self, read: self.inner.read_resource(read))
+
+
+def gets_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(authorize._Authorize, "get_prompt", lambda self, get: self.inner.get_prompt(get))
+
+
+def completes_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(authorize._Authorize, "complete", lambda self, get: self.inner.complete(get))
+
+
+def requires_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(deciding, "_required", lambda tool, context, held: ALLOW)  # pyright: ignore[reportUnknownLambdaType]
+
+
+def everybody_holds_every_scope(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rules, "lacking", lambda scopes, principal, held: frozenset())  # pyright: ignore[reportUnknownLambdaType]
+
+
+def open_where_nothing_matches(patch: pytest.MonkeyPatch) -> None:
+    decide = rules.Rules.decide
+
+    def opened(self: Any, subject: Any, context: Any, arguments: Any) -> Any:
+        verdict = decide(self, subject, context, arguments)
+        return ALLOW if isinstance(verdict, rules.Deny) and not verdict.rule else verdict
+
+    patch.setattr(rules.Rules, "decide", opened)
+
+
+def the_last_rule_decides(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rules.Rules, "here", lambda self: reversed(self.rules))
+
+
+def weakest_of_two_decisions(patch: pytest.MonkeyPatch) -> None:
+    strictness = deciding._strictness
+    patch.setattr(deciding, "_strictness", lambda verdict: -strictness(verdict))
+
+
+MUTANTS = (
+    no_authorize,
+    no_arguments_stage,
+    calls_what_is_not_listed,
+    lists_what_is_not_called,
+    reads_what_is_not_listed,
+    gets_what_is_not_listed,
+    completes_what_is_not_listed,
+    requires_nothing,
+    everybody_holds_every_scope,
+    open_where_nothing_matches,
+    the_last_rule_decides,
+    weakest_of_two_decisions,
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_hole_in_the_guard_is_seen_by_the_property(
+    mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+):
+    mutant(monkeypatch)
+    hunt = settings(
+        deadline=None,
+        max_examples=500,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        hunt(given(worlds())(holds))()

@@ -1,0 +1,403 @@
+"""Who may use what: attacks on the decision, each with what looks alike and has to work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import (
+    Allow,
+    Client,
+    ConfigurationError,
+    Context,
+    Deny,
+    LocalToolset,
+    Principal,
+    RpcError,
+    Server,
+    prefixed,
+    renamed,
+)
+from toolwright.cli.targets import Spec, load_server
+from toolwright.errors import ScopeNeeded
+from toolwright.policy.rules import Decide
+from toolwright.server.served import SILENT
+from toolwright.tools.toolset import RequestContext, ToolCall
+
+ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "toolwright.toml"
+
+
+class Shop:
+    """A server with rules, and what has run on it."""
+
+    def __init__(self, file: Path, rules: str, **settings: Any) -> None:
+        file.write_text(rules)
+        self.ran: list[str] = []
+        self.server = Server("shop", rules=file, **settings)
+        for name in ("get", "delete"):
+            self.server.add_tool(self._tool(name), name=name, effect="write")
+
+    def _tool(self, name: str) -> Any:
+        async def run(what: str = "one") -> str:
+            self.ran.append(f"{name} {what}")
+            return name
+
+        return run
+
+
+async def called(target: Any, name: str, /, **arguments: Any) -> str:
+    """What a call comes to: the text of its result, or the code of its error."""
+    async with Client(target) as client:
+        try:
+            result = await client.call_tool(name, arguments)
+        except RpcError as error:
+            return f"{error.number}: {error}".replace(name, "NAME")
+        return f"error: {result.text}" if result.is_error else result.text
+
+
+def outcome(target: Any, name: str, /, **arguments: Any) -> str:
+    return asyncio.run(called(target, name, **arguments))
+
+
+# -- B01: call what is hidden ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack("B01")
+def test_b01_a_hidden_tool_is_not_called_and_reads_like_none(file: Path):
+    shop = Shop(file, ONLY_GET)
+    assert outcome(shop.server, "delete") == outcome(shop.server, "nothing")
+    assert outcome(shop.server, "delete").startswith("-32602")
+    assert shop.ran == []
+
+
+@pytest.mark.twin("B01")
+def test_b01_twin_a_listed_tool_is_called(file: Path):
+    shop = Shop(file, ONLY_GET)
+    assert outcome(shop.server, "get") == "get"
+
+
+# -- B02, B03: by way of another tool ----------------------------------------------------------------------------------
+
+
+def with_a_tool_that_calls(shop: Shop) -> Server:
+    async def call_tool(name: str, context: Context) -> str:
+        outcome: Any = await shop.server.provider.call_tool(ToolCall(name, {}, context))
+        return outcome.content[0].text
+
+    shop.server.add_tool(call_tool)
+    return shop.server
+
+
+@pytest.mark.attack("B02", "B03")
+def test_b02_a_tool_that_calls_tools_reaches_none_that_its_caller_may_not(file: Path):
+    shop = Shop(file, ONLY_GET)
+    assert "Unknown tool" in outcome(with_a_tool_that_calls(shop), "call_tool", name="delete")
+    assert shop.ran == []
+
+
+@pytest.mark.twin("B02", "B03")
+def test_b02_twin_a_tool_that_calls_tools_reaches_those_that_its_caller_may(file: Path):
+    shop = Shop(file, ONLY_GET)
+    assert outcome(with_a_tool_that_calls(shop), "call_tool", name="get") == "get"
+
+
+# -- B04: in a batch ---------------------------------------------------------------------------------------------------
+
+
+async def batch(server: Server, *names: str) -> list[Any]:
+    """The answers to calls that are sent in one array, in 2025-03-26."""
+    answers: asyncio.Queue[Any] = asyncio.Queue()
+    session = server.connect(lambda frame: answers.put_nowait(json.loads(frame)))
+    hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    session.feed(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode())
+    await answers.get()
+    session.feed(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+    calls = [
+        {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}} for id, name in enumerate(names)
+    ]
+    session.feed(json.dumps(calls).encode())
+    answered = await answers.get()
+    await session.close()
+    return [answer.get("error", {}).get("code") for answer in sorted(answered, key=lambda answer: answer["id"])]
+
+
+@pytest.mark.attack("B04")
+def test_b04_each_call_of_a_batch_is_decided_by_itself(file: Path):
+    shop = Shop(file, ONLY_GET)
+    assert asyncio.run(batch(shop.server, "get", "delete", "get")) == [None, -32602, None]
+    assert shop.ran == ["get one", "get one"]
+
+
+@pytest.mark.twin("B04")
+def test_b04_twin_a_batch_of_allowed_calls_runs(file: Path):
+    shop = Shop(file, ONLY_GET)
+    assert asyncio.run(batch(shop.server, "get", "get")) == [None, None]
+
+
+# -- B05: another name, other arguments, after the check ---------------------------------------------------------------
+
+NOT_TIDY = '[[rules]]\ntools = ["TIDY"]\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+
+
+@pytest.mark.attack("B05")
+@pytest.mark.parametrize("outside", ["tidy", "all_delete"])
+def test_b05_the_name_that_is_called_is_the_name_that_is_decided(file: Path, outside: str):
+    ran: list[str] = []
+    tools = LocalToolset()
+
+    @tools.tool(name="delete", blocking=False)
+    def delete() -> str:
+        ran.append("delete")
+        return "deleted"
+
+    view = renamed(tools, {"delete": "tidy"}) if outside == "tidy" else prefixed(tools, "all")
+    file.write_text(NOT_TIDY.replace("TIDY", outside))
+    server = Server("shop", rules=file, toolsets=[view])
+    for name in (outside, "delete"):
+        assert outcome(server, name).startswith("-32602")
+    assert ran == []
+
+
+@pytest.mark.attack("B05")
+def test_b05_rules_judge_the_arguments_that_run_with_defaults_in_place(file: Path):
+    rule = '[[rules]]\narguments.properties.what.const = "one"\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+    shop = Shop(file, rule)
+    assert "TW2201" in outcome(shop.server, "delete")
+    assert "TW2201" in outcome(shop.server, "delete", what="one")
+    assert shop.ran == []
+
+
+@pytest.mark.twin("B05")
+def test_b05_twin_other_names_and_arguments_work(file: Path):
+    rule = '[[rules]]\narguments.properties.what.const = "one"\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+    shop = Shop(file, rule)
+    assert outcome(shop.server, "delete", what="two") == "delete"
+    tools = LocalToolset()
+
+    async def get(what: str) -> str:
+        return f"got {what}"
+
+    tools.add(get)
+    server = Server("shop", rules=file, toolsets=[renamed(tools, {"get": "fetch"})])
+    assert outcome(server, "fetch", what="three") == "got three"
+
+
+# -- B24: a rule that does nothing -------------------------------------------------------------------------------------
+
+DEAD = [
+    '[[rules]]\ntools = "mcp__*"\nthen = "allow"\n',
+    '[[rules]]\ntools = "delet"\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
+    '[[rules]]\ntool = "delete"\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
+    '[[rules]]\nthen = "allow"\n[[rules]]\ntools = "delete"\nthen = "deny"\n',
+    '[[rules]]\ntools = "delete"\narguments.properties.wat.const = 1\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
+    '[[rules]]\ntools = "delete"\narguments.propertys.what.const = 1\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
+    '[[rules]]\ntools = "delete"\neffect = "read"\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
+    '[[rules]]\nprompts = "p"\nthen = "allow"\n',
+    '[[rules]]\nresources = "docs:*"\nthen = "allow"\n',
+]
+
+
+async def served(shop: Shop) -> None:
+    async with shop.server.serving():
+        pass
+
+
+@pytest.mark.attack("B24")
+@pytest.mark.parametrize("rules", DEAD)
+def test_b24_a_rule_that_does_nothing_ends_the_start(file: Path, rules: str):
+    with pytest.raises(ConfigurationError) as caught:
+        asyncio.run(served(Shop(file, rules)))
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.twin("B24")
+@pytest.mark.parametrize(
+    "rules",
+    [
+        '[[rules]]\ntools = "del*"\nthen = "deny"\n[[rules]]\ntools = ["get", "*"]\nthen = "allow"\n',
+        '[[rules]]\neffect = "destructive"\nthen = "ask"\n[[rules]]\nthen = "allow"\n',
+        '[[rules]]\nresources = "*"\nthen = "hide"\n[[rules]]\nthen = "allow"\n',
+        '[[rules]]\nserver = "mail"\ntools = "send"\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
+    ],
+)
+def test_b24_twin_rules_that_do_something_or_are_for_others_are_served(file: Path, rules: str):
+    asyncio.run(served(Shop(file, rules)))
+
+
+# -- B25: a tool that writes the rules ---------------------------------------------------------------------------------
+
+
+def files_with(root: Path, config: Path) -> Server:
+    return load_server(Spec.of("files", [str(root)], str(config)))
+
+
+ALL = '[[rules]]\nthen = "allow"\n'
+
+
+@pytest.mark.attack("B25")
+@pytest.mark.parametrize("name", ["toolwright.toml", "Toolwright.TOML", "toolwright.lock", ".mcp.json"])
+def test_b25_the_files_tools_do_not_write_what_says_what_tools_may_do(tmp_path: Path, file: Path, name: str):
+    file.write_text(ALL)
+    server = files_with(tmp_path, file)
+    for mode in ("overwrite", "create", "append"):
+        assert "error" in outcome(server, "write_file", path=name, content=ALL, mode=mode)
+    assert file.read_text() == ALL
+
+
+@pytest.mark.attack("B25")
+def test_b25_rules_within_reach_of_tools_end_the_start(tmp_path: Path):
+    config = tmp_path / "root" / "policy.toml"
+    config.parent.mkdir()
+    config.write_text(ALL)
+    (tmp_path / "link").symlink_to(config.parent)
+    for root in (tmp_path, tmp_path / "root", tmp_path / "link"):
+        with pytest.raises(ConfigurationError) as caught:
+            files_with(root, config)
+        assert caught.value.code == "TW4311"
+
+
+@pytest.mark.attack("B25")
+def test_b25_rules_that_are_edited_while_they_are_served_change_nothing(file: Path):
+    shop = Shop(file, ONLY_GET)
+    file.write_text(ALL)
+    assert outcome(shop.server, "delete").startswith("-32602")
+    file.unlink()
+    assert outcome(shop.server, "get") == "get"
+
+
+@pytest.mark.twin("B25")
+def test_b25_twin_other_files_are_written(tmp_path: Path, file: Path):
+    file.write_text(ALL)
+    server = files_with(tmp_path, file)
+    asyncio.run(called(server, "write_file", path="settings.toml", content="a = 1\n"))
+    assert (tmp_path / "settings.toml").read_text() == "a = 1\n"
+    assert "toolwright.toml" in outcome(server, "list_directory", path=".")
+
+
+# -- B27: stdio is trusted ---------------------------------------------------------------------------------------------
+
+SOURCE = """
+from toolwright import Server
+server = Server("shop")
+@server.tool(effect="read")
+async def get() -> str: return "got"
+@server.tool(effect="write")
+async def delete() -> str: return "deleted"
+"""
+
+
+def over_stdio(tmp_path: Path, rules: str) -> list[str]:
+    (tmp_path / "shop.py").write_text(SOURCE)
+    (tmp_path / "toolwright.toml").write_text(rules)
+    main = "from toolwright.cli.main import main; main()"
+    config = str(tmp_path / "toolwright.toml")
+    return [sys.executable, "-c", main, "serve", str(tmp_path / "shop.py"), "--config", config]
+
+
+LOCAL_ONLY_GETS = '[[rules]]\nprincipal = "local"\ntools = "get"\nthen = "allow"\n'
+
+
+@pytest.mark.process
+@pytest.mark.attack("B27")
+def test_b27_rules_hold_on_stdio_too(tmp_path: Path):
+    assert outcome(over_stdio(tmp_path, LOCAL_ONLY_GETS), "delete").startswith("-32602")
+
+
+@pytest.mark.process
+@pytest.mark.twin("B27")
+def test_b27_twin_what_is_allowed_works_on_stdio(tmp_path: Path):
+    assert outcome(over_stdio(tmp_path, LOCAL_ONLY_GETS), "get") == "got"
+
+
+@pytest.mark.attack("B27")
+def test_b27_local_callers_hold_only_the_scopes_that_the_file_gives_them(file: Path):
+    shop = Shop(file, '[scopes]\nlocal = ["shop:read"]\n')
+    shop.server.add_tool(lambda: "x", name="close", requires=["shop:close"], blocking=False)
+    shop.server.add_tool(lambda: "y", name="look", requires=["shop:read"], blocking=False)
+    assert outcome(shop.server, "close") == outcome(shop.server, "nothing")
+    assert outcome(shop.server, "look") == "y"
+
+
+# -- B57: the decision fails -------------------------------------------------------------------------------------------
+
+
+def breaks(subject: Any, context: Any, arguments: Any) -> Any:
+    raise RuntimeError("the directory of users is down")
+
+
+def breaks_later(subject: Any, context: Any, arguments: Any) -> Any:
+    return Allow() if arguments is None else 1 / 0
+
+
+def says_nothing(subject: Any, context: Any, arguments: Any) -> Any:
+    return None
+
+
+def says_true(subject: Any, context: Any, arguments: Any) -> Any:
+    return True
+
+
+@pytest.mark.attack("B57")
+@pytest.mark.parametrize("decide", [breaks, breaks_later, says_nothing, says_true])
+def test_b57_a_decision_that_fails_is_a_no(file: Path, decide: Decide, caplog: pytest.LogCaptureFixture):
+    shop = Shop(file, ALL, decide=decide)
+    with caplog.at_level(logging.ERROR, "toolwright"):
+        said = outcome(shop.server, "delete")
+    assert shop.ran == []
+    assert said.startswith("-32602") or "[TW2203]" in said
+    assert "directory" not in said
+    assert "the decision about delete failed" in caplog.text
+
+
+@pytest.mark.attack("B57")
+def test_b57_what_cannot_be_decided_about_is_not_listed(file: Path):
+    async def names() -> list[str]:
+        async with Client(Shop(file, ALL, decide=breaks).server) as client:
+            return [tool.name for tool in await client.list_tools()]
+
+    assert asyncio.run(names()) == []
+
+
+@pytest.mark.twin("B57")
+def test_b57_twin_a_decision_that_works_decides(file: Path):
+    def decide(subject: Any, context: Any, arguments: Any) -> Any:
+        return Deny("not now") if arguments == {"what": "two"} else Allow()
+
+    shop = Shop(file, ALL, decide=decide)
+    assert outcome(shop.server, "delete") == "delete"
+    assert "not now" in outcome(shop.server, "delete", what="two")
+
+
+# -- a scope that could be had -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack("B01")
+def test_b01_a_tool_that_requires_a_scope_is_listed_and_called_with_it_only():
+    server = Server("shop")
+
+    @server.tool(requires=["shop:write"], blocking=False)
+    def sell() -> str:
+        return "sold"
+
+    async def main() -> None:
+        for scopes in ((), ("shop:write", "x")):
+            context = RequestContext(Principal("ann", frozenset(scopes)), SILENT)
+            assert [tool.name for tool in await server.provider.list_tools(context)] == ["sell"]
+            if scopes:
+                await server.provider.call_tool(ToolCall("sell", {}, context))
+            else:
+                with pytest.raises(ScopeNeeded, match="shop:write"):
+                    await server.provider.call_tool(ToolCall("sell", {}, context))
+
+    asyncio.run(main())

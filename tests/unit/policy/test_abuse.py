@@ -1,0 +1,148 @@
+"""Who is refused too often is paused, longer each time; who makes a mistake now and then is not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from toolwright import Abuse, Rate
+from toolwright.errors import ConfigurationError, InvalidArguments, StateError, ToolError, UnknownTool
+from toolwright.policy.abuse import abuse
+from toolwright.policy.signals import Sign, Signals
+from toolwright.policy.validate import validate
+from toolwright.server.served import SILENT
+from toolwright.state.facts import MemoryFacts
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import Principal, Provider, RequestContext, ToolCall
+
+
+class World:
+    """Servers that share their facts, and a clock that stands still."""
+
+    def __init__(self, limits: Abuse | None = None, workers: int = 1) -> None:
+        self.now = 1_000.0
+        self.signs: list[Sign] = []
+        signals = Signals()
+        signals.listen(self.signs.append)
+        facts = MemoryFacts(lambda: self.now)
+        tools = LocalToolset()
+        tools.add(double)
+        tools.add(sulk)
+        self.workers = [
+            abuse(limits or LIMITS, facts, signals, lambda: self.now)(validate(tools)) for _ in range(workers)
+        ]
+
+    def ask(self, name: str, worker: int = 0, who: str = "ann", **arguments: Any) -> str:
+        return asked(self.workers[worker], name, who, arguments)
+
+
+def asked(provider: Provider, name: str, who: str, arguments: dict[str, Any]) -> str:
+    """The code of the error; empty when there was none."""
+    try:
+        asyncio.run(provider.call_tool(ToolCall(name, arguments, RequestContext(Principal(who), SILENT))))
+    except (ToolError, UnknownTool) as error:
+        return error.code
+    return ""
+
+
+LIMITS = Abuse(refusals=Rate(0.01, 6), unknown=Rate(0.01, 3), repeated=Rate(0.01, 2))
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def sulk() -> str:
+    raise ToolError("not today")
+
+
+def test_who_guesses_at_names_is_paused_and_nobody_else():
+    world = World()
+    assert [world.ask(f"guess{number}") for number in range(5)] == ["TW1010"] * 4 + ["TW2103"]
+    assert world.ask("double", number=2) == "TW2103"
+    assert world.ask("double", who="bob", number=2) == ""
+    assert [(sign.kind, sign.principal.id, sign.seconds) for sign in world.signs] == [("unknown", "ann", 5.0)]
+
+
+def test_the_same_invalid_call_again_and_again_is_paused_before_different_ones_are():
+    world = World()
+    assert [world.ask("double", number="x") for _ in range(4)] == ["TW2001"] * 3 + ["TW2103"]
+    world = World()
+    assert [world.ask("double", number=f"x{number}") for number in range(8)] == ["TW2001"] * 7 + ["TW2103"]
+
+
+def test_a_tool_that_fails_is_not_the_callers_fault():
+    world = World()
+    assert {world.ask("sulk") for _ in range(50)} == {""}
+    assert world.ask("double", number=1) == ""
+
+
+def test_a_pause_ends_and_the_next_is_twice_as_long_up_to_the_longest():
+    world = World(Abuse(unknown=Rate(0.001, 1), pause=5, longest=12))
+    lengths: list[float] = []
+    for _ in range(4):
+        while not world.signs:
+            world.ask("guess")
+        lengths.append(world.signs.pop().seconds)
+        world.now += lengths[-1] + 0.01
+        assert world.ask("double", number=1) == ""
+    assert lengths == [5, 10, 12, 12]
+
+
+def test_a_pause_holds_at_every_worker_within_a_second():
+    world = World(workers=2)
+    assert world.ask("double", worker=1, number=1) == ""
+    for number in range(4):
+        world.ask(f"guess{number}")
+    world.now += 1.0
+    assert world.ask("double", worker=1, number=1) == "TW2103"
+
+
+def test_what_is_asked_in_a_pause_does_not_make_it_longer():
+    world = World()
+    for number in range(4):
+        world.ask(f"guess{number}")
+    for _ in range(100):
+        assert world.ask("guess") == "TW2103"
+    world.now += 5.01
+    assert world.ask("double", number=1) == ""
+
+
+class Broken(MemoryFacts):
+    async def get(self, key: str) -> bytes | None:
+        raise StateError.of("TW7005", path="x")
+
+
+def test_b57_where_nobody_can_say_who_is_paused_nothing_is_called():
+    tools = LocalToolset()
+    tools.add(double)
+    provider = abuse(LIMITS, Broken(), Signals())(tools)
+    assert asked(provider, "double", "ann", {"number": 1}) == "TW2101"
+
+
+def test_a_listener_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture):
+    heard: list[Sign] = []
+
+    def fails(sign: Sign) -> None:
+        raise RuntimeError("no")
+
+    signals = Signals()
+    signals.listen(fails)
+    signals.listen(heard.append)
+    signals.tell(Sign("rate", Principal("ann"), "a"))
+    assert len(heard) == 1
+    assert "a listener for signs failed" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", [{"pause": 0}, {"pause": 10, "longest": 5}, {"unknown": Rate(0, 1)}])
+def test_a_limit_that_is_none_fails_at_start(wrong: dict[str, Any]):
+    with pytest.raises(ConfigurationError):
+        Abuse(**wrong)
+
+
+def test_refused_arguments_are_told_as_before():
+    world = World()
+    with pytest.raises(InvalidArguments):
+        asyncio.run(world.workers[0].call_tool(ToolCall("double", {}, RequestContext(Principal("eve"), SILENT))))

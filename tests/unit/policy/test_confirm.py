@@ -1,0 +1,386 @@
+"""The layer that confirms: when it asks, what a yes is good for, and what happens where nobody can be asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from toolwright import Form
+from toolwright.errors import ConfigurationError, StateError, ToolError
+from toolwright.policy.confirm import Confirm
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.rules import ALLOW, Ask, Verdict
+from toolwright.protocol.types import ToolOutcome
+from toolwright.state.facts import MemoryFacts
+from toolwright.tools.rounds import Answer
+from toolwright.tools.toolset import Context, RequestContext, ToolCall, Wrapper
+from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
+
+SURE = Form("Sure?")
+
+eras = pytest.mark.parametrize("revision", ERAS)
+
+
+def no(question: object) -> bool:
+    return False
+
+
+def yes(question: object) -> bool:
+    return True
+
+
+def session(question: object) -> dict[str, str]:
+    return {"answer": "session"}
+
+
+# -- who is asked ------------------------------------------------------------------------------------------------------
+
+
+@eras
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [(True, ""), (False, "TW2401"), (None, "TW2402"), ({"answer": "deny"}, "TW2401"), ({"answer": "once"}, "")],
+    ids=str,
+)
+def test_only_a_yes_lets_it_run(revision: str, answer: Any, code: str):
+    attic = Attic()
+    assert asyncio.run(attic.code("maps", lambda question: answer, revision)) == code
+    assert attic.lost == ([] if code else ["maps"])
+
+
+@eras
+def test_a_yes_for_the_session_is_for_the_identical_call_and_ends(revision: str):
+    attic = Attic()
+
+    async def main() -> list[str]:
+        first = [await attic.code("maps", session, revision), await attic.code("maps", None, revision)]
+        other = await attic.code("hats", no, revision)
+        attic.now += Confirm().session_seconds
+        return [*first, other, await attic.code("maps", no, revision)]
+
+    assert asyncio.run(main()) == ["", "", "TW2401", "TW2401"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "confirm", "asked"),
+    [
+        ({"effect": "read"}, Confirm(), False),
+        ({"effect": "write"}, Confirm(), False),
+        ({"effect": "open-world"}, Confirm(), False),
+        ({}, Confirm(), False),
+        ({"effect": "destructive"}, Confirm(), True),
+        ({"effect": "destructive", "confirm": False}, Confirm(), False),
+        ({"effect": "read", "confirm": True}, Confirm(), True),
+        ({"effect": "read", "confirm": True}, Confirm.never(), True),
+        ({"effect": "destructive"}, Confirm.never(), False),
+        ({"effect": "open-world"}, Confirm(frozenset({"open-world"})), True),
+    ],
+    ids=str,
+)
+def test_the_effect_decides_unless_the_tool_does(settings: dict[str, Any], confirm: Confirm, asked: bool):
+    attic = Attic(Guard(server="attic", confirm=confirm))
+    attic.tools.add(attic.burn, name="other", **settings)
+    assert asyncio.run(attic.call("maps", no, tool="other")).is_error == asked
+
+
+@eras
+def test_a_rule_that_asks_asks_about_any_tool_in_its_own_words(revision: str):
+    def decide(tool: Any, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
+        return Ask("Maps are rare.") if arguments and arguments["box"] == "maps" else ALLOW
+
+    attic = Attic(Guard(server="attic", confirm=Confirm.never(), decide=decide))
+    asked: list[str] = []
+
+    def hear(question: Any) -> bool:
+        asked.append(question.message)
+        return True
+
+    async def main() -> list[str]:
+        codes = [await attic.code(box, hear, revision) for box in ("maps", "hats")]
+        return [*codes, await attic.code("maps", None, revision)]
+
+    assert asyncio.run(main()) == ["", "", "TW2403"]
+    assert len(asked) == 1
+    assert "Maps are rare." in asked[0]
+
+
+def test_a_setting_that_makes_no_sense_is_refused():
+    for settings in ({"effects": {"deadly"}}, {"questions": 0}, {"session_seconds": float("inf")}, {"max_shown": -1}):
+        with pytest.raises(ConfigurationError):
+            Confirm(**settings)
+
+
+# -- what a yes is good for --------------------------------------------------------------------------------------------
+
+
+def test_a_yes_in_flight_is_good_for_one_run():
+    attic = Attic()
+    going, ending = asyncio.Event(), asyncio.Event()
+
+    async def slowly(box: str) -> str:
+        going.set()
+        await ending.wait()
+        return await attic.burn(box)
+
+    attic.tools.remove("burn")
+    attic.tools.add(slowly, name="burn", effect="destructive", idempotent=True)
+
+    async def scenario(post: Post) -> list[str]:
+        again = {"requestState": state(await post("maps")), "inputResponses": YES}
+        first = asyncio.create_task(post("maps", **again))
+        await going.wait()
+        second = asyncio.create_task(post("maps", **again))
+        early = said(await second)
+        ending.set()
+        return [early, said(await first)]
+
+    assert asyncio.run(posting(attic, scenario)) == ["TW2416", "maps is ashes"]
+    assert attic.lost == ["maps"]
+
+
+@eras
+def test_a_tool_that_asks_after_the_yes_runs_once(revision: str):
+    attic = Attic()
+
+    async def which(box: str, context: Context) -> str:
+        answer: Answer[None] = context.ask(SURE)
+        return await attic.burn(box) if answer else "kept"
+
+    attic.tools.add(which, effect="destructive")
+    assert asyncio.run(attic.call("maps", yes, revision, "which")).text == "maps is ashes"
+    assert attic.lost == ["maps"]
+
+
+@dataclass(frozen=True)
+class Full(Wrapper):
+    """No place for a call, where the limits stand: above the step that uses a yes up."""
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        raise ToolError("full")
+
+
+@eras
+def test_a_refusal_after_the_yes_does_not_cost_it(revision: str, monkeypatch: pytest.MonkeyPatch):
+    full = True
+
+    def concurrency(inner: Any) -> Any:
+        @dataclass(frozen=True)
+        class Sometimes(Wrapper):
+            async def call_tool(self, call: ToolCall) -> ToolOutcome:
+                return await (Full(inner).call_tool(call) if full else inner.call_tool(call))
+
+        return Sometimes(inner)
+
+    monkeypatch.setattr("toolwright.policy.pipeline.concurrency", concurrency)
+    attic = Attic()
+
+    async def main() -> list[str]:
+        nonlocal full
+        refused = (await attic.call("maps", yes, revision)).text
+        full = False
+        return [refused, await attic.code("maps", None, revision), await attic.code("maps", None, revision)]
+
+    assert asyncio.run(main()) == ["full", "", "TW2404"]
+    assert attic.lost == ["maps"]
+
+
+@eras
+def test_a_tool_that_changed_while_the_question_was_open_does_not_run(revision: str):
+    attic = Attic()
+
+    def change(question: object) -> bool:
+        attic.tools.remove("burn")
+        attic.tools.add(attic.burn, description="Another.", effect="destructive")
+        return True
+
+    async def main() -> str:
+        try:
+            return await attic.code("maps", change, revision)
+        except Exception as error:  # noqa: BLE001 - the modern door refuses it as a broken state
+            return str(error).rsplit("[", 1)[1].rstrip("]")
+
+    assert asyncio.run(main()) == ("TW1030" if revision == ERAS[0] else "TW2411")
+    assert attic.lost == []
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def test_the_preview_is_made_once_and_shown():
+    attic, made = Attic(), list[dict[str, Any]]()
+
+    def preview(arguments: dict[str, Any]) -> str:
+        made.append(arguments)
+        return f"{arguments['box']} \u202e"
+
+    attic.tools.add(attic.burn, name="other", effect="destructive", preview=preview)
+    seen: list[str] = []
+    result = asyncio.run(attic.call("maps", lambda question: seen.append(question.message) or True, tool="other"))
+    assert (result.is_error, made) == (False, [{"box": "maps"}])
+    assert seen[0].endswith("\n\nmaps \\u202e")
+
+
+def test_a_preview_that_fails_lets_nothing_run():
+    attic = Attic()
+
+    def preview(arguments: dict[str, Any]) -> str:
+        raise ToolError("no such box")
+
+    attic.tools.add(attic.burn, name="other", effect="destructive", preview=preview)
+    assert asyncio.run(attic.call("maps", yes, tool="other")).text == "no such box"
+    assert attic.lost == []
+
+
+# -- tickets -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_ticket_that_is_allowed_lets_the_identical_call_run_once():
+    attic = Attic()
+
+    async def main() -> list[str]:
+        id = await attic.ticket("maps")
+        same = await attic.ticket("maps") == id
+        await attic.allow(id)
+        codes = [await attic.code(box) for box in ("hats", "maps", "maps", "maps")]
+        return [str(same), *codes, str(await attic.ticket("maps") == id)]
+
+    assert asyncio.run(main()) == ["True", "TW2403", "", "TW2404", "TW2403", "False"]
+    assert attic.lost == ["maps"]
+
+
+def test_two_at_once_share_one_grant():
+    attic = Attic()
+    going, ending = asyncio.Event(), asyncio.Event()
+
+    async def slowly(box: str) -> str:
+        going.set()
+        await ending.wait()
+        return await attic.burn(box)
+
+    attic.tools.remove("burn")
+    attic.tools.add(slowly, name="burn", effect="destructive")
+
+    async def main() -> list[str]:
+        await attic.allow(await attic.ticket("maps"))
+        first = asyncio.create_task(attic.code("maps"))
+        await going.wait()
+        second = await attic.code("maps")
+        ending.set()
+        return [await first, second]
+
+    assert asyncio.run(main()) == ["", "TW2405"]
+    assert attic.lost == ["maps"]
+
+
+def test_a_ticket_that_is_denied_is_no_and_no_new_one():
+    attic = Attic()
+
+    async def main() -> list[Any]:
+        id = await attic.ticket("maps")
+        await attic.approvals.deny(await attic.approvals.find(id))
+        codes = [await attic.code("maps"), await attic.code("maps")]
+        left = await attic.approvals.all()
+        attic.now += 3_600
+        return [*codes, left, await attic.code("maps")]
+
+    assert asyncio.run(main()) == ["TW2415", "TW2415", [], "TW2403"]
+
+
+def test_a_ticket_and_what_it_allows_end():
+    attic = Attic()
+
+    async def main() -> list[Any]:
+        await attic.allow(await attic.ticket("maps"))
+        attic.now += 3_601
+        codes = [await attic.code("maps")]
+        attic.now += 86_401
+        return [*codes, await attic.approvals.all()]
+
+    assert asyncio.run(main()) == ["TW2403", []]
+    assert attic.lost == []
+
+
+def test_a_pattern_lets_all_calls_run_that_fit_it_until_it_is_taken_back():
+    attic = Attic()
+    pattern = {"properties": {"box": {"pattern": "^old "}}, "required": ["box"]}
+
+    async def main() -> list[str]:
+        ticket = await attic.approvals.find(await attic.ticket("old maps"))
+        await attic.approvals.allow(ticket, "pattern", pattern=pattern)
+        codes = [await attic.code(box) for box in ("old maps", "old hats", "new hats")]
+        await attic.approvals.deny(await attic.approvals.find(ticket.id))
+        return [*codes, await attic.code("old hats"), await attic.code("old maps")]
+
+    assert asyncio.run(main()) == ["", "", "TW2403", "TW2403", "TW2415"]
+
+
+def test_a_pattern_that_the_call_itself_does_not_fit_is_refused():
+    attic = Attic()
+
+    async def main() -> None:
+        ticket = await attic.approvals.find(await attic.ticket("maps"))
+        with pytest.raises(ConfigurationError, match="does not fit"):
+            await attic.approvals.allow(ticket, "pattern", pattern={"required": ["other"]})
+
+    asyncio.run(main())
+
+
+def test_a_tool_that_only_asks_on_has_not_used_its_ticket():
+    attic = Attic()
+
+    async def which(box: str, context: Context) -> str:
+        return await attic.burn(box) if context.ask(SURE) else "kept"
+
+    attic.tools.add(which, effect="destructive", max_bytes=1000)
+
+    async def main() -> list[str]:
+        refused = (await attic.call("maps", tool="which")).text
+        await attic.allow(refused.split("ticket ")[1].split()[0])
+        return [(await attic.call("maps", yes, tool="which")).text, str(len(await attic.approvals.all()))]
+
+    assert asyncio.run(main()) == ["maps is ashes", "0"]
+
+
+def test_there_are_not_more_tickets_than_a_person_can_read():
+    attic = Attic()
+
+    async def main() -> set[str]:
+        codes = {await attic.code(f"box {number}") for number in range(60)}
+        assert len(await attic.approvals.all()) == 40
+        return codes
+
+    assert asyncio.run(main()) == {"TW2403", "TW2408"}
+
+
+# -- a store that is down ----------------------------------------------------------------------------------------------
+
+
+class Down(MemoryFacts):
+    """Facts of which nothing can be had."""
+
+    down = True
+
+    async def get(self, key: str) -> bytes | None:
+        if self.down:
+            raise StateError("gone")
+        return await super().get(key)
+
+
+@eras
+def test_nothing_runs_while_the_store_is_down(revision: str, caplog: pytest.LogCaptureFixture):
+    attic = Attic()
+    attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
+    assert asyncio.run(attic.code("maps", yes, revision)) == "TW2410"
+    assert attic.lost == []
+    assert "gone" in caplog.text
+
+
+def test_what_asks_nobody_runs_while_the_store_is_down():
+    attic = Attic()
+    attic.approvals._values = Down()  # pyright: ignore[reportPrivateUsage]
+    attic.tools.add(attic.burn, name="other", effect="write")
+    assert not asyncio.run(attic.call("maps", tool="other")).is_error

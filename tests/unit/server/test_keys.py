@@ -1,0 +1,121 @@
+"""Keys: made, kept as digests, read from a file, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from toolwright import ApiKeys, ConfigurationError, Principal
+from toolwright.server.identity import Refused
+from toolwright.server.keys import Key, new_key
+from toolwright.transport.carrier import Carrier
+
+ADA, ADAS = new_key("ada")
+
+
+class Clock:
+    now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def holder(keys: ApiKeys, **headers: str) -> Principal | None:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return asyncio.run(keys.principal(Carrier("http", named, "192.0.2.1")))
+
+
+def test_who_has_a_key_is_known_by_its_name_in_either_header():
+    keys = ApiKeys({"ada": Key(ADAS, frozenset({"read"}))})
+    ada = Principal("key:ada", frozenset({"read"}))
+    assert [holder(keys, authorization=f"Bearer {ADA}"), holder(keys, x_api_key=ADA)] == [ada, ada]
+
+
+@pytest.mark.parametrize(
+    "key", [ADA[:-1] + ("A" if ADA[-1] != "A" else "B"), ADA.replace("ada", "eve"), new_key("ada")[0]]
+)
+def test_a_key_that_is_not_right_to_the_last_letter_is_refused(key: str):
+    with pytest.raises(Refused):
+        holder(ApiKeys({"ada": Key(ADAS)}), authorization=f"Bearer {key}")
+
+
+@pytest.mark.parametrize("token", ["eyJhbGciOiJSUzI1NiJ9.e30.x", "opaque", ADA + "x", "tw_ada_"])
+def test_a_token_of_another_kind_is_for_somebody_else_to_judge(token: str):
+    keys = ApiKeys({"ada": Key(ADAS)})
+    assert holder(keys, authorization=f"Bearer {token}") is None
+    with pytest.raises(Refused):
+        holder(keys, x_api_key=token)
+
+
+def test_a_key_ends_at_its_time():
+    clock = Clock()
+    keys = ApiKeys({"ada": Key(ADAS, expires=1_001.0)}, clock=clock)
+    assert holder(keys, x_api_key=ADA) == Principal("key:ada")
+    clock.now = 1_001.0
+    with pytest.raises(Refused, match="expired"):
+        holder(keys, x_api_key=ADA)
+
+
+def write(path: Path, text: str, *, at: int) -> None:
+    path.write_text(text)
+    os.utime(path, ns=(at, at))
+
+
+def test_a_key_that_is_taken_out_of_the_file_ends_within_a_second(tmp_path: Path):
+    clock, path = Clock(), tmp_path / "keys.toml"
+    write(path, f'[ada]\nsha256 = "{ADAS}"\n', at=1)
+    keys = ApiKeys(path, clock=clock)
+    assert holder(keys, x_api_key=ADA) == Principal("key:ada")
+    write(path, "", at=2)
+    clock.now += 1.0
+    with pytest.raises(Refused):
+        holder(keys, x_api_key=ADA)
+
+
+@pytest.mark.parametrize("what", ["broken", "gone"])
+def test_a_file_that_cannot_be_read_any_more_lets_nobody_in_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, what: str
+):
+    clock, path = Clock(), tmp_path / "keys.toml"
+    write(path, f'[ada]\nsha256 = "{ADAS}"\n', at=1)
+    keys = ApiKeys(path, clock=clock)
+    if what == "gone":
+        path.unlink()
+    else:
+        write(path, "[ada", at=2)
+    clock.now += 1.0
+    with pytest.raises(Refused):
+        holder(keys, x_api_key=ADA)
+    assert "TW4202" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ada",
+        "ada = 1",
+        "[ada]",
+        "[ada]\nsha256 = 7",
+        '[ada]\nsha256 = "short"',
+        f'["A da"]\nsha256 = "{ADAS}"',
+        f'[ada]\nsha256 = "{ADAS}"\nscope = ["read"]',
+        f'[ada]\nsha256 = "{ADAS}"\nscopes = "read"',
+        f'[ada]\nsha256 = "{ADAS}"\nscopes = ["two words"]',
+        f'[ada]\nsha256 = "{ADAS}"\nexpires = "soon"',
+        f'[ada]\nsha256 = "{ADAS}"\nexpires = 2027-01-01T00:00:00',
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_at_the_start(tmp_path: Path, text: str):
+    path = tmp_path / "keys.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        ApiKeys(path)
+    assert caught.value.code == "TW4202"
+
+
+def test_no_digest_lets_in():
+    with pytest.raises(Refused):
+        holder(ApiKeys({"ada": Key(ADAS)}), x_api_key=f"tw_ada_{ADAS[:43]}")

@@ -1,0 +1,136 @@
+"""The log on a real PostgreSQL: the contract, several writers, and what happens when it goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Generator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from toolwright.errors import ConfigurationError, StateError
+from toolwright.state.postgres import PostgresLog
+from toolwright.state.urls import open_log
+from toolwright.state.verify import Fault, verify
+from toolwright.testing.state import check_log
+
+sys.path.append(str(Path(__file__).parent))  # the folder is no package
+from postgres import database
+
+
+@pytest.fixture(scope="module")
+def server() -> Generator[str]:
+    with database() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP TABLE IF EXISTS toolwright_log")
+    return server
+
+
+def test_postgres_keeps_the_contract(url: str) -> None:
+    def make() -> PostgresLog:
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("DROP TABLE IF EXISTS toolwright_log")
+        return PostgresLog(url)
+
+    asyncio.run(check_log(make))
+
+
+def test_an_url_opens_it(url: str) -> None:
+    async def scenario() -> None:
+        async with open_log(url) as log:
+            assert await log.append({}) == 1
+
+    asyncio.run(scenario())
+
+
+def test_writers_at_once_are_one_chain(url: str) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            opened = await asyncio.gather(*(stack.enter_async_context(PostgresLog(url)) for _ in range(4)))
+            for n in range(200):
+                opened[n % 4].note({"n": n})
+            await asyncio.gather(*(opened[n % 4].append({"n": n}) for n in range(40)))
+        async with PostgresLog(url) as log:
+            report = await verify(log)
+            assert (report.entries, report.faults) == (240, ())
+            assert len({entry.writer for entry in await log.read(0, 1000)}) == 4
+
+    asyncio.run(scenario())
+
+
+def test_what_was_changed_in_the_table_is_found(url: str) -> None:
+    async def scenario() -> tuple[Fault, ...]:
+        async with PostgresLog(url) as log:
+            for n in range(5):
+                await log.append({"n": n})
+            with psycopg.connect(url, autocommit=True) as db:
+                db.execute("UPDATE toolwright_log SET record = '{}' WHERE position = 3")
+            return (await verify(log)).faults
+
+    assert asyncio.run(scenario()) == (Fault(3, "edited"),)
+
+
+def test_a_connection_that_was_lost_is_made_again(url: str) -> None:
+    async def scenario() -> None:
+        async with PostgresLog(url) as log:
+            await log.append({"n": 1})
+            _disconnect(url)
+            with pytest.raises(StateError) as caught:
+                await log.append({"n": 2})
+            assert caught.value.code == "TW7021"
+            assert await log.append({"n": 3}) == 2
+
+    asyncio.run(scenario())
+
+
+def test_without_the_database_what_must_last_is_refused_and_the_rest_is_counted(url: str) -> None:
+    async def scenario() -> None:
+        async with PostgresLog(url, linger=0.0) as log:
+            await log.append({"n": 1})
+            _admit(url, "false")
+            try:
+                _disconnect(url)
+                with pytest.raises(StateError):
+                    await log.append({"n": 2})
+                log.note({"n": 3})
+                with pytest.raises(StateError):
+                    await log.head()  # behind the note
+                assert (log.failing, log.lost) == (True, 1)
+            finally:
+                _admit(url, "true")
+            assert await log.append({"n": 4}) == 2
+            assert not log.failing
+
+    asyncio.run(scenario())
+
+
+def _disconnect(url: str) -> None:
+    with psycopg.connect(url.rpartition("/")[0] + "/postgres", autocommit=True) as db:
+        db.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", (url.rpartition("/")[2],)
+        )
+
+
+def _admit(url: str, whether: str) -> None:
+    server, _, name = url.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
+        db.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {whether}")
+
+
+def test_what_cannot_be_opened_is_said_without_its_password() -> None:
+    async def scenario() -> None:
+        async with PostgresLog("postgresql://somebody:hunter2@127.0.0.1:1/nowhere", patience=2.0):
+            raise AssertionError("nobody listens there")
+
+    with pytest.raises(ConfigurationError) as caught:
+        asyncio.run(scenario())
+    assert caught.value.code == "TW7020"
+    assert "hunter2" not in str(caught.value)
