@@ -170,9 +170,12 @@ def test_killing_one_loses_nothing_but_its_calls_in_flight(machines: tuple[Machi
             lost = asyncio.create_task(here.endpoint.post(message, headers))
             await asyncio.to_thread(here.process.wait_for, "waiting")
             await here.call("switch", on=True)
+            assert (await stream.message())["method"] == "notifications/tools/list_changed"
             here.process.popen.kill()
             with pytest.raises((OSError, asyncio.IncompleteReadError)):
                 await lost
+            await there.call("switch", on=False)
+            await there.call("switch", on=True)
             assert (await stream.message())["method"] == "notifications/tools/list_changed"
         assert said(await there.endpoint.legacy(session, "tools/call", {"name": "lamp", "arguments": {}})) == "lit"
         (key,) = asked["inputRequests"]

@@ -19,8 +19,6 @@ from toolwright.errors import (
     ToolError,
     ToolTimeout,
     ToolwrightError,
-    UnknownEntry,
-    UnknownTool,
 )
 from toolwright.meter import Meter
 from toolwright.policy.cleaning import CLEANED
@@ -67,8 +65,7 @@ class _Observed(Layer):
             how, code = _failure(error)
             if code:
                 meter.refused(code)
-            name = "" if isinstance(error, (UnknownTool, UnknownEntry)) else _name(operation)
-            self._ended(operation, name, how, perf_counter() - began, code)
+            self._ended(operation, await self._known(operation), how, perf_counter() - began, code)
             raise
         finally:
             meter.running -= 1
@@ -76,6 +73,19 @@ class _Observed(Layer):
         if meta := getattr(outcome, "meta", None):
             self._notice(meta)
         return outcome
+
+    async def _known(self, operation: Operation) -> str:
+        """The name, if there is such a thing: whatever is refused, nobody makes up a label by it."""
+        trail = operation.context.trail
+        try:
+            if isinstance(operation, ToolCall) and trail is None:
+                await self.inner.find_tool(operation.name, operation.context)
+            elif isinstance(operation, PromptGet):
+                await self.inner.find_entries(operation)
+        except Exception:  # noqa: BLE001 - the call has its error already
+            return ""
+        is_unknown = isinstance(operation, ToolCall) and trail is not None and trail.tool is None
+        return "" if is_unknown else _name(operation)
 
     def _notice(self, meta: Mapping[str, Any]) -> None:
         """What the guard has changed in what leaves stands in its ``_meta``."""
@@ -123,8 +133,8 @@ def _failure(error: BaseException) -> tuple[str, str]:
 
 def _tell(operation: OperationT, method: str, outcome: str, code: str, seconds: float) -> None:
     facts = {"who": operation.context.principal.id, "method": method, "outcome": outcome, "ms": round(seconds * 1e3, 3)}
-    if name := _name(operation):
-        facts["what"] = name[:128]
+    if what := _name(operation):
+        facts["what"] = what[:128]
     if code:
         facts["code"] = code
     if (traced := OPERATION.get()) is not None:
