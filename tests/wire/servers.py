@@ -229,7 +229,9 @@ async def show() -> list[ContentBlock]:
         ),
         ImageContent(data="AAAA", mimeType="image/png"),
         AudioContent(data="AAAA", mimeType="audio/wav"),
-        ResourceLink(uri="file:///a.txt", name="a.txt", title="A file", mimeType="text/plain", size=3, icons=[ICON]),
+        ResourceLink(
+            uri="https://example.com/a.txt", name="a.txt", title="A file", mimeType="text/plain", size=3, icons=[ICON]
+        ),
         EmbeddedResource(resource=TextResource(uri="file:///b.txt", text="b", meta=META)),
     ]
 
