@@ -1,11 +1,12 @@
-"""Writes the pages that are tables: `errors.md`, from the words in `toolwright.wording`, and `protocol.md`, from the
-revisions, the methods and the duties in `tests/requirements`.
+"""Writes the pages that are tables: `errors.md`, from the words in `toolwright.wording`; `protocol.md`, from the
+revisions, the methods and the duties in `tests/requirements`; and `security.md`, from the attacks in `tests/security`.
 
     python docs/generate.py
 
 A test compares; run this after a sentence, a revision or a duty has changed.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -21,11 +22,12 @@ DOCS = Path(__file__).parent
 sys.path.append(str(DOCS.parent / "tests"))  # a package of the repository that is not installed
 
 from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
+from security import table as attacks  # noqa: E402
 
 
 def pages() -> dict[str, str]:
     """What each page has to say, by the name of its file."""
-    return {"errors.md": errors_page(), "protocol.md": protocol_page()}
+    return {"errors.md": errors_page(), "protocol.md": protocol_page(), "security.md": security_page()}
 
 
 def row(*cells: object) -> str:
@@ -87,6 +89,22 @@ def _cell(template: str) -> str:
     return safe("".join(parts))
 
 
+# --- security.md ------------------------------------------------------------------------------------------------------
+
+ATTACKS = re.compile(r"(?<=<!-- attacks -->\n).*", re.DOTALL)
+
+
+def security_page() -> str:
+    """The page is written by hand; what follows its mark is made."""
+    rows = "\n".join(map(_attacks, attacks.load()))
+    return ATTACKS.sub(lambda _: "\n" + rows, (DOCS / "security.md").read_text())
+
+
+def _attacks(group: attacks.Group) -> str:
+    rows = "".join(row(one.id, one.attack, f"later: {one.later}" if one.later else "blocked") for one in group.rows)
+    return f"### {group.title}\n\n{head('row', 'attack', 'state')}{rows}"
+
+
 # --- protocol.md ------------------------------------------------------------------------------------------------------
 
 PROTOCOL = """\
@@ -111,8 +129,9 @@ Streamable HTTP; HTTP+SSE is there where it is asked for ([http.md](http.md)).
 ## Methods
 
 {methods}
-Methods of resources, prompts and completion are there once a server has something to serve by them; until then they
-are unknown, and their capability is not declared.
+Methods of prompts and completion are there once a server has something to serve by them; until then they are unknown,
+and their capability is not declared. Those of resources are always there, for a call may hand out its result as one
+([results.md](results.md)).
 
 ## Duties
 

@@ -299,8 +299,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请保持该部分不变，或由用户输入该值。",
     ),
     "TW2302": (
-        "{what} holds characters that nobody sees ({kinds}). Remove them; in their place is: {shown}.",
-        "{what} 含有不可见字符（{kinds}）。请将其删除；所在位置：{shown}。",
+        "{what} holds characters that nobody sees ({kinds}), in {shown}. Remove them.",
+        "{what} 含有不可见字符（{kinds}），位于 {shown}。请将其删除。",
     ),
     "TW2303": ("[{what} was left out: {why}]", "[{what} 已省略：{why}]"),
     "TW2310": (

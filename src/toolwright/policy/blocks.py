@@ -47,7 +47,8 @@ async def _problem(block: Any, serves: Serves) -> tuple[str, str | None]:
             return "a link", why if why and not await serves(block.uri) else None
         case EmbeddedResource(resource=BlobResource() as blob):
             return "a resource", bytes_problem(blob.mimeType or "", blob.blob)
-        case EmbeddedResource(resource=TextResource()):
-            return "a resource", None
+        case EmbeddedResource():
+            is_text = isinstance(block.resource, TextResource)
+            return "a resource", None if is_text else "it is neither text nor bytes"
         case _:
             return "a block", f"{type(block).__name__} is no kind of content"

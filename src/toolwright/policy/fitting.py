@@ -6,7 +6,7 @@ import binascii
 from typing import Any
 
 from toolwright.jsonrpc.messages import encode
-from toolwright.policy.cutting import cut_text, cuts
+from toolwright.policy.cutting import Cut, cut_text, cuts
 from toolwright.policy.pieces import is_text_copy, seen
 from toolwright.protocol.types import (
     UNSET,
@@ -30,6 +30,7 @@ MAX_BLOCKS = 1000
 LEAST = 1000
 """Where the limit is smaller, there is no room for saying that there is more."""
 
+_CUTS = 8  # that a value may need
 _SAYING = 800  # bytes for the sentence and the link
 
 
@@ -62,16 +63,36 @@ def _kept(tool: Tool, result: CallToolResult, context: RequestContext) -> Resour
 def _part(tool: Tool, result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:
     if result.structuredContent is UNSET:
         return _blocks(result, room)
-    schema = None if tool.output is None else tool.definition.outputSchema
-    for cut in cuts(result.structuredContent, schema, room):
-        encoded = encoded_value(cut.value)
-        if len(encoded) > room or not (result.isError or tool.output is None or tool.output.accepts(cut.value)):
-            continue
-        content: list[Any] = [TextContent(text=encoded.decode())] if is_text_copy(result) else result.content
-        part = replaced(result, structuredContent=cut.value, encoded=encoded, content=content)
+    value, said = result.structuredContent, list[str]()
+    for _ in range(_CUTS):
+        cut = _smaller(tool, result, value, room)
+        if cut is None:
+            break
+        value, said = cut.value, [*said, cut.said]
+        part = _with_value(result, value)
         if seen(part)[1] <= room:
-            return part, cut.said
+            return part, "; ".join(said)
     return None, ""
+
+
+def _smaller(tool: Tool, result: CallToolResult, value: Any, room: int) -> Cut | None:
+    """The first cut that is small enough, or else the smallest; valid in any case."""
+    schema = None if tool.output is None else tool.definition.outputSchema
+    best: tuple[int, Cut] | None = None
+    for cut in cuts(value, schema, room):
+        size = len(encode(cut.value))
+        is_valid = result.isError or tool.output is None or tool.output.accepts(cut.value)
+        if is_valid and (best is None or size < best[0]):
+            best = size, cut
+        if is_valid and size <= room:
+            return cut
+    return best and best[1]
+
+
+def _with_value(result: CallToolResult, value: Any) -> CallToolResult:
+    encoded = encoded_value(value)
+    content = [TextContent(text=encoded.decode())] if is_text_copy(result) else result.content
+    return replaced(result, structuredContent=value, encoded=encoded, content=content)
 
 
 def _blocks(result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:

@@ -58,6 +58,7 @@ def bytes_problem(mime_type: str, digits: str) -> str | None:
 
 
 _SCRIPTS = frozenset({"javascript", "vbscript", "data", "blob", "about", "view-source"})
+_NETWORK = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})
 _HERE = re.compile(r"(?:.*\.)?(?:localhost|local|internal|localdomain)\.?", re.IGNORECASE)
 
 
@@ -75,7 +76,9 @@ def link_problem(uri: str) -> str | None:
         return f"{scheme}: is no place"
     if scheme == "file":
         return "a file is not opened by its path"
-    return f"{host[:80]} is an address of an inner network" if is_inside(host) else None
+    if scheme in _NETWORK and is_inside(host):
+        return f"{host[:80]} is an address of an inner network"
+    return None
 
 
 def is_inside(host: str) -> bool:

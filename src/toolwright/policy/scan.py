@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from toolwright.policy.classes import classes_of
 from toolwright.policy.secrets import SHORTEST, suspects
 from toolwright.policy.shapes import Shape
-from toolwright.protocol.characters import may_hide
+from toolwright.protocol.characters import ESCAPE, may_hide
 from toolwright.protocol.types import Value
 
 __all__ = ["CLEAN", "Suspicion", "look", "suspected"]
@@ -31,9 +29,6 @@ def suspected(data: bytes) -> tuple[Shape, ...]:
     return suspects(data, classes_of(data))
 
 
-_ESCAPE = re.compile(rb"\\[ubf]")  # how JSON says a control other than a tab or the end of a line
-
-
 def look(data: bytes, secrets: bool) -> Suspicion:
     """What may be in ``data``: text as UTF-8, plain or within JSON. ``secrets`` says whether they are looked for.
 
@@ -41,6 +36,6 @@ def look(data: bytes, secrets: bool) -> Suspicion:
     """
     classes = classes_of(data)
     hidden = b"!" in classes and may_hide(data.decode())
-    hidden = hidden or (b"\\" in classes and _ESCAPE.search(data) is not None)
+    hidden = hidden or (b"\\" in classes and ESCAPE.search(data) is not None)
     shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
     return Suspicion(hidden, shapes) if hidden or shapes else CLEAN

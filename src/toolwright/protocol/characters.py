@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 
-__all__ = ["KINDS", "cleaned", "may_hide"]
+from toolwright.errors import DefinitionError
+from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
 
-KINDS = ("terminal", "control", "direction", "invisible", "tag", "selector")
-"""What is taken out, by kind."""
+__all__ = ["ESCAPE", "check_plain", "cleaned", "may_hide"]
+
+ESCAPE = re.compile(rb"\\[ubf]")
+"""How JSON writes a control, other than a tab or the end of a line."""
 
 _LINES = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n"}  # controls that end a line: words must not grow together
 
@@ -105,3 +109,30 @@ def cleaned(text: str, found: dict[str, int]) -> str:
 def _count(found: dict[str, int], kind: str, count: int) -> None:
     if count:
         found[kind] = found.get(kind, 0) + count
+
+
+# --- definitions ------------------------------------------------------------------------------------------------------
+
+
+def check_plain(what: str, definition: object) -> None:
+    """``DefinitionError`` where something hides in a definition, which people and models have to read alike."""
+    data = encode(definition)
+    if data.isascii() and b"\x7f" not in data and ESCAPE.search(data) is None:
+        return
+    for text in _strings(decode(data)):
+        found: dict[str, int] = {}
+        clean = cleaned(text, found)
+        if clean != text:
+            raise DefinitionError.of("TW2302", what=what, kinds=", ".join(sorted(found)), shown=ascii(text)[:120])
+
+
+def _strings(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_object(value):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif is_array(value):
+        for inner in value:
+            yield from _strings(inner)

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from toolwright.errors import DefinitionError, InvalidParams, UnknownEntry
 from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain
 from toolwright.protocol.names import check_meta
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, Value
 from toolwright.protocol.uris import Template, is_template, is_uri, read_template
@@ -118,7 +119,7 @@ class LocalLibrary(NoTools):
     """What can be read and prompted here. It is a provider without tools."""
 
     def __init__(self, *, threads: int = 32) -> None:
-        self._pool = ThreadPool(threads)
+        self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # entries come and go on any thread
         self._resources: dict[str, _Resource] = {}
         self._templates: dict[str, _Template] = {}
@@ -146,7 +147,7 @@ class LocalLibrary(NoTools):
         for a URI that is taken.
         """
         _check_settings(settings, ResourceSettings)
-        bound = TextFunction(function, f"resource {uri!r}", self._pool, blocking=settings.get("blocking", True))
+        bound = TextFunction(function, f"resource {uri!r}", self.pool, blocking=settings.get("blocking", True))
         about = _about(settings, _name_of(function) or uri, bound)
         about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
         if is_template(uri):
@@ -184,7 +185,7 @@ class LocalLibrary(NoTools):
         name = settings.get("name") or _name_of(function)
         if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
             raise DefinitionError.of("TW3032", name=name)
-        bound = TextFunction(function, f"prompt {name!r}", self._pool, blocking=settings.get("blocking", True))
+        bound = TextFunction(function, f"prompt {name!r}", self.pool, blocking=settings.get("blocking", True))
         arguments = [
             wire.PromptArgument(one.name, one.title, one.description, one.required) for one in bound.arguments.values()
         ]
@@ -301,13 +302,15 @@ def _check_settings(said: Mapping[str, Any], known: type) -> None:
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
     """What resources, templates and prompts have in common."""
     check_meta(settings.get("meta", {}))
-    return {
+    about = {
         "name": settings.get("name") or name,
         "title": settings.get("title"),
         "description": settings.get("description") or bound.description,
         "icons": list(settings.get("icons", ())) or None,
         "meta": dict(settings.get("meta", {})) or None,
     }
+    check_plain("The definition", about)
+    return about
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -13,6 +13,7 @@ import pydantic
 from toolwright.errors import DefinitionError, InvalidArguments
 from toolwright.jsonrpc.messages import Json, decode, encode, is_object
 from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain
 from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import check_meta, is_name
 from toolwright.protocol.schema import OWN, compile_schema
@@ -34,11 +35,12 @@ Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 class Bound(Value, frozen=True):
     """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
-    is such a tool."""
+    is such a tool; ``lane`` is its share of the threads, where it needs them."""
 
     tool: Tool
     run: Run
     visible: Callable[[Principal], bool] | None = None
+    lane: Lane | None = None
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
@@ -54,7 +56,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
             return _isolated(function, definition, settings, signature, pool)
         lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
         tool = _tool(definition, settings, lane, pool)
-        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible)
+        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible, lane)
 
 
 def _isolated(
@@ -67,7 +69,7 @@ def _isolated(
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
     tool = replaced(_tool(definition, settings, lane, pool), stoppable=True)
     call = isolated(function, definition.name, lane)
-    return Bound(tool, lambda call_: call(call_.arguments), settings.visible)
+    return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
@@ -92,7 +94,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
-    return Bound(tool, run, settings.visible)
+    return Bound(tool, run, settings.visible, lane)
 
 
 @contextlib.contextmanager
@@ -116,7 +118,7 @@ def _definition(
     check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
-    return wire.Tool(
+    made = wire.Tool(
         name=name,
         inputSchema=input_schema,
         title=settings.title,
@@ -126,6 +128,8 @@ def _definition(
         icons=list(settings.icons) or None,
         meta=dict(settings.meta) or None,
     )
+    check_plain("The definition", made)
+    return made
 
 
 def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool) -> Tool:
