@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolwright.errors import ToolwrightError as ToolwrightError
     from toolwright.errors import TransportError as TransportError
     from toolwright.policy.abuse import Abuse as Abuse
+    from toolwright.policy.audit_settings import Audit as Audit
     from toolwright.policy.concurrency import Concurrency as Concurrency
     from toolwright.policy.confirm import Confirm as Confirm
     from toolwright.policy.pipeline import Limits as Limits
@@ -68,6 +69,7 @@ _EXPORTS = {
     "ApiKeys": "toolwright.server.keys",
     "Ask": "toolwright.policy.rules",
     "AudioContent": "toolwright.protocol.types",
+    "Audit": "toolwright.policy.audit_settings",
     "BlobResource": "toolwright.protocol.types",
     "CallToolResult": "toolwright.protocol.types",
     "Client": "toolwright.client.client",

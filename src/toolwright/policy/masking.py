@@ -46,11 +46,16 @@ class Masks:
     """``detect`` returns a text with the secrets that it finds in it masked; without it, ours does."""
 
     detect: Callable[[str], str] | None = None
+    _plain: set[int] = field(default_factory=set[int], repr=False)
     _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"], repr=False)
 
     def is_plain(self, tool: Tool | None, arguments: bytes) -> bool:
         """Whether these arguments, which fit the tool's schema, hold nothing that is masked."""
-        return self.detect is None and tool is not None and self._of(tool).is_plain and not suspected(arguments)
+        if self.detect is not None or tool is None:
+            return False
+        if id(tool) not in self._plain and not self._of(tool).is_plain:
+            return False
+        return not suspected(arguments)
 
     def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
         """The arguments without what is secret, and where that was, as JSON Pointers."""
@@ -66,9 +71,12 @@ class Masks:
         known = self._tools.get(id(tool))
         if known is None or known[0] is not tool:
             if len(self._tools) >= _KEPT_TOOLS:
+                self._plain.clear()
                 self._tools.clear()
             known = (tool, _secrets(tool.definition.inputSchema))
             self._tools[id(tool)] = known  # the tool is kept too, so that its id is no other's
+            if known[1].is_plain:
+                self._plain.add(id(tool))
         return known[1]
 
 
