@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -21,8 +21,20 @@ from toolwright.policy.shapes import SHAPES, Shape
 
 __all__ = ["SHORTEST", "mask_in", "masked", "suspects"]
 
+_LONG = ("PRIVATE KEY", "hooks.slack.com")  # beside these there is always a long run of token characters
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
-_KNOWN = tuple((known.encode(), shape) for shape in SHAPES for known in shape.known if shape is not _AT)
+
+
+def _beside(holds: Callable[[str], bool]) -> tuple[tuple[bytes, Shape], ...]:
+    """Words that secrets stand beside, with their shapes."""
+    words = ((known, shape) for shape in SHAPES for known in shape.known if shape is not _AT)
+    return tuple((known.encode(), shape) for known, shape in words if holds(known))
+
+
+_KNOWN = _beside(lambda known: known[-1] != "=" and known not in _LONG)
+_KNOWN_EQUAL = _beside(lambda known: known[-1] == "=")
+_KNOWN_LONG = _beside(lambda known: known in _LONG)
+
 _ENCODED = Shape("encoded-secret", (), r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _QUOTED = Shape("encoded-secret", (), r"(?<![^\s\"'<>\\])[^\s\"'<>\\]*%[0-9A-Fa-f]{2}[^\s\"'<>\\]*")
 """What may hold a secret, encoded: in base64 or hexadecimal digits, or quoted for a URL."""
@@ -70,9 +82,12 @@ def _plain(data: bytes, classes: bytes) -> dict[Shape, None]:
     found: dict[Shape, None] = {}
     if len(data) >= _BESIDE:
         found = {shape: None for known, shape in _KNOWN if known in data}
+    if b"=" in classes:
+        found.update((shape, None) for known, shape in _KNOWN_EQUAL if known in data)
     if b"@" in classes and b"://" in data:
         found[_AT] = None
     if _RUN in classes:
+        found.update((shape, None) for known, shape in _KNOWN_LONG if known in data)
         for at in _runs(classes):
             if _MAY_BEGIN.match(data, at):
                 found.update(dict.fromkeys(_beginning(data, at)))
