@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
@@ -63,7 +64,8 @@ class Server:
     with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
     ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback only. ``keys``
     seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions,
-    cursors and open questions. ``facts`` is where several workers share state.
+    cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves figures at
+    ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Server:
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
         authenticate: Authenticate | None = None,
+        metrics: bool = False,
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
@@ -107,6 +110,9 @@ class Server:
             confirm=confirm,
             secrets=secrets,
         )
+        meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
+        meter.gauges["toolwright_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
+        self._guard.signals.listen(lambda sign: meter.noticed(sign.kind))
         self._config: Config | None = None
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
@@ -114,6 +120,8 @@ class Server:
         self._keys = keys
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
+        self._metrics = metrics
+        self._crew: tuple[str, int] = ("", 1)
         self._page_size = page_size
         if isinstance(rules, Rules):
             self._guard = self._guard.given("Server({}=…)", rules=rules.on(name))
@@ -234,7 +242,8 @@ class Server:
 
     def http_app(self, *, access: Access | None = None, sse: bool = False) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
-        the server needs ``authenticate``, and an ``access`` that names the hosts.
+        the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and ``/readyz`` tell
+        anyone whether it lives and is ready.
 
         ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
         It takes one process: a session lives where its stream is.
@@ -242,8 +251,10 @@ class Server:
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
         doors = self._protocol.http(self.authenticate)
-        return http.HttpApp(
-            doors, access or http.Access(), sse=old, pages=doors.pages, once=doors.once, around=self.serving
+        told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
+        pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
+        return told.of(
+            http.HttpApp(doors, access or http.Access(), sse=old, pages=pages, once=doors.once, around=around)
         )
 
     def configure(self, config: Config) -> None:
@@ -256,8 +267,13 @@ class Server:
         """Whether the author gave keys; without them, whoever serves has to."""
         return bool(self._keys)
 
-    def share(self, *, keys: Sequence[bytes], facts: Facts) -> None:
-        """Before serving: use the keys and facts that all workers share, where the author gave none."""
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
+    ) -> None:
+        """Before serving: use the keys and facts that all workers share, where the author gave none. ``crew`` is what
+        the workers are called together, and how many there are; ``metrics`` serves figures, as the setting does.
+        """
+        self._crew, self._metrics = crew, self._metrics or metrics
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
 
     @contextlib.asynccontextmanager
@@ -307,8 +323,11 @@ class Server:
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
-        """Each layer around the tools, outermost first: its name, what it does, and where its setting came from."""
-        return described(self.settings)
+        """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
+        setting came from."""
+        callers = load("server.identity:described")(self.authenticate)
+        origin = "default" if self.authenticate is None else "Server(authenticate=…)"
+        return [("identity", callers, origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
         """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""

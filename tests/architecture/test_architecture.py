@@ -33,6 +33,7 @@ OWNERS = {
     "click": ("cli/",),
     "sqlite3": ("state/",),
     "psycopg": ("state/postgres.py",),
+    "opentelemetry": ("telemetry.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py",),
@@ -40,7 +41,7 @@ OWNERS = {
 }
 
 # files that may import inside a function, or by a name: the lazy table of exports and the command line's loader
-LAZY = {"__init__.py", "testing/__init__.py", "loading.py", "cli/targets.py"}
+LAZY = {"__init__.py", "testing/__init__.py", "loading.py", "cli/targets.py", "tools/isolated_child.py"}
 
 # files whose code, not only prose, may name a revision
 REVISIONS = {

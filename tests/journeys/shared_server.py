@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from toolwright import Context, Form, Server
+from toolwright import Context, Form, Rate, Server
 from toolwright.tools.toolset import Principal
 
 server = Server("shared", version="1.0")
@@ -36,6 +36,12 @@ def switch(on: bool) -> bool:
 def lamp() -> str:
     """There while the switch is on."""
     return "lit"
+
+
+@server.tool(effect="read", rate=Rate(0.0001, 10))
+def rare() -> str:
+    """Ten times, and then hardly ever."""
+    return "granted"
 
 
 @server.tool

@@ -216,6 +216,15 @@ asyncio.run(main())
 """
 
 
+def test_a_limit_of_calls_holds_exactly_over_machines(machines: tuple[Machine, Machine]) -> None:
+    async def scenario(*machines: Machine) -> list[str]:
+        return await asyncio.gather(*(machine.call("rare") for machine in machines * 15))
+
+    said = asyncio.run(scenario(*machines))
+    assert said.count("granted") == 10
+    assert all("rare" in refusal or refusal == "granted" for refusal in said)
+
+
 def test_a_limit_holds_exactly_over_processes(store: str) -> None:
     with ExitStack() as stack:
         takers = [stack.enter_context(started([*command()[:1], "-c", TAKER, store])) for _ in range(3)]

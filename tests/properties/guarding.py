@@ -18,7 +18,11 @@ from hypothesis import strategies as st
 from properties.speaking import Answer, ask, events_of, settle
 from toolwright import Completes, Context, Form, LocalLibrary, LocalToolset, combined, filtered, prefixed, renamed
 from toolwright.policy import pipeline
+from toolwright.policy.abuse import Abuse
 from toolwright.policy.config import examine
+from toolwright.policy.confirm import Confirm
+from toolwright.policy.rate import RateLimits
+from  import Rate
 from toolwright.protocol import modern, versions
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
@@ -39,6 +43,14 @@ SCHEMA = {
     "properties": {"path": {"enum": [*PATHS], "default": "x"}},
     "additionalProperties": False,
 }
+OFTEN = Rate(1e6, 1_000_000)
+TIRELESS = pipeline.Guard(
+    pipeline.Limits(seconds=1e6),
+    rate=RateLimits.of(OFTEN),
+    abuse=Abuse(OFTEN, OFTEN, OFTEN),
+    confirm=Confirm.never(),
+)
+"""Nothing but the decision refuses: whoever tries everything is no reason for a pause."""
 RESOURCES, VALUES, PROMPTS = ("docs:a", "docs:b"), ("x", "y"), ("pa", "pb")
 
 
@@ -139,7 +151,7 @@ class World:
     def protocol(self) -> ProtocolServer:
         config, problems = examine("f.toml", self.toml())
         assert {problem.code for problem in problems} <= {"TW4303"}, problems  # dead ones decide nothing
-        guard = config.over(pipeline.Guard(pipeline.Limits(seconds=1e6)), "s")
+        guard = config.over(TIRELESS, "s")
         facts = MemoryFacts()
         provider = pipeline.standard(self.provider(), guard, facts)
         return ProtocolServer(Served(Implementation("s", "1"), provider, Sealer([new_key()]), facts, page_size=3))

@@ -239,7 +239,7 @@ def test_b24_twin_rules_that_do_something_or_are_for_others_are_served(file: Pat
 
 
 def files_with(root: Path, config: Path) -> Server:
-    return load_server(Spec.of("files", [str(root)], str(config)))
+    return load_server(Spec.of("files", [str(root)], str(config), confirm=False))
 
 
 ALL = '[[rules]]\nthen = "allow"\n'
@@ -251,7 +251,7 @@ def test_b25_the_files_tools_do_not_write_what_says_what_tools_may_do(tmp_path: 
     file.write_text(ALL)
     server = files_with(tmp_path, file)
     for mode in ("overwrite", "create", "append"):
-        assert "error" in outcome(server, "write_file", path=name, content=ALL, mode=mode)
+        assert "[TW6031]" in outcome(server, "write_file", path=name, content=ALL, mode=mode)
     assert file.read_text() == ALL
 
 
@@ -280,7 +280,7 @@ def test_b25_rules_that_are_edited_while_they_are_served_change_nothing(file: Pa
 def test_b25_twin_other_files_are_written(tmp_path: Path, file: Path):
     file.write_text(ALL)
     server = files_with(tmp_path, file)
-    asyncio.run(called(server, "write_file", path="settings.toml", content="a = 1\n"))
+    outcome(server, "write_file", path="settings.toml", content="a = 1\n")
     assert (tmp_path / "settings.toml").read_text() == "a = 1\n"
     assert "toolwright.toml" in outcome(server, "list_directory", path=".")
 

@@ -32,6 +32,7 @@ from toolwright import (
     TextResource,
     ToolError,
 )
+from toolwright.policy.config import examine
 from toolwright.policy.rules import ALLOW, Deny, Verdict
 from toolwright.protocol.types import ContentBlock, Icon, InputRequiredResult, ReadResourceResult
 from toolwright.tools.toolset import Entry, RequestContext, Tool
@@ -517,6 +518,59 @@ async def letter(to: Annotated[str, Completes(_teas)], context: Context) -> str:
     return f"Dear {to}, from {context.ask(Form('Who writes?', NAME), key='from').value['name']}"
 
 
+RULES = """
+[[rules]]
+name = "looking"
+effect = "read"
+then = "allow"
+[[rules]]
+name = "small sums"
+tools = "pay"
+arguments = { required = ["amount"], properties.amount.maximum = 10 }
+then = "allow"
+[[rules]]
+name = "large sums"
+tools = "pay"
+arguments.properties.amount.minimum = 100
+then = "deny"
+reason = "Over 100 a person pays."
+[[rules]]
+resources = "bank://open/*"
+then = "allow"
+[[rules]]
+prompts = "advise"
+then = "deny"
+reason = "The adviser is on holiday."
+"""
+
+
+def bank() -> Server:
+    """Rules of every kind: what is hidden, what is refused with a reason and without, what is open."""
+    config, problems = examine("toolwright.toml", RULES)
+    assert problems == []
+    server = Server("bank", version="1", rules=config.rules)
+    server.add_tool(_balance, name="balance", effect="read")
+    server.add_tool(_pay, name="pay", effect="write")
+    server.add_tool(secret, effect="write")
+    server.add_resource("bank://open/terms", lambda: "terms", name="terms")
+    server.add_resource("bank://open/{page}", _page, name="pages")
+    server.add_resource("bank://vault", secret, name="vault")
+    server.add_prompt(secret, name="advise")
+    return server
+
+
+async def _balance() -> str:
+    return "7"
+
+
+async def _pay(amount: int) -> str:
+    return f"paid {amount}"
+
+
+async def _page(page: str) -> str:
+    return page
+
+
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
@@ -525,6 +579,7 @@ SERVERS: dict[str, Callable[[], Server]] = {
         archive,
         asking,
         attic,
+        bank,
         changing,
         closed,
         desk,

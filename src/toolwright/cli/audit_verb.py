@@ -76,7 +76,7 @@ def tail(server: str | None, url: str | None, count: int, follow: bool, as_json:
 @click.option("--code", metavar="GLOB", help="With this error: TW….")
 @click.option("--rule", metavar="GLOB", help="Decided by this rule.")
 @click.option("--trace", metavar="GLOB", help="Of this trace.")
-@click.option("--since", default="", metavar="TIME", help="From then on: 2026-01-31, or with T12:00 behind it; UTC.")
+@click.option("--since", default="", metavar="TIME", help="From then on: YYYY-MM-DD, or with THH:MM behind it; UTC.")
 @click.option("--until", default="", metavar="TIME", help="Up to then, that day or minute included.")
 @click.option("--unfinished", "is_unfinished", is_flag=True, help="Only what began and was not heard of again.")
 @click.option("-n", "count", type=click.IntRange(1), default=1000, show_default=True, help="At most so many.")

@@ -6,7 +6,9 @@ import asyncio
 import base64
 import contextlib
 import json
+import logging
 import os
+import secrets
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -14,17 +16,21 @@ from pathlib import Path
 
 import click
 
+from toolwright.cli import logs
 from toolwright.cli.callers import Callers
 from toolwright.cli.keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import VARIABLE, Job
 from toolwright.errors import ConfigurationError
+from toolwright.policy.observe import OPERATIONS
 from toolwright.server.sealing import new_key
 from toolwright.state.places import without_password
 from toolwright.state.urls import is_across_machines, open_facts
 from toolwright.transport import http_runner
 
 __all__ = ["serve_http"]
+
+_log = logging.getLogger(OPERATIONS)
 
 
 def serve_http(
@@ -36,11 +42,15 @@ def serve_http(
     state: str | None,
     key_file: str | None,
     *,
-    sse: bool,
+    sse: bool = False,
+    metrics: bool = False,
+    drain: float = 0.0,
+    log_format: str = "text",
 ) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError``, or ``StateError``, before anything listens."""
     if sse and workers > 1:
         raise ConfigurationError.of("TW4010")
+    logs.begin(log_format)
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
     asyncio.run(server.check_rules())
@@ -55,9 +65,11 @@ def serve_http(
     with _shared_state(state, workers) as url:
         hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
         sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
-        _hand_over(Job(spec, callers, hosts, url, sealing, sse))
+        crew = (secrets.token_hex(8), workers)
+        _hand_over(Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format))
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        click.echo(f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})", err=True)
+        said = f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})"
+        click.echo(said, err=True) if log_format == "text" else _log.info(said)
         http_runner.run("toolwright.cli.worker:app", listener, workers=workers)
 
 

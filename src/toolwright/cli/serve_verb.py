@@ -33,6 +33,9 @@ __all__ = ["command"]
     help="HTTP: where workers share state, redis://… for several machines. Default: a private SQLite file.",
 )
 @click.option("--key-file", metavar="FILE", help="HTTP: the keys that several machines need to have in common.")
+@click.option("--metrics", is_flag=True, help="HTTP: serve figures for Prometheus at /metrics.")
+@click.option("--drain", type=click.FloatRange(0, 3600), default=0.0, help="HTTP: seconds between SIGTERM and the end.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="json: a line an operation.")
 def command(
     target: str,
     roots: tuple[str, ...],
@@ -49,13 +52,19 @@ def command(
     no_confirm: bool,
     state: str | None,
     key_file: str | None,
+    metrics: bool,
+    drain: float,
+    log_format: str,
 ) -> None:
     """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
     spec = Spec.of(target, roots, config, confirm=not no_confirm)
     callers = Callers(keys, oauth, resource, scopes, public)
     if http is not None:
-        load("cli.serve_http:serve_http")(spec, callers, http, workers, hosts, state, key_file, sse=sse)
-    elif workers > 1 or hosts or state or sse or key_file or callers.said:
+        told = {"sse": sse, "metrics": metrics, "drain": drain, "log_format": log_format}
+        load("cli.serve_http:serve_http")(spec, callers, http, workers, hosts, state, key_file, **told)
+    elif workers > 1 or hosts or state or sse or key_file or metrics or drain or callers.said:
         raise ConfigurationError.of("TW4004")
     else:
+        if log_format != "text":
+            load("cli.logs:begin")(log_format)
         load_server(spec).run()

@@ -8,11 +8,12 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import FrameType
 from typing import Any
 
+from toolwright.cli import logs
 from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
 from toolwright.state.urls import open_facts
@@ -28,7 +29,8 @@ _LAST_SECONDS = 1.8
 @dataclass(frozen=True, slots=True)
 class Job:
     """``hosts`` may be named in Host and Origin; ``keys`` seal, base64; ``state`` is the URL of the shared facts; with
-    ``sse`` the deprecated HTTP+SSE is served too.
+    ``sse`` the deprecated HTTP+SSE is served too, with ``metrics`` the figures of the ``crew``: what the workers are
+    called together, and how many they are. ``drain``: seconds between the signal to end and the end.
     """
 
     spec: Spec
@@ -37,6 +39,10 @@ class Job:
     state: str
     keys: tuple[str, ...]
     sse: bool = False
+    crew: tuple[str, int] = ("", 1)
+    metrics: bool = False
+    drain: float = 0.0
+    log_format: str = "text"
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -46,13 +52,17 @@ class Job:
         said = json.loads(text)
         config, confirm = said["spec"]["config"], said["spec"]["confirm"]
         spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]), confirm)
+        hosts, keys, crew = (tuple[Any, ...](said[name]) for name in ("hosts", "keys", "crew"))
+        more = (said[name] for name in ("metrics", "drain", "log_format"))
         callers = Callers(**said["callers"])
-        return Job(spec, callers, tuple(said["hosts"]), said["state"], tuple(said["keys"]), said["sse"])
+        return Job(spec, callers, hosts, said["state"], keys, said["sse"], (crew[0], crew[1]), *more)
 
 
 def app() -> Worker:
     """The application of this worker. The keys do not stay where a tool's child process would inherit it."""
-    return Worker(Job.read(os.environ.pop(VARIABLE)))
+    job = Job.read(os.environ.pop(VARIABLE))
+    logs.begin(job.log_format)
+    return Worker(job)
 
 
 class Worker:
@@ -74,25 +84,44 @@ class Worker:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
             self._job.callers.let_into(server)
-            server.share(keys=[base64.b64decode(key) for key in self._job.keys], facts=facts)
+            server.share(
+                keys=[base64.b64decode(key) for key in self._job.keys],
+                facts=facts,
+                crew=self._job.crew,
+                metrics=self._job.metrics,
+            )
             self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse)
             await stack.enter_async_context(self._app.serving())
-            _before_the_end(self._app.closing)
+            _before_the_end(self._app, self._job.drain)
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _before_the_end(closing: Callable[[], None]) -> None:
-    """Call ``closing`` when the signal to end comes, before the HTTP server waits for open streams to end."""
+def _before_the_end(app: HttpApp, drain: float) -> None:
+    """When the signal to end comes, be ready no more, end ``drain`` seconds later; at once when it comes again.
+
+    The application is closed before the HTTP server waits for open streams to end.
+    """
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        then = signal.getsignal(number)
+        signal.signal(number, partial(_ending, loop, app, drain, signal.getsignal(number)))
 
-        def handle(number: int, frame: FrameType | None, then: Any = then) -> None:
-            processes.exit_within(_LAST_SECONDS)
-            loop.call_soon_threadsafe(closing)
-            if callable(then):
-                then(number, frame)
 
-        signal.signal(number, handle)
+def _ending(
+    loop: asyncio.AbstractEventLoop, app: HttpApp, drain: float, then: Any, number: int, frame: FrameType | None
+) -> None:
+    is_draining = drain > 0 and app.ready
+    # Counted from here, on a thread: whatever blocks the event loop does not hold up the end.
+    processes.exit_within(_LAST_SECONDS + (drain if is_draining else 0.0))
+
+    def end() -> None:
+        app.closing()
+        if callable(then):
+            then(number, frame)
+
+    def leave() -> None:
+        app.ready = False
+        loop.call_later(drain, end)
+
+    loop.call_soon_threadsafe(leave if is_draining else end)

@@ -62,6 +62,7 @@ from toolwright.protocol.types import (
     TextResource,
     Tool,
 )
+from toolwright.tracing import Tracing, tracing
 from toolwright.transport.carrier import ClientLink
 from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import Connectable, MemoryLink
@@ -143,8 +144,10 @@ class Client:
         self._era: Era | None = None
         self._facts: ServerFacts | None = None
         self._tools: dict[str, Tool] = {}
+        self._tracing: Tracing | None = None
 
     async def __aenter__(self) -> Self:
+        self._tracing = tracing()
         await self._link.open(self._peer)
         try:
             self._era, self._facts = await negotiate(
@@ -348,10 +351,28 @@ class Client:
     async def _ask(
         self, era: Era | None, method: str, params: dict[str, Json], seconds: float | None, token: Id | None = None
     ) -> Json:
+        if self._tracing is None:
+            return await self._send(era, method, params, seconds, token, {})
+        facts = {} if era is None else {"mcp.protocol.version": era.revision}
+        with self._tracing.request(method, params, facts) as traced:
+            result = await self._send(era, method, params, seconds, token, traced.carried)
+            traced.answered(is_error=is_object(result) and result.get("isError") is True)
+            return result
+
+    async def _send(
+        self,
+        era: Era | None,
+        method: str,
+        params: dict[str, Json],
+        seconds: float | None,
+        token: Id | None,
+        carried: Mapping[str, str],
+    ) -> Json:
+        """``carried`` is the trace context that ``_meta`` has besides (basic "_meta")."""
         head = {} if era is None else {**era.headers(method, params), **self._param_headers(era, method, params)}
         return await self._peer.request(
             method,
-            params if era is None else era.params(params, token),
+            _carrying(params if era is None else era.params(params, token), carried),
             timeout=seconds,
             send=lambda frame, id: self._link.send(frame, id, head),
             abandoned=lambda id: self._abandon(era, id),
@@ -443,6 +464,10 @@ class _Events:
                 self._client.tools_changed()
             case _:
                 pass
+
+
+def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:
+    return {**params, "_meta": {**params.get("_meta", {}), **carried}} if carried else params
 
 
 def link_to(

@@ -22,7 +22,7 @@ from toolwright.jsonrpc.messages import decode, encode
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.protocol.types import Value, replaced
 from toolwright.state.facts import Values
-from toolwright.state.place import state_folder
+from toolwright.state.places import state_folder
 
 __all__ = ["MAX_TICKETS", "Approvals", "Scope", "Ticket", "Wanted", "approvals_url"]
 

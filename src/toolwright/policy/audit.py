@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from toolwright.errors import ToolwrightError
 from toolwright.jsonrpc.messages import encode
+from toolwright.policy.masking import Masks
 from toolwright.policy.record import Record, snapshot
 from toolwright.policy.recorder import Recorder
 from toolwright.protocol.types import (
@@ -29,6 +30,7 @@ from toolwright.tools.toolset import (
     Operation,
     PromptGet,
     Provider,
+    RequestContext,
     ResourceRead,
     ToolCall,
     Trail,
@@ -57,23 +59,22 @@ class _Audit(Layer):
     recorder: Recorder
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
-        trail = Trail()
-        record = _record(operation, trail, self.recorder)
+        trail, begun = Trail(), _begun(operation, self.recorder)
         context = replaced(operation.context, trail=trail)
         began = perf_counter()
         try:
             outcome = await proceed(replaced(operation, context=context))
         except BaseException as error:
+            seconds = perf_counter() - began
             if isinstance(error, ToolwrightError):
                 trail.code = error.code
-            self.recorder.ended(replaced(record, outcome=_failure(error, trail), seconds=perf_counter() - began))
+            self.recorder.ended(_record(context, begun, trail, _failure(error, trail), seconds))
             raise
         seconds = perf_counter() - began
         if isinstance(outcome, InputRequiredResult):
-            self.recorder.asked(replaced(record, outcome="asked", seconds=seconds))
+            self.recorder.asked(_record(context, begun, trail, "asked", seconds))
         else:
-            result = _result(outcome, trail)
-            self.recorder.ended(replaced(record, outcome=result, seconds=seconds, bytes_out=_size(outcome)))
+            self.recorder.ended(_record(context, begun, trail, _result(outcome, trail), seconds, _size(outcome)))
         return outcome
 
 
@@ -86,25 +87,33 @@ class _Intent(Layer):
         if trail is not None:  # it is, unless somebody has composed layers without `audit`
             call, tool = await found(self.inner, call)
             if self.recorder.must_prove(tool.effect):
-                await self.recorder.prove(_record(call, trail, self.recorder))
-            trail.ran = True
+                await self.recorder.prove(_record(call.context, _begun(call, self.recorder), trail))
+            trail.tool, trail.ran = tool, True
         return await self.inner.call_tool(call)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         trail = operation.context.trail
         if trail is not None:
             if self.recorder.must_prove("read"):
-                await self.recorder.prove(_record(operation, trail, self.recorder))
+                await self.recorder.prove(_record(operation.context, _begun(operation, self.recorder), trail))
             trail.ran = True
         return await proceed(operation)
 
 
-def _record(operation: Operation, trail: Trail, recorder: Recorder) -> Record:
+_Begun: TypeAlias = tuple[Masks, str, str, bytes, int, float]
+"""The first members of a record: what is known when an operation begins."""
+
+
+def _begun(operation: Operation, recorder: Recorder) -> _Begun:
     kind, subject, said = _facts(operation)
-    arguments, size = snapshot(said)
-    at, context = recorder.clock(), operation.context
+    return recorder.masks, kind, subject, *snapshot(said), recorder.clock()
+
+
+def _record(
+    context: RequestContext, begun: _Begun, trail: Trail, outcome: str = "", seconds: float = 0.0, bytes_out: int = 0
+) -> Record:
     rounds = 0 if context.rounds is None else context.rounds.number
-    return Record(kind, context.principal, subject, arguments, size, at, trail, recorder.masks, context.meta, rounds)
+    return Record(*begun, context.principal, context.meta, trail, rounds, outcome, seconds, bytes_out)
 
 
 def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:

@@ -24,6 +24,7 @@ from toolwright.policy.vetting import closest, dead
 from toolwright.protocol.schema import Bounds, Schema, compile_schema
 from toolwright.protocol.schema.dialects import dialect_of, subschemas
 from toolwright.protocol.schema.words import ASSERTIONS
+from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import EFFECTS
 
 __all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
@@ -44,20 +45,40 @@ def _limits(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     return {"limits": replace(guard.limits, **said)}
 
 
+def _rate(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"rate": replace(guard.rate, **{whose: Rate(**figures) for whose, figures in said.items()})}
+
+
+def _concurrency(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"concurrency": replace(guard.concurrency, **said)}
+
+
+def _abuse(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"abuse": replace(guard.abuse, **said)}
+
+
 def _held(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     return {"held": {principal: frozenset(scopes) for principal, scopes in said.items()}}
 
 
 _SCOPES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}
 
+_NUMBER: Final = {"type": "number", "exclusiveMinimum": 0}
+_COUNT: Final = {"type": "integer", "minimum": 1}
+_PACE: Final = {
+    "type": "object",
+    "properties": {"per_second": _NUMBER, "burst": _COUNT},
+    "required": ["per_second", "burst"],
+    "additionalProperties": False,
+}
+
 TABLES: Final[Mapping[str, Table]] = {
     "limits": Table(
-        {
-            "seconds": {"type": "number", "exclusiveMinimum": 0},
-            "max_bytes": {"type": "integer", "exclusiveMinimum": 0},
-        },
-        _limits,
+        {"seconds": _NUMBER, "max_bytes": _COUNT, "max_argument_bytes": _COUNT, "blocked_seconds": _NUMBER}, _limits
     ),
+    "rate": Table({"tool": _PACE, "caller": _PACE, "server": _PACE}, _rate),
+    "concurrency": Table({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),
+    "abuse": Table({"pause": _NUMBER, "longest": _NUMBER}, _abuse),
     "scopes": Table({"local": _SCOPES, "local:http": _SCOPES}, _held),
 }
 """All tables beside the rules."""

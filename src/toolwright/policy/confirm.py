@@ -111,6 +111,8 @@ class _Confirm(Wrapper):
             raise ToolError.of("TW2410", tool=tool.name) from error
         if isinstance(decided, InputRequiredResult):
             return decided
+        if (trail := call.context.trail) is not None:
+            trail.rule = trail.rule or f"confirm: {decided.by}"
         try:
             return await self.inner.call_tool(replaced(call, grant=decided))
         except (RpcError, ToolError):

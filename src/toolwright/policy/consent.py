@@ -65,7 +65,7 @@ class Consent(Question[Said]):
 # --- grants: what is used up in the step before the tool runs --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StandingGrant:
     """For this session, or for a pattern: it is not used up."""
 
@@ -80,7 +80,7 @@ class StandingGrant:
     async def keep(self) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass
 class AnsweredGrant:
     """A yes through the client: good for one run, which all workers see used up."""
 
@@ -109,7 +109,7 @@ class AnsweredGrant:
                 await self.approvals.remember(self.wanted, "once")
 
 
-@dataclass(slots=True)
+@dataclass
 class TicketGrant:
     """A yes to a ticket: good for one run."""
 

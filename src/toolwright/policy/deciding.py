@@ -36,8 +36,8 @@ def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
     """The decision; ``required_only`` itself where nobody has said anything else."""
     if rules is None and decide is allow_all and not held:
         return required_only
-    said = [requires(held), *([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
-    return together([total(one) for one in said])
+    said = [*([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
+    return together([requires(held), *map(total, said)])
 
 
 def required_only(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
@@ -82,7 +82,13 @@ def together(decisions: list[Decide]) -> Decide:
     """The strictest of all verdicts; of equally strict ones the first that a rule made."""
 
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        return strictest([one(subject, context, arguments) for one in decisions])
+        refused: list[Verdict] = []  # nearly always it stays so
+        verdict: Verdict = ALLOW
+        for one in decisions:
+            verdict = one(subject, context, arguments)
+            if not isinstance(verdict, Allow):
+                refused.append(verdict)
+        return strictest(refused) if refused else verdict
 
     return decide if len(decisions) > 1 else decisions[0]
 

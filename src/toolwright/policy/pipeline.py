@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
+from toolwright.meter import Meter
 from toolwright.policy.abuse import Abuse, abuse
 from toolwright.policy.answered import answered
 from toolwright.policy.approvals import Approvals
@@ -18,6 +19,7 @@ from toolwright.policy.confirm import Confirm, confirm, spend
 from toolwright.policy.deciding import decision
 from toolwright.policy.keep import BUDGET, keeping, kept
 from toolwright.policy.limits import sizes, timeout
+from toolwright.policy.observe import observe
 from toolwright.policy.rate import RateLimits, rate
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Held, Rules, allow_all
@@ -64,6 +66,7 @@ class Guard:
     confirm: Confirm = field(default_factory=Confirm)
     server: str = ""
     language: str = "en"
+    meter: Meter = field(default_factory=Meter)
     signals: Signals = field(default_factory=Signals)
     audit: Audit = field(default_factory=Audit)
     secrets: Secrets = "mask"
@@ -95,6 +98,7 @@ def standard(
         provider,
         audit(recorder),  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
+        observe(guard.meter),  # sees how it ended, and why
         abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and who guesses at names
         authorize(decide),  # hidden and unknown read the same
         rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
@@ -121,6 +125,7 @@ _Said = Callable[[Guard], str]
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: guard.audit.said()),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
+    ("observe", "", lambda guard: "on: counts each operation by tool and outcome, spans where tracing is set up"),
     ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
     ("authorize", "rules", lambda guard: _decision(guard)),
     ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),

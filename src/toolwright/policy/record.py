@@ -49,16 +49,16 @@ class Record(Value, Draft, frozen=True, gc=False):
     """``at`` and ``seconds`` are a clock's; ``arguments`` are canonical JSON of what came; all else is kept as it is
     until somebody needs the words."""
 
+    masks: Masks
     kind: str
-    principal: Principal
     subject: str
     arguments: bytes
     size: int
     at: float
-    trail: Trail
-    masks: Masks
+    principal: Principal
     meta: Mapping[str, Any]
-    rounds: int = 0
+    trail: Trail
+    rounds: int
     outcome: str = ""
     seconds: float = 0.0
     bytes_out: int = 0

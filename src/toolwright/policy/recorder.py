@@ -29,6 +29,7 @@ __all__ = ["Recorder"]
 
 _log = logging.getLogger("toolwright.audit")
 _MINUTE = 60.0
+_IN_MEMORY = 100
 
 
 class Recorder:
@@ -38,7 +39,7 @@ class Recorder:
         self.audit = audit
         self.masks = Masks(audit.mask)
         self.clock = clock
-        self.log: Log = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=1_000)
+        self.log: Log = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=_IN_MEMORY)
         self._users = 0
         self._counted = Counted()
         self._asked = Asked()

@@ -228,6 +228,8 @@ class Rules:
                 last = rule.verdict()
                 break
             if stop == OPEN:
+                if rule.then == "allow":
+                    return rule.verdict()  # nothing promises more
                 possible.append(rule.verdict())
             elif stop == "scopes" and not obtainable and rule.then in ("allow", "ask") and can_obtain(principal):
                 obtainable = rule.scopes
@@ -239,7 +241,7 @@ class Rules:
 
     def _steps(self, subject: Subject) -> tuple[Step, ...]:
         """The rules that may match this subject, ``OPEN`` or not at all stopped by it."""
-        key = (type(subject), *_key(subject))
+        key = (Tool, subject.name, subject.effect) if isinstance(subject, Tool) else _key(subject)
         steps = self._about.get(key)
         if steps is None:
             if len(self._about) >= _REMEMBERED:
@@ -262,16 +264,14 @@ class Rules:
         return tuple(steps)
 
 
-def _key(subject: Subject) -> tuple[str, str]:
-    match subject:
-        case Tool():
-            return subject.name, subject.effect
+def _key(entry: Entry) -> tuple[type[Any], str, str]:
+    match entry:
         case wire.Resource():
-            return subject.uri, ""
+            return wire.Resource, entry.uri, ""
         case wire.ResourceTemplate():
-            return subject.uriTemplate, ""
+            return wire.ResourceTemplate, entry.uriTemplate, ""
         case wire.Prompt():
-            return subject.name, ""
+            return wire.Prompt, entry.name, ""
 
 
 def _settled(verdict: Verdict) -> Verdict:

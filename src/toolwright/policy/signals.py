@@ -27,7 +27,7 @@ KINDS: dict[type, str] = {
 class Sign(Value, frozen=True):
     """``kind`` is what was noticed, ``subject`` the name that was called; ``seconds`` is when to come back."""
 
-    kind: Literal["rate", "busy", "abandoned", "refusals", "unknown", "repeated"]
+    kind: Literal["rate", "busy", "refusals", "unknown", "repeated"]
     principal: Principal
     subject: str
     seconds: float = 0.0

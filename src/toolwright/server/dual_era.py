@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
@@ -19,6 +20,7 @@ from toolwright.server.legacy import LegacyDoor, Session
 from toolwright.server.modern import ModernDoor
 from toolwright.server.served import Served, log_cancellation
 from toolwright.tools.toolset import Principal
+from toolwright.tracing import UNTRACED, Tracing, tracing
 from toolwright.transport.carrier import Carrier
 
 __all__ = ["Conversation", "Doors", "Era", "Opening", "era_of"]
@@ -59,6 +61,34 @@ class Doors:
         self.served = served
         self.modern = ModernDoor(served)
         self.legacy = LegacyDoor(served)
+        self._tracing: Tracing | None = None
+
+    def open(self) -> None:
+        """Before the first request of a channel or an application: whether anybody traces is known by then."""
+        self._tracing = tracing()
+
+    def traced(
+        self, request: Request, carrier: Carrier, session: Session | None = None
+    ) -> AbstractContextManager[object]:
+        """Around the answer to a request."""
+        if self._tracing is None:
+            return UNTRACED
+        return self._tracing.serve(request.method, request.id, request.params, _facts(carrier, session))
+
+
+_TRANSPORTS = {"stdio": "pipe", "http": "tcp"}
+
+
+def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
+    """What the conventions call that which only a door knows. The id of a session is a secret; its name is not."""
+    facts = {"network.transport": _TRANSPORTS[carrier.kind]} if carrier.kind in _TRANSPORTS else {}
+    if carrier.peer is not None:
+        facts["client.address"] = carrier.peer
+    if session is not None:
+        facts["mcp.protocol.version"] = session.revision.name
+        if session.name:
+            facts["mcp.session.id"] = session.name
+    return facts
 
 
 class Conversation:
@@ -84,16 +114,22 @@ class Conversation:
             case "modern":
                 return await self._modern(request, exchange)
             case "handshake":
-                return self._initialize(request)
+                with self._doors.traced(request, self._carrier):
+                    return self._initialize(request)
             case "legacy":
                 if request.method == "logging/setLevel" and self._session is not None:
                     self._session = replaced(self._session, level=self._doors.legacy.level(request))
                 session = self._session or _BEFORE_HANDSHAKE
                 if not self._ready and session.capabilities:
                     session = replaced(session, capabilities={})  # nobody is asked before it is ready (lifecycle)
-                return await self._doors.legacy.answer(request, session, exchange, self._principal)
+                with self._doors.traced(request, self._carrier, session):
+                    return await self._doors.legacy.answer(request, session, exchange, self._principal)
 
     async def _modern(self, request: Request, exchange: Dialogue) -> bytes:
+        with self._doors.traced(request, self._carrier):
+            return await self._answer_modern(request, exchange)
+
+    async def _answer_modern(self, request: Request, exchange: Dialogue) -> bytes:
         answer = self._doors.modern.answer(request, exchange, self._carrier, self._principal)
         if request.method not in modern.OPEN_ENDED:
             return await answer

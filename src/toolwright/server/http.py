@@ -91,6 +91,7 @@ class HttpDoors:
     def __init__(self, doors: Doors, authenticate: Authenticate | None = None) -> None:
         self._doors = doors
         self._ways = ways_of(authenticate)
+        self._tells_apart = authenticate is not None
         self._language = doors.served.language
         self._replay = Replay(doors.served.facts)
         self._calls: set[asyncio.Task[bytes]] = set()
@@ -105,6 +106,7 @@ class HttpDoors:
 
     async def open(self) -> None:
         """Before the first request, on its event loop: hear of what happens at other workers."""
+        self._doors.open()
         await self._doors.served.facts.subscribe(_CANCELLED, self._hear_cancelled)
         await self._questions.open()
         await self._relay.open()
@@ -125,6 +127,15 @@ class HttpDoors:
             return Caller(carrier, await known(carrier, self._ways))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
+        except Exception as error:  # noqa: BLE001 - whatever fails there, nobody comes in
+            return Reply(500, encode_failure(None, internal_error(error), self._language))
+
+    async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
+        """As :meth:`admit`, to what needs a scope wherever callers are told apart."""
+        caller = await self.admit(carrier)
+        if isinstance(caller, Reply) or not self._tells_apart or scope in caller.principal.scopes:
+            return caller
+        return self._challenged(None, ScopeNeeded.needing((scope,)))
 
     def _challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
         """401 and 403 with a challenge (2026-07-28, basic/authorization)."""
@@ -166,10 +177,12 @@ class HttpDoors:
             match era:
                 case "modern":
                     door = self._doors.modern
-                    result = await door.answer(request, stream, caller.carrier, caller.principal)
+                    with self._doors.traced(request, caller.carrier):
+                        result = await door.answer(request, stream, caller.carrier, caller.principal)
                     return Reply(200, encode_answer(request.id, result))
                 case "handshake":
-                    return self._initialize(request, caller)
+                    with self._doors.traced(request, caller.carrier):
+                        return self._initialize(request, caller)
                 case "legacy":
                     return await self._legacy(request, caller, stream)
         except RpcError as error:
@@ -210,11 +223,11 @@ class HttpDoors:
         """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
         if session.token is None or caller.in_batch:
             dialogue = StreamDialogue(stream, self._questions, session, caller.principal)
-            return await self._answer_to(request, session, dialogue, caller.principal)
+            return await self._answer_to(request, session, dialogue, caller)
         recording = self._replay.record(session.token, stream, polled=session.revision.polling)
         dialogue = StreamDialogue(recording, self._questions, session, caller.principal, recording.detach)
         try:
-            answer = await self._answer_to(request, session, dialogue, caller.principal)
+            answer = await self._answer_to(request, session, dialogue, caller)
             if not recording.begun:
                 return answer
             recording.send(answer)
@@ -228,9 +241,11 @@ class HttpDoors:
             if recording.begun:
                 await recording.close()
 
-    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, principal: Principal) -> bytes:
+    async def _answer_to(self, request: Request, session: Session, dialogue: Dialogue, caller: Caller) -> bytes:
         try:
-            return encode_answer(request.id, await self._doors.legacy.answer(request, session, dialogue, principal))
+            with self._doors.traced(request, caller.carrier, session):
+                answer = await self._doors.legacy.answer(request, session, dialogue, caller.principal)
+            return encode_answer(request.id, answer)
         except ScopeNeeded:
             raise  # it has a status of its own
         except RpcError as error:

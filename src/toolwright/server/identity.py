@@ -26,6 +26,7 @@ __all__ = [
     "Refused",
     "bearer",
     "challenge",
+    "described",
     "known",
     "ways_of",
 ]
@@ -35,8 +36,11 @@ LOCAL_HTTP = Principal("local:http")
 
 class Authentication:
     """A way to know who calls over HTTP. ``parameters`` go into the challenge of a 401; ``headers`` are what it goes
-    by, and may not stand twice in a request; ``pages`` are what anyone may read beside the endpoint.
+    by, and may not stand twice in a request; ``pages`` are what anyone may read beside the endpoint; ``shown`` says in
+    a few words who is let in.
     """
+
+    shown: str = "of its own"
 
     parameters: Mapping[str, str] = {}
     headers: Sequence[str] = ()
@@ -108,6 +112,11 @@ async def known(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
     raise Refused.of("TW1101")
 
 
+def described(given: Authenticate | None) -> str:
+    """Who is known how, for ``toolwright inspect``."""
+    return f"stdio: local; HTTP: {', '.join(way.shown for way in ways_of(given))}"
+
+
 def bearer(carrier: Carrier) -> str | None:
     """The token of ``Authorization: Bearer``; ``None`` without one."""
     scheme, _, token = (carrier.headers or {}).get("authorization", "").partition(" ")
@@ -130,6 +139,7 @@ def challenge(ways: Iterable[Authentication], error: RpcError) -> str:
 @dataclass(frozen=True)
 class _Function(Authentication):
     function: Callable[[Carrier], Principal | Awaitable[Principal | None] | None]
+    shown = "as a function says"
 
     async def principal(self, carrier: Carrier) -> Principal | None:
         found = self.function(carrier)
@@ -141,6 +151,8 @@ class _ThisMachine(Authentication):
 
     A server of ours listens on loopback only, but it may be mounted elsewhere, or stand behind a tunnel.
     """
+
+    shown = "this machine alone, as local:http"
 
     async def principal(self, carrier: Carrier) -> Principal | None:
         headers = carrier.headers or {}

@@ -60,7 +60,7 @@ class Issuer:
         self._login = login
         self._metadata: Mapping[str, Any] | None = None
         self._known: _Known | None = None
-        self._tried = float("-inf")
+        self._tried = self._complained = float("-inf")
         self._one = asyncio.Lock()
         self._asked = asyncio.Semaphore(_MAX_ASKED)
         self._waiting = 0
@@ -136,10 +136,17 @@ class Issuer:
             async with self._asked:
                 return await self._ask(token, self._login)
         except (NotFetched, _Unusable) as error:
-            _log.error("%s cannot be asked about a token: %s", self.url, error)
+            self._complain(error)
             raise Refused.unknowable() from None
         finally:
             self._waiting -= 1
+
+    def _complain(self, error: Exception) -> None:
+        """Say so in the log, though not for every caller."""
+        now = self._clock()
+        if now - self._complained >= AGAIN_SECONDS:
+            self._complained = now
+            _log.error("%s cannot be asked about tokens: %s", self.url, error)
 
     async def _ask(self, token: str, login: tuple[str, str]) -> Claims:
         endpoint = self._introspection_endpoint or await self._place("introspection_endpoint")

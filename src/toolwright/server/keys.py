@@ -81,6 +81,7 @@ class ApiKeys(Authentication):
         self._stamp: object = None
         self._looked = 0.0
         self._keys = {check_name(name): key for name, key in keys.items()} if isinstance(keys, Mapping) else {}
+        self.shown = f"{len(self._keys)} keys" if self._path is None else f"keys of {self._path}"
         if self._path is not None:
             self._looked, self._stamp = clock(), _stamp(self._path)
             self._keys = read_keys(self._path)

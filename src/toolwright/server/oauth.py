@@ -33,7 +33,8 @@ _MAX_TOKEN = 8_192
 _MAX_LEEWAY = 60
 _CACHED_SECONDS = 60.0
 _REFUSED_SECONDS = 5.0
-_MAX_CACHED = 10_000
+_MAX_GOOD = 10_000
+_MAX_BAD = 1_000  # apart from the good ones, which junk shall not push out
 _MAX_SUBJECT = 512
 _NEVER_ASKED = "offline_access"  # it is between a client and its issuer, and says nothing to a server
 
@@ -44,6 +45,24 @@ class _Passed(Value, frozen=True):
     until: float
     principal: Principal | None
     problem: str = ""
+
+
+class _Kept:
+    """What was found out, by the digest of a token; the oldest goes first."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._found: dict[bytes, _Passed] = {}
+
+    def get(self, digest: bytes, now: float) -> _Passed | None:
+        found = self._found.get(digest)
+        return found if found is not None and found.until > now else None
+
+    def put(self, digest: bytes, passed: _Passed) -> None:
+        self._found.pop(digest, None)
+        if len(self._found) >= self._limit:
+            del self._found[next(iter(self._found))]
+        self._found[digest] = passed
 
 
 class Introspection(Value, frozen=True):
@@ -100,7 +119,9 @@ class OAuth(Authentication):
         self._clock = clock
         self._always = introspection is not None and introspection.always
         self._issuer = _issuer(issuer, jwks_uri, introspection, clock)
-        self._passed: dict[bytes, _Passed] = {}
+        self.shown = f"tokens of {issuer} for {self.resource}"
+        self._good = _Kept(_MAX_GOOD)
+        self._bad = _Kept(_MAX_BAD)
         self.parameters = {
             "resource_metadata": _metadata_url(self.resource),
             **({"scope": " ".join(self._scopes)} if self._scopes else {}),
@@ -121,10 +142,11 @@ class OAuth(Authentication):
     async def _holder(self, token: str) -> Principal:
         """Whose token it is. What was found out counts for a while, under a digest: no token is kept."""
         digest = hashlib.sha256(token.encode()).digest()
-        passed = self._passed.get(digest)
-        if passed is None or passed.until <= self._clock():
+        now = self._clock()
+        passed = self._good.get(digest, now) or self._bad.get(digest, now)
+        if passed is None:
             passed = await self._judge(token)
-            self._remember(digest, passed)
+            (self._bad if passed.principal is None else self._good).put(digest, passed)
         if passed.principal is None:
             raise Refused.token(passed.problem)
         return passed.principal
@@ -171,12 +193,6 @@ class OAuth(Authentication):
         said = claims.get("scope", claims.get("scp"))
         scopes = said.split() if isinstance(said, str) else _texts(said)
         return frozenset(scopes).union(*(self._includes.get(scope, ()) for scope in scopes))
-
-    def _remember(self, digest: bytes, passed: _Passed) -> None:
-        self._passed.pop(digest, None)
-        while len(self._passed) >= _MAX_CACHED:
-            del self._passed[next(iter(self._passed))]
-        self._passed[digest] = passed
 
     def _published(self) -> Mapping[str, Page]:
         """The metadata, at the root form, at that of the endpoint, and at that of the resource."""

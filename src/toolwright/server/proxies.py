@@ -34,6 +34,7 @@ class TrustedProxy(Authentication):
         demand: Mapping[str, str] | None = None,
     ) -> None:
         self._trusted = _networks("TrustedProxy(addresses=…)", addresses)
+        self.shown = f"who the proxy at {', '.join(map(str, self._trusted))} says"
         self._user = user_header.lower()
         self._scopes = None if scopes_header is None else scopes_header.lower()
         self._demand = {name.lower(): value for name, value in (demand or {}).items()}
@@ -57,6 +58,8 @@ class Public(Authentication):
 
     Behind a proxy all come from one address: ``proxies`` are believed about whom they forward for.
     """
+
+    shown = "whoever comes, by address"
 
     def __init__(self, *, proxies: Iterable[str] = ()) -> None:
         self._trusted = _networks("Public(proxies=…)", proxies)

@@ -35,6 +35,7 @@ class ProtocolServer:
         """A session on a channel that both ends share. ``write`` takes one message and must not block. ``principal`` is
         who speaks, where that is known already.
         """
+        self._doors.open()
         conversation = Conversation(self._doors, carrier, principal or LOCAL)
         return ServerSession(conversation, write, self.served.language)
 

@@ -253,6 +253,6 @@ class _Table:
         db.execute("DELETE FROM log WHERE position <= ?", (last,))
 
 
-_ROWS = 50
+_ROWS = 100
 _INSERT = "INSERT INTO log (position, writer, record, previous, hash) VALUES (?, ?, ?, ?, ?)"
 _INSERT_MANY = _INSERT + ", (?, ?, ?, ?, ?)" * (_ROWS - 1)

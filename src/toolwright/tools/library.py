@@ -119,7 +119,7 @@ class LocalLibrary(NoTools):
     """What can be read and prompted here. It is a provider without tools."""
 
     def __init__(self, *, threads: int = 32) -> None:
-        self._pool = ThreadPool(threads)
+        self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # entries come and go on any thread
         self._resources: dict[str, _Resource] = {}
         self._templates: dict[str, _Template] = {}
@@ -147,7 +147,7 @@ class LocalLibrary(NoTools):
         for a URI that is taken.
         """
         _check_settings(settings, ResourceSettings)
-        bound = TextFunction(function, f"resource {uri!r}", self._pool, blocking=settings.get("blocking", True))
+        bound = TextFunction(function, f"resource {uri!r}", self.pool, blocking=settings.get("blocking", True))
         about = _about(settings, _name_of(function) or uri, bound)
         about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
         if is_template(uri):
@@ -185,7 +185,7 @@ class LocalLibrary(NoTools):
         name = settings.get("name") or _name_of(function)
         if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
             raise DefinitionError.of("TW3032", name=name)
-        bound = TextFunction(function, f"prompt {name!r}", self._pool, blocking=settings.get("blocking", True))
+        bound = TextFunction(function, f"prompt {name!r}", self.pool, blocking=settings.get("blocking", True))
         arguments = [
             wire.PromptArgument(one.name, one.title, one.description, one.required) for one in bound.arguments.values()
         ]

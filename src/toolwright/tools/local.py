@@ -72,7 +72,7 @@ class LocalToolset(NoLibrary):
     """Tools that may be added and removed at any time; whoever watches is told."""
 
     def __init__(self, *, threads: int = 32) -> None:
-        self._pool = ThreadPool(threads)
+        self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # tools come and go on any thread
         self._bound: dict[str, Bound] = {}
         self._listed: tuple[Tool, ...] | None = None
@@ -97,7 +97,7 @@ class LocalToolset(NoLibrary):
 
     def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
-        return self._register(bind(function, Settings.of(settings), self._pool))
+        return self._register(bind(function, Settings.of(settings), self.pool))
 
     def add_raw(
         self,
@@ -112,7 +112,7 @@ class LocalToolset(NoLibrary):
         """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
         output = None if output_schema is None else dict(output_schema)
         definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
-        return self._register(bind_raw(handler, definition, Settings.of(settings), self._pool))
+        return self._register(bind_raw(handler, definition, Settings.of(settings), self.pool))
 
     def _register(self, bound: Bound) -> Tool:
         with self._lock:
@@ -134,6 +134,12 @@ class LocalToolset(NoLibrary):
     def _tell(self) -> None:
         for changed in tuple(self._watchers):
             changed(Change("tools"))
+
+    def abandoned(self) -> dict[str, int]:
+        """How many threads of each tool run for nobody: their calls were given up, and they cannot be stopped."""
+        with self._lock:
+            lanes = {name: bound.lane for name, bound in sorted(self._bound.items())}
+        return {name: lane.abandoned for name, lane in lanes.items() if lane is not None and lane.abandoned}
 
     def changed(self) -> None:
         """What ``visible`` goes by has changed, so that tools have come or gone for some callers: tell who watches."""

@@ -101,7 +101,7 @@ class _Job:
         if self._held is not None:
             self._held.let_go()
         if self._abandoned:
-            self.lane.abandoned -= 1
+            self.lane.give_up(-1)
             _warn("TW4102", tool=self.lane.name, seconds=time.monotonic() - self._began)
 
     def _settled(self, future: asyncio.Future[Any]) -> None:
@@ -111,7 +111,7 @@ class _Job:
             self._end()
         else:
             self._abandoned = True
-            self.lane.abandoned += 1
+            self.lane.give_up(1)
             _warn("TW4101", tool=self.lane.name, count=self.lane.abandoned)
 
 
@@ -133,6 +133,11 @@ class Lane:
         self.abandoned = 0
         self.waiting: deque[_Job] = deque()
 
+    def give_up(self, more: int) -> None:
+        """So many more threads run for nobody now, here and in all."""
+        self.abandoned += more
+        self._pool.abandoned += more
+
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """A future for ``function()``, called on a thread in the caller's context."""
         job = _Job(function, self)
@@ -146,6 +151,7 @@ class ThreadPool:
 
     def __init__(self, size: int = 32) -> None:
         self._size = size
+        self.abandoned = 0
         self._lock = threading.Lock()
         self._handed: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._turns: deque[Lane] = deque()  # lanes where somebody waits; each gets a thread in its turn

@@ -119,8 +119,9 @@ class HttpApp:
     """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse`` and
     ``pages``, which anyone may GET who may reach the host.
 
-    A request is refused in which a header of ``once`` stands twice. ``around`` is open while requests are served. A
-    body may have ``max_body`` bytes, and ``body_seconds`` to arrive.
+    A request is refused in which a header of ``once`` stands twice. ``around`` is open while requests are served, and
+    ``ready`` says whether more should come; whoever is about to end the server may say no before it does. A body may
+    have ``max_body`` bytes, and ``body_seconds`` to arrive.
     """
 
     def __init__(
@@ -151,16 +152,27 @@ class HttpApp:
         if sse is not None:
             self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
         self._long: set[_ends_with_the_client] = set()
+        self.ready = False
+
+    @property
+    def long(self) -> int:
+        """How many requests are open that take longer than a moment: streams, and slow calls."""
+        return len(self._long)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
         """Around all requests, on the event loop that serves; the ASGI lifespan enters it."""
         async with self._around():
             await self._endpoint.open()
-            yield
+            self.ready = True
+            try:
+                yield
+            finally:
+                self.ready = False
 
     def closing(self) -> None:
         """The server is about to end: what is still asked after a moment is told so. On the event loop that serves."""
+        self.ready = False
         self._endpoint.closing()
         asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_long)
 

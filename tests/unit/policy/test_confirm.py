@@ -175,7 +175,7 @@ def test_a_refusal_after_the_yes_does_not_cost_it(revision: str, monkeypatch: py
 
         return Sometimes(inner)
 
-    monkeypatch.setattr("toolwright.policy.pipeline.concurrency", concurrency)
+    monkeypatch.setattr("toolwright.policy.pipeline.concurrency", lambda *_: concurrency)
     attic = Attic()
 
     async def main() -> list[str]:

@@ -11,7 +11,9 @@ import pytest
 
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import MAX_RUNNING
-from toolwright.policy.pipeline import standard
+from toolwright.policy.concurrency import Concurrency
+from toolwright.policy.pipeline import Guard, standard
+from toolwright.policy.rate import RateLimits
 from toolwright.protocol import versions
 from toolwright.protocol.types import Implementation
 from toolwright.server.http import SESSION_HEADER, HttpDoors
@@ -22,6 +24,7 @@ from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
 from toolwright.testing.state import LIMIT
+from toolwright.tools.bounds import Rate
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
@@ -35,6 +38,13 @@ INITIALIZE = {
 
 
 MODERN = {"mcp-protocol-version": "2026-07-28"}
+
+
+# These are about what a caller may have running, whatever other limits there are.
+WIDE = Guard(
+    rate=RateLimits.of(Rate(1_000_000, 1_000_000)),
+    concurrency=Concurrency(tool=MAX_RUNNING, caller=MAX_RUNNING, server=2 * MAX_RUNNING),
+)
 
 
 class Quiet:
@@ -61,7 +71,7 @@ class Worker:
         self.cancelled = asyncio.Event()
         tools = LocalToolset()
         tools.add(self.wait)
-        provider = standard(tools)
+        provider = standard(tools, WIDE)
         self.served = Served(Implementation(name="t", version="1"), provider, Sealer([key]), facts)
         self.doors: HttpDoors = ProtocolServer(self.served).http(authenticate)
 

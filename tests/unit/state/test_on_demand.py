@@ -10,7 +10,7 @@ import pytest
 from toolwright.errors import StateError
 from toolwright.state.facts import MemoryFacts
 from toolwright.state.on_demand import OnDemand
-from toolwright.state.place import state_folder
+from toolwright.state.places import state_folder
 from toolwright.state.urls import open_facts
 
 

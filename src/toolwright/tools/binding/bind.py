@@ -35,11 +35,12 @@ Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 class Bound(Value, frozen=True):
     """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
-    is such a tool."""
+    is such a tool; ``lane`` is its share of the threads, where it needs them."""
 
     tool: Tool
     run: Run
     visible: Callable[[Principal], bool] | None = None
+    lane: Lane | None = None
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
@@ -55,7 +56,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
             return _isolated(function, definition, settings, signature, pool)
         lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
         tool = _tool(definition, settings, lane, pool)
-        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible)
+        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible, lane)
 
 
 def _isolated(
@@ -68,7 +69,7 @@ def _isolated(
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
     tool = replaced(_tool(definition, settings, lane, pool), stoppable=True)
     call = isolated(function, definition.name, lane)
-    return Bound(tool, lambda call_: call(call_.arguments), settings.visible)
+    return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
@@ -93,7 +94,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         # A declared output schema means that a bare string, too, is a JSON value.
         return present(value) if output_schema is None else structured(value)
 
-    return Bound(tool, run, settings.visible)
+    return Bound(tool, run, settings.visible, lane)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,132 @@
+"""What operators see of an operation: a count, and a line of the log and a span where these are set up. Never its
+arguments or its result.
+
+Stands right below ``answered``: failures are exceptions there, and say why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, TypeVar
+
+from toolwright.errors import (
+    InvalidResult,
+    RpcError,
+    ToolError,
+    ToolTimeout,
+    ToolwrightError,
+    UnknownEntry,
+    UnknownTool,
+)
+from toolwright.meter import Meter
+from toolwright.policy.cleaning import CLEANED
+from toolwright.protocol.types import CallToolResult, InputRequiredResult
+from toolwright.tools.toolset import CompletionGet, Layer, Operation, PromptGet, Provider, ResourceRead, ToolCall
+from toolwright.tracing import OPERATION
+
+__all__ = ["OPERATIONS", "observe"]
+
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
+OutcomeT = TypeVar("OutcomeT")
+
+OPERATIONS = "toolwright.operations"
+"""The log that has a line for each operation, where it is set to level INFO."""
+
+_log = logging.getLogger(OPERATIONS)
+_log.setLevel(logging.WARNING)  # whoever wants it says so by its name; INFO for all is not meant
+
+_METHODS: dict[type, str] = {
+    ToolCall: "tools/call",
+    ResourceRead: "resources/read",
+    PromptGet: "prompts/get",
+    CompletionGet: "completion/complete",
+}
+_NAMED = (ToolCall, PromptGet)  # all others are about URIs, which may hold what was asked for
+_TOOLBOX = "TW6"
+
+
+def observe(meter: Meter) -> Callable[[Provider], Provider]:
+    return lambda inner: _Observed(inner, meter)
+
+
+@dataclass(frozen=True)
+class _Observed(Layer):
+    meter: Meter
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        meter = self.meter
+        meter.running += 1
+        began = perf_counter()
+        try:
+            outcome = await proceed(operation)
+        except BaseException as error:
+            how, code = _failure(error)
+            if code:
+                meter.refused(code)
+            name = "" if isinstance(error, (UnknownTool, UnknownEntry)) else _name(operation)
+            self._ended(operation, name, how, perf_counter() - began, code)
+            raise
+        finally:
+            meter.running -= 1
+        self._ended(operation, _name(operation), _result(outcome), perf_counter() - began)
+        if meta := getattr(outcome, "meta", None):
+            self._notice(meta)
+        return outcome
+
+    def _notice(self, meta: Mapping[str, Any]) -> None:
+        """What the guard has changed in what leaves stands in its ``_meta``."""
+        for kind in meta.get(CLEANED, ()):
+            self.meter.noticed(_CHANGES.get(kind, "cleaned"))
+
+    def _ended(self, operation: OperationT, name: str, outcome: str, seconds: float, code: str = "") -> None:
+        method = _METHODS[type(operation)]
+        self.meter.ended(method, name, outcome, seconds)
+        if (traced := OPERATION.get()) is not None:
+            traced.ended(name, outcome, code)
+        if _log.isEnabledFor(logging.INFO):
+            _tell(operation, method, outcome, code, seconds)
+
+
+_CHANGES = {"secrets": "masked", "left out": "cut"}
+
+
+def _name(operation: Operation) -> str:
+    return operation.name if isinstance(operation, _NAMED) else ""
+
+
+def _result(outcome: object) -> str:
+    if type(outcome) is CallToolResult:
+        return "error" if outcome.isError else "ok"
+    return "asked" if isinstance(outcome, InputRequiredResult) else "ok"
+
+
+def _failure(error: BaseException) -> tuple[str, str]:
+    """How it ended, and why, where it was refused."""
+    match error:
+        case asyncio.CancelledError() | GeneratorExit():
+            return "cancelled", ""
+        case ToolTimeout():
+            return "timeout", error.code
+        case InvalidResult():
+            return "crashed", ""
+        case ToolError() if not error.code or error.code.startswith(_TOOLBOX):
+            return "error", ""  # the tool's own words
+        case ToolError() | RpcError() | ToolwrightError():
+            return "refused", error.code
+        case _:
+            return "crashed", ""
+
+
+def _tell(operation: OperationT, method: str, outcome: str, code: str, seconds: float) -> None:
+    facts = {"who": operation.context.principal.id, "method": method, "outcome": outcome, "ms": round(seconds * 1e3, 3)}
+    if name := _name(operation):
+        facts["what"] = name[:128]
+    if code:
+        facts["code"] = code
+    if (traced := OPERATION.get()) is not None:
+        facts["trace"] = traced.trace_id
+    _log.info("%s %s", method, outcome, extra={"facts": facts})

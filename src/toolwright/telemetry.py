@@ -1,0 +1,197 @@
+"""Spans and durations by the semantic conventions for the Model Context Protocol. Owns the package ``opentelemetry``.
+
+Needs its API only; which SDK there is, and where it sends what, is set up by whoever runs the process. Arguments and
+results are never recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Generator, Mapping
+from time import perf_counter
+from typing import Any
+
+from opentelemetry import context, metrics, propagate, trace
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, TracerProvider
+
+from toolwright.errors import RpcError
+from toolwright.jsonrpc.messages import is_object
+from toolwright.meter import BOUNDS
+from toolwright.protocol import legacy, modern, versions
+from toolwright.tracing import OPERATION
+from toolwright.version import __version__
+
+__all__ = ["Telemetry", "tracing"]
+
+_CARRIED = ("traceparent", "tracestate", "baggage")
+_MAX_CARRIED = 8_192
+_METHODS = frozenset({*modern.METHODS, *legacy.METHODS, "initialize"})
+_OTHER = "_OTHER"
+
+# Attributes that a duration has too: few values each.
+_COUNTED = (
+    "mcp.method.name",
+    "mcp.protocol.version",
+    "network.transport",
+    "gen_ai.operation.name",
+    "gen_ai.tool.name",
+    "gen_ai.prompt.name",
+    "error.type",
+    "rpc.response.status_code",
+)
+
+
+def tracing() -> Telemetry | None:
+    """``None`` where OpenTelemetry is there and nobody has set it up."""
+    tracers, meters = trace.get_tracer_provider(), metrics.get_meter_provider()
+    is_set_up = not (isinstance(tracers, trace.ProxyTracerProvider) and type(meters).__name__ == "_ProxyMeterProvider")
+    return _telemetry(tracers, meters) if is_set_up else None
+
+
+@functools.cache
+def _telemetry(tracers: TracerProvider, meters: MeterProvider) -> Telemetry:
+    return Telemetry(tracers, meters)
+
+
+class Telemetry:
+    """What is told to these providers."""
+
+    def __init__(self, tracers: TracerProvider, meters: MeterProvider) -> None:
+        self._tracer = tracers.get_tracer("toolwright", __version__)
+        meter = meters.get_meter("toolwright", __version__)
+        self._served = meter.create_histogram(
+            "mcp.server.operation.duration",
+            unit="s",
+            description="MCP request or notification duration as observed on the receiver",
+            explicit_bucket_boundaries_advisory=BOUNDS,
+        )
+        self._requested = meter.create_histogram(
+            "mcp.client.operation.duration",
+            unit="s",
+            description="The duration of the MCP request or notification as observed on the sender",
+            explicit_bucket_boundaries_advisory=BOUNDS,
+        )
+
+    @contextlib.contextmanager
+    def serve(self, method: str, id: object, params: Mapping[str, Any], facts: Mapping[str, str]) -> Generator[None]:
+        """The span hangs below the one that the request names, which may be in another process; what surrounds it here
+        is linked then."""
+        said = params.get("_meta")
+        meta = said if is_object(said) else {}
+        around = trace.get_current_span().get_span_context()
+        parent = propagate.extract(_carried(meta))
+        is_elsewhere = trace.get_current_span(parent).get_span_context() != around
+        links = [Link(around)] if is_elsewhere and around.is_valid else None
+        attributes = {**_attributes(method, params), **facts, "jsonrpc.request.id": str(id)}
+        if isinstance(version := meta.get(modern.VERSION), str):
+            attributes["mcp.protocol.version"] = version if version in versions.BY_NAME else _OTHER
+        span = self._tracer.start_span(attributes["mcp.method.name"], parent, SpanKind.SERVER, attributes, links)
+        operation = _Operation(span, attributes)
+        entered, known = context.attach(trace.set_span_in_context(span, parent)), OPERATION.set(operation)
+        began = perf_counter()
+        try:
+            yield
+        except BaseException as error:
+            operation.failed(error)
+            raise
+        finally:
+            self._served.record(perf_counter() - began, operation.counted(), context.get_current())
+            span.end()
+            OPERATION.reset(known)
+            context.detach(entered)
+
+    @contextlib.contextmanager
+    def request(self, method: str, params: Mapping[str, Any], facts: Mapping[str, str]) -> Generator[_Operation]:
+        """The request has to carry what makes the server's span hang below this one."""
+        attributes = {**_attributes(method, params), **facts}
+        name = params.get("name")
+        if method in _NAMES and isinstance(name, str):  # our own caller chose it
+            attributes[_NAMES[method]] = name
+            method = f"{method} {name}"
+        began = perf_counter()
+        with self._tracer.start_as_current_span(
+            method, kind=SpanKind.CLIENT, attributes=attributes, record_exception=False, set_status_on_exception=False
+        ) as span:
+            operation = _Operation(span, attributes)
+            said: dict[str, str] = {}
+            propagate.inject(said)
+            operation.carried = _carried(said)
+            try:
+                yield operation
+            except BaseException as error:
+                operation.failed(error)
+                raise
+            finally:
+                self._requested.record(perf_counter() - began, operation.counted())
+
+
+_NAMES = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}
+
+
+class _Operation:
+    """One that runs: its span, and what will be said of it."""
+
+    def __init__(self, span: Span, attributes: dict[str, str]) -> None:
+        self._span = span
+        self._attributes = attributes
+        self.carried: Mapping[str, str] = {}
+
+    @property
+    def trace_id(self) -> str:
+        return trace.format_trace_id(self._span.get_span_context().trace_id)
+
+    def ended(self, name: str, outcome: str, code: str) -> None:
+        """What the innermost of the guard knows: the name is that of a tool or prompt that there is."""
+        method = self._attributes["mcp.method.name"]
+        if name and method in _NAMES:
+            self._say(_NAMES[method], name)
+            self._span.update_name(f"{method} {name}")
+        self._span.set_attribute("toolwright.outcome", outcome)
+        if code:
+            self._span.set_attribute("toolwright.code", code)
+        if method == "tools/call" and outcome not in ("ok", "asked", "cancelled"):
+            self._fail("tool_error")
+
+    def answered(self, *, is_error: bool) -> None:
+        if is_error:
+            self._fail("tool_error")
+
+    def failed(self, error: BaseException) -> None:
+        """It ended without a result. A number that was answered counts for more than what is known otherwise."""
+        if isinstance(error, RpcError):
+            self._say("rpc.response.status_code", str(error.number))
+            self._fail(str(error.number))
+        elif isinstance(error, asyncio.CancelledError | GeneratorExit):
+            self._fail("cancelled")
+        else:
+            self._fail(type(error).__name__)
+
+    def counted(self) -> dict[str, str]:
+        return {name: self._attributes[name] for name in _COUNTED if name in self._attributes}
+
+    def _fail(self, kind: str) -> None:
+        self._say("error.type", kind)
+        self._span.set_status(Status(StatusCode.ERROR))
+
+    def _say(self, name: str, value: str) -> None:
+        self._attributes[name] = value
+        self._span.set_attribute(name, value)
+
+
+def _attributes(method: str, params: Mapping[str, Any]) -> dict[str, str]:
+    attributes = {"mcp.method.name": method if method in _METHODS else _OTHER}
+    if method == "tools/call":
+        attributes["gen_ai.operation.name"] = "execute_tool"
+    uri = params.get("uri")
+    if isinstance(uri, str):
+        attributes["mcp.resource.uri"] = uri[:1_024]
+    return attributes
+
+
+def _carried(meta: Mapping[str, Any]) -> dict[str, str]:
+    """The trace context of a request. Anybody may have written it: what is no text of a sane length is not there."""
+    found = {key: meta.get(key) for key in _CARRIED}
+    return {key: value for key, value in found.items() if isinstance(value, str) and len(value) <= _MAX_CARRIED}

@@ -1,0 +1,340 @@
+"""What nobody can do to the audit log without being seen, and nothing can do to it at all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys.serving import LIMIT, Process, command, environment, started
+from toolwright import Client, RpcError, Server
+from toolwright.policy.audit_settings import Audit
+from toolwright.policy.pipeline import Guard, standard
+from toolwright.policy.recorder import Recorder
+from toolwright.server.served import SILENT
+from toolwright.state.log import MemoryLog
+from toolwright.state.verify import verify
+from toolwright.tools.library import LocalLibrary, shelved
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+
+SERVER = Path(__file__).parents[1] / "journeys" / "audited.py"
+
+
+def audited(folder: Path, **more: str) -> AbstractContextManager[Process]:
+    said = environment(XDG_STATE_HOME=str(folder), MARKS=str(folder), **more)
+    return started([sys.executable, str(SERVER)], env=said)
+
+
+def audit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command("audit", *arguments),
+        env=environment(XDG_STATE_HOME=str(folder)),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    done = audit(folder, "export", "--server", "audited")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line)["record"] for line in done.stdout.splitlines()]
+
+
+def file(folder: Path) -> Path:
+    return folder / "toolwright" / "audit" / "audited.db"
+
+
+def cut(folder: Path, statements: str) -> None:
+    with closing(sqlite3.connect(file(folder), isolation_level=None)) as db:
+        db.executescript(statements)
+
+
+def write_some(folder: Path, count: int = 20) -> None:
+    """A log and its seal, as a server leaves them behind."""
+
+    async def serve() -> None:
+        server = Server("audited", audit=f"sqlite://{file(folder)}")
+        server.add_tool(lambda: "done", name="tool", effect="read")
+        async with server.serving(), Client(server) as client:
+            for _ in range(count):
+                await client.call_tool("tool")
+
+    asyncio.run(serve())
+
+
+# --- J01, J02: what is written ----------------------------------------------------------------------------------------
+
+FORGED = 'a\n{"decision":"allow","outcome":"ok","who":"root"}\x1b[2J'
+
+
+def in_memory(name: str, arguments: dict[str, Any]) -> str:
+    async def call() -> str:
+        server = Server("t")
+
+        @server.tool(effect="read")
+        def sign_in(user: str, password: str = "", author: str = "", max_tokens: int = 1) -> str:
+            return user
+
+        async with Client(server) as client:
+            with contextlib.suppress(RpcError):  # there is no tool of such a name
+                await client.call_tool(name, arguments)
+        [entry] = await server.audit_log.read()
+        return entry.text
+
+    return asyncio.run(call())
+
+
+@pytest.mark.attack("J01")
+@pytest.mark.parametrize("place", ["name", "argument"])
+def test_j01_nothing_that_is_said_makes_a_line_of_its_own(place: str):
+    text = in_memory(FORGED, {}) if place == "name" else in_memory("sign_in", {"user": FORGED})
+    assert text.isascii()
+    assert text.isprintable()
+    record = json.loads(text)
+    assert record["who"] == "local"
+    assert FORGED in (record["subject"], record["arguments"].get("user"))
+
+
+@pytest.mark.twin("J01")
+def test_j01_twin_text_of_several_lines_is_recorded_to_the_letter():
+    said = 'first\nsecond "quoted" \\ naïve'
+    assert json.loads(in_memory("sign_in", {"user": said}))["arguments"] == {"user": said}
+
+
+@pytest.mark.attack("J02")
+@pytest.mark.parametrize("arguments", [{"user": "a", "password": "hunter2"}, {"password": {"of": ["hunter2"]}}])
+def test_j02_no_password_is_recorded_whether_the_call_is_accepted_or_not(arguments: dict[str, Any]):
+    assert "hunter2" not in in_memory("sign_in", arguments)
+
+
+@pytest.mark.twin("J02")
+def test_j02_twin_what_is_only_named_alike_is_recorded():
+    said = {"user": "secretary", "author": "token ring", "max_tokens": 5}
+    assert json.loads(in_memory("sign_in", said))["arguments"] == said
+
+
+# --- J03, J04, J05: what is done to it afterwards ---------------------------------------------------------------------
+
+EDITS = {
+    "a byte": "UPDATE log SET record = replace(record, '\"ok\"', '\"no\"') WHERE position = 7",
+    "the whole record": "UPDATE log SET record = '{}' WHERE position = 7",
+    "who wrote it": "UPDATE log SET writer = 'me' WHERE position = 7",
+}
+
+
+def faults(folder: Path, *more: str) -> list[str]:
+    """What ``verify`` finds, as position and words; its exit code agrees."""
+    done = audit(folder, "verify", *more)
+    found = done.stderr.splitlines()[:-1]
+    assert done.returncode == bool(found), done.stderr
+    return found
+
+
+@pytest.mark.process
+@pytest.mark.attack("J03")
+@pytest.mark.parametrize("what", EDITS)
+def test_j03_a_record_that_was_changed_is_named(what: str, tmp_path: Path):
+    write_some(tmp_path)
+    cut(tmp_path, EDITS[what])
+    assert faults(tmp_path) == ["7: this record was changed, or moved here"]
+
+
+@pytest.mark.process
+@pytest.mark.twin("J03")
+def test_j03_twin_a_log_that_nobody_touched_is_whole(tmp_path: Path):
+    write_some(tmp_path)
+    cut(tmp_path, "VACUUM")
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.process
+@pytest.mark.attack("J04")
+def test_j04_a_log_whose_last_records_were_dropped_is_seen_by_its_seal(tmp_path: Path):
+    write_some(tmp_path)
+    cut(tmp_path, "DELETE FROM log WHERE position > 10")
+    assert [line.partition(":")[0] for line in faults(tmp_path)] == ["20"]
+    elsewhere = tmp_path / "kept.seal"
+    file(tmp_path).with_name("audited.db.seal").rename(elsewhere)
+    assert faults(tmp_path) == []  # it cannot be seen without
+    assert len(faults(tmp_path, "--seal", str(elsewhere))) == 1
+
+
+@pytest.mark.process
+@pytest.mark.attack("J04")
+def test_j04_a_beginning_that_was_dropped_is_seen_unless_it_was_pruned_with_our_key(tmp_path: Path):
+    write_some(tmp_path)
+    assert "20 records deleted" in audit(tmp_path, "prune", "--before", "2999-01-01").stdout
+    write_some(tmp_path)
+    assert faults(tmp_path) == []
+    other = tmp_path / "other.key"
+    other.write_text("not ours")
+    assert len(faults(tmp_path, "--key", str(other))) == 1
+    cut(tmp_path, "DELETE FROM log WHERE position <= 25")
+    assert [line.partition(":")[0] for line in faults(tmp_path)] == ["26"]
+
+
+@pytest.mark.process
+@pytest.mark.twin("J04")
+def test_j04_twin_a_log_that_has_grown_since_it_was_sealed_is_whole(tmp_path: Path):
+    write_some(tmp_path)
+    seal = file(tmp_path).with_name("audited.db.seal").read_text()
+    write_some(tmp_path)
+    file(tmp_path).with_name("audited.db.seal").write_text(seal)
+    assert faults(tmp_path) == []
+
+
+INSERTED = {
+    "at the end": "INSERT INTO log SELECT 21, writer, record, previous, hash FROM log WHERE position = 20",
+    "exchanged": "UPDATE log SET position = -1 WHERE position = 5; UPDATE log SET position = 5 WHERE position = 6;"
+    "UPDATE log SET position = 6 WHERE position = -1",
+    "taken out": "DELETE FROM log WHERE position = 5",
+}
+
+
+@pytest.mark.process
+@pytest.mark.attack("J05")
+@pytest.mark.parametrize("what", INSERTED)
+def test_j05_records_in_another_order_are_found(what: str, tmp_path: Path):
+    write_some(tmp_path)
+    cut(tmp_path, INSERTED[what])
+    assert faults(tmp_path)
+
+
+# --- J06, J08, J09, J10: what happens to it meanwhile -----------------------------------------------------------------
+
+
+@pytest.mark.process
+@pytest.mark.attack("J06", "B57")
+def test_j06_with_a_full_disk_nothing_is_changed_and_the_operator_is_told(tmp_path: Path):
+    with audited(tmp_path, FILE_BYTES="60000") as server:
+        result: Any = {"isError": False}
+        while not result["isError"]:  # within its group of 50 ms a call that only writes may still run
+            server.result("echo", text="x" * 1000)
+            result = server.result("put", text="a")
+        assert "[TW7011]" in result["content"][0]["text"]
+        wiped = [name for name in map(str, range(100)) if not server.result("wipe", name=name)["isError"]]
+        assert len(wiped) < 100
+        assert sorted(path.name for path in tmp_path.iterdir() if path.name.isdecimal()) == sorted(wiped)
+        assert server.result("echo", text="still here")["content"][0]["text"] == "still here"
+        server.wait_for("are being lost")
+    written = [record for record in records(tmp_path) if (record["kind"], record["subject"]) == ("intent", "wipe")]
+    assert [record["arguments"]["name"] for record in written] == wiped
+
+
+@pytest.mark.process
+@pytest.mark.twin("J06", "B57")
+def test_j06_twin_with_room_on_the_disk_everything_runs(tmp_path: Path):
+    with audited(tmp_path) as server:
+        assert not server.result("put", text="a")["isError"]
+        assert not server.result("wipe", name="wiped")["isError"]
+    assert (tmp_path / "wiped").exists()
+
+
+@pytest.mark.process
+@pytest.mark.attack("J08")
+def test_j08_a_call_in_the_middle_of_which_the_process_was_killed_is_listed(tmp_path: Path):
+    with audited(tmp_path) as server:
+        server.result("wipe", name="first")
+        server.call("wipe", 2, name="second", hang=True)
+        while not (tmp_path / "second").exists():
+            os.sched_yield()
+        server.popen.kill()
+    done = audit(tmp_path, "search", "--unfinished", "--json")
+    [unfinished] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert unfinished["arguments"] == {"name": "second", "hang": True}
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.process
+@pytest.mark.twin("J08")
+def test_j08_twin_a_call_that_ended_is_not_listed(tmp_path: Path):
+    with audited(tmp_path) as server:
+        server.result("wipe", name="first")
+        server.close_input()
+        assert server.ended() == 0
+    assert audit(tmp_path, "search", "--unfinished", "--json").stdout == ""
+
+
+@pytest.mark.process
+@pytest.mark.attack("J09")
+def test_j09_servers_that_write_to_one_file_write_one_chain(tmp_path: Path):
+    with audited(tmp_path) as one, audited(tmp_path) as other:
+        for number in range(50):
+            for server in (one, other):
+                server.call("wipe" if number % 10 == 0 else "echo", number, **_arguments(number))
+        for server in (one, other):
+            for _ in range(50):
+                assert not server.read()["result"]["isError"]
+            server.close_input()
+            assert server.ended() == 0
+    assert faults(tmp_path) == []
+    kinds = [record["kind"] for record in records(tmp_path)]
+    assert (kinds.count("call"), kinds.count("intent")) == (100, 10)
+
+
+def _arguments(number: int) -> dict[str, Any]:
+    return {"name": f"n{number}"} if number % 10 == 0 else {"text": "a"}
+
+
+@pytest.mark.process
+@pytest.mark.twin("J05", "J09")
+def test_j09_twin_a_server_that_is_started_again_goes_on_with_the_chain(tmp_path: Path):
+    for _ in range(2):
+        write_some(tmp_path)
+    assert faults(tmp_path) == []
+
+
+def with_clock(clock: Callable[[], float]) -> list[int]:
+    """The positions of three calls, by the time that their records say."""
+    audit = Audit(log := MemoryLog())
+    tools = LocalToolset()
+    tools.add(lambda: "done", name="tool", effect="read")
+    provider = standard(shelved(tools, LocalLibrary()), Guard(audit=audit), None, Recorder(audit, clock=clock))
+
+    async def scenario() -> list[int]:
+        for _ in range(3):
+            await provider.call_tool(ToolCall("tool", {}, RequestContext(LOCAL, SILENT)))
+        assert (await verify(log)).faults == ()
+        return [entry.position for entry in sorted(await log.read(), key=lambda entry: entry.record["at"])]
+
+    return asyncio.run(scenario())
+
+
+@pytest.mark.attack("J10")
+def test_j10_a_clock_that_was_set_back_changes_no_order():
+    times = iter([300.5, 200.5, 100.5])
+    assert with_clock(lambda: next(times)) == [3, 2, 1]
+
+
+@pytest.mark.twin("J10")
+def test_j10_twin_a_clock_that_goes_on_agrees_with_the_order():
+    times = iter([100.5, 200.5, 300.5])
+    assert with_clock(lambda: next(times)) == [1, 2, 3]
+
+
+# --- kill -9 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_a_process_that_is_killed_loses_no_more_than_its_last_group(tmp_path: Path):
+    with audited(tmp_path) as server:
+        for number in range(50):
+            server.result("echo", text=str(number))
+        server.result("wipe", name="mark")  # its intent is durable, and so is what was noted before it
+        server.popen.kill()
+    texts = [record["arguments"].get("text") for record in records(tmp_path)]
+    assert texts[:50] == [str(number) for number in range(50)]
+    assert faults(tmp_path) == []

@@ -1,0 +1,62 @@
+"""Deadlines: each at its time, in any order, whatever ends before, on whichever loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright import deadline
+from toolwright.deadline import Deadline
+from toolwright.testing.state import LIMIT
+
+
+async def outlasts(seconds: float, work: float) -> bool:
+    """Whether work of so many seconds is ended by its deadline, which never comes early."""
+    loop = asyncio.get_running_loop()
+    begun, limit = loop.time(), Deadline(seconds)
+    try:
+        await asyncio.sleep(work)
+    except asyncio.CancelledError:
+        assert limit.was_the_reason()
+        assert loop.time() - begun >= seconds - 0.001
+        return True
+    finally:
+        limit.end()
+    return False
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.001, 0.004, 0.02]), st.sampled_from([0.0, 0.002, LIMIT])), max_size=8))
+def test_each_deadline_ends_what_outlasts_it_and_nothing_else(calls: list[tuple[float, float]]):
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT):
+            ended = await asyncio.gather(*(outlasts(seconds, work) for seconds, work in calls))
+        for (_, work), is_ended in zip(calls, ended, strict=True):
+            assert is_ended or work < LIMIT
+
+    asyncio.run(main())
+
+
+def test_what_has_ended_is_not_kept_behind_what_goes_on():
+    async def main() -> None:
+        long = asyncio.ensure_future(outlasts(LIMIT, LIMIT / 2))
+        await asyncio.sleep(0)
+        for _ in range(1_000):
+            await outlasts(LIMIT, 0)
+        [line] = [line for line in deadline._lines.values() if line.loop is asyncio.get_running_loop()]  # pyright: ignore[reportPrivateUsage]
+        assert len(line.waiting) == 1
+        long.cancel()
+        await asyncio.wait([long])
+        assert len(line.waiting) == 0
+
+    asyncio.run(main())
+
+
+def test_lines_of_many_lengths_do_not_pile_up():
+    async def main() -> None:
+        for number in range(500):
+            Deadline(LIMIT + number).end()
+        assert len(deadline._lines) <= 64  # pyright: ignore[reportPrivateUsage]
+
+    asyncio.run(main())
