@@ -56,10 +56,21 @@ _FLAT = bytes(byte if byte == ord("a") else ord(" ") for byte in range(256))
 
 
 # 24 digits that may be ASCII: in hexadecimal, or in base64, where the first bit of each byte is not set.
-_TEXT = re.compile(
+_DIGITS = (
     rb"(?:0[9aAdD]|[2-7][0-9A-Fa-f]){12}|(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6}"
 )
-_MAY_BEGIN = re.compile(rb"(?<=[.\\])|" + b"|".join((*_BEGINS, _TEXT.pattern)))
+
+
+@functools.cache  # compiled when there is a run to look at: a server that only starts does not pay for it
+def _digits_of_text() -> re.Pattern[bytes]:
+    return re.compile(_DIGITS)
+
+
+@functools.cache
+def _may_begin() -> re.Pattern[bytes]:
+    return re.compile(rb"(?<=[.\\])|" + b"|".join((*_BEGINS, _DIGITS)))
+
+
 _BESIDE = 40  # bytes that a secret has with the word that it is known by
 SHORTEST = 12
 """No text that is shorter holds a secret."""
@@ -88,8 +99,9 @@ def _plain(data: bytes, classes: bytes) -> dict[Shape, None]:
         found[_AT] = None
     if _RUN in classes:
         found.update((shape, None) for known, shape in _KNOWN_LONG if known in data)
+        may_begin = _may_begin().match
         for at in _runs(classes):
-            if _MAY_BEGIN.match(data, at):
+            if may_begin(data, at):
                 found.update(dict.fromkeys(_beginning(data, at)))
     return found
 
@@ -118,7 +130,7 @@ def _beginning(data: bytes, at: int) -> Iterator[Shape]:
             if data.startswith(begin, start):
                 yield shape
         # What follows + or / is the middle of something.
-        if before not in (b"+", b"/") and _TEXT.match(data, start):
+        if before not in (b"+", b"/") and _digits_of_text().match(data, start):
             yield _ENCODED
 
 
