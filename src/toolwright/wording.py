@@ -544,7 +544,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4004": (
         "--workers, --allow-host, --state, --key-file, --metrics, --drain, --sse and what says who may call go with "
         "--http.",
-        "--workers、--allow-host、--state、--key-file、--metrics、--drain、--sse 以及说明谁可以调用的选项须与 --http 同用。",
+        "--workers、--allow-host、--state、--key-file、--metrics、--drain、--sse 以及说明谁可以调用的选项"
+        "须与 --http 同用。",
     ),
     "TW4005": (
         "Refusing to listen on {address}: it is reached from other machines and nobody authenticates. Listen on "

@@ -22,13 +22,13 @@ from toolwright.policy.abuse import Abuse
 from toolwright.policy.config import examine
 from toolwright.policy.confirm import Confirm
 from toolwright.policy.rate import RateLimits
-from  import Rate
 from toolwright.protocol import modern, versions
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
+from toolwright.tools.bounds import Rate
 from toolwright.tools.library import shelved
 from toolwright.tools.toolset import LOCAL, Principal, Provider
 from toolwright.transport.carrier import Carrier
