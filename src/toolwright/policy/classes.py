@@ -7,7 +7,7 @@ __all__ = ["classes_of"]
 
 def _class_of(byte: int) -> int:
     sign = chr(byte)
-    if sign in "@%\\":
+    if sign in "@%=\\":
         return byte
     if byte in _LEADS or (byte < 0x20 and sign not in "\t\n\r"):
         return ord("!")
@@ -20,5 +20,5 @@ _CLASSES = bytes(map(_class_of, range(256)))
 
 def classes_of(data: bytes) -> bytes:
     """For each byte of UTF-8: ``a`` where it may be of a token, ``!`` where something that hides may begin, ``@``,
-    ``%`` and backslashes as they are, and a blank for all others."""
+    ``%``, ``=`` and backslashes as they are, and a blank for all others."""
     return data.translate(_CLASSES)

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -21,8 +21,20 @@ from toolwright.policy.shapes import SHAPES, Shape
 
 __all__ = ["SHORTEST", "mask_in", "masked", "suspects"]
 
+_LONG = ("PRIVATE KEY", "hooks.slack.com")  # beside these there is always a long run of token characters
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
-_KNOWN = tuple((known.encode(), shape) for shape in SHAPES for known in shape.known if shape is not _AT)
+
+
+def _beside(holds: Callable[[str], bool]) -> tuple[tuple[bytes, Shape], ...]:
+    """Words that secrets stand beside, with their shapes."""
+    words = ((known, shape) for shape in SHAPES for known in shape.known if shape is not _AT)
+    return tuple((known.encode(), shape) for known, shape in words if holds(known))
+
+
+_KNOWN = _beside(lambda known: known[-1] != "=" and known not in _LONG)
+_KNOWN_EQUAL = _beside(lambda known: known[-1] == "=")
+_KNOWN_LONG = _beside(lambda known: known in _LONG)
+
 _ENCODED = Shape("encoded-secret", (), r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _QUOTED = Shape("encoded-secret", (), r"(?<![^\s\"'<>\\])[^\s\"'<>\\]*%[0-9A-Fa-f]{2}[^\s\"'<>\\]*")
 """What may hold a secret, encoded: in base64 or hexadecimal digits, or quoted for a URL."""
@@ -44,10 +56,21 @@ _FLAT = bytes(byte if byte == ord("a") else ord(" ") for byte in range(256))
 
 
 # 24 digits that may be ASCII: in hexadecimal, or in base64, where the first bit of each byte is not set.
-_TEXT = re.compile(
+_DIGITS = (
     rb"(?:0[9aAdD]|[2-7][0-9A-Fa-f]){12}|(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6}"
 )
-_MAY_BEGIN = re.compile(rb"(?<=[.\\])|" + b"|".join((*_BEGINS, _TEXT.pattern)))
+
+
+@functools.cache  # compiled when there is a run to look at: a server that only starts does not pay for it
+def _digits_of_text() -> re.Pattern[bytes]:
+    return re.compile(_DIGITS)
+
+
+@functools.cache
+def _may_begin() -> re.Pattern[bytes]:
+    return re.compile(rb"(?<=[.\\])|" + b"|".join((*_BEGINS, _DIGITS)))
+
+
 _BESIDE = 40  # bytes that a secret has with the word that it is known by
 SHORTEST = 12
 """No text that is shorter holds a secret."""
@@ -70,11 +93,15 @@ def _plain(data: bytes, classes: bytes) -> dict[Shape, None]:
     found: dict[Shape, None] = {}
     if len(data) >= _BESIDE:
         found = {shape: None for known, shape in _KNOWN if known in data}
+    if b"=" in classes:
+        found.update((shape, None) for known, shape in _KNOWN_EQUAL if known in data)
     if b"@" in classes and b"://" in data:
         found[_AT] = None
     if _RUN in classes:
+        found.update((shape, None) for known, shape in _KNOWN_LONG if known in data)
+        may_begin = _may_begin().match
         for at in _runs(classes):
-            if _MAY_BEGIN.match(data, at):
+            if may_begin(data, at):
                 found.update(dict.fromkeys(_beginning(data, at)))
     return found
 
@@ -103,7 +130,7 @@ def _beginning(data: bytes, at: int) -> Iterator[Shape]:
             if data.startswith(begin, start):
                 yield shape
         # What follows + or / is the middle of something.
-        if before not in (b"+", b"/") and _TEXT.match(data, start):
+        if before not in (b"+", b"/") and _digits_of_text().match(data, start):
             yield _ENCODED
 
 

@@ -15,7 +15,7 @@ from toolwright.policy.cleaning import Sweep
 from toolwright.policy.fitting import LEAST, MAX_BLOCKS, fitted
 from toolwright.policy.keep import BUDGET
 from toolwright.policy.pieces import all_text, is_text_copy, pieces, seen
-from toolwright.policy.scan import look
+from toolwright.policy.scan import Suspicion, look
 from toolwright.protocol.questions import InputRequest
 from toolwright.protocol.types import (
     UNSET,
@@ -76,24 +76,27 @@ class _Tidy(Wrapper):
             raise
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, masks)
-        outcome = await self._tidied(tool, outcome, call.context, masks)
-        return _marked(outcome) if tool.untrusted else outcome
-
-    async def _tidied(self, tool: Tool, result: CallToolResult, context: RequestContext, masks: bool) -> CallToolResult:
-        if not result.isError:
-            _check_output(tool, result)
+        if not outcome.isError:
+            _check_output(tool, outcome)
+        data, size = seen(outcome)
         limit = tool.max_bytes or self.max_bytes
-        data, size = seen(result)
         if size > BUDGET or (size > limit and limit < LEAST):
             raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
-        sweep = Sweep(look(data, masks))
-        if not all_text(result.content):
-            result = replaced(result, content=await self._checked(result.content, context, sweep))
-        if sweep.suspicion or sweep.left_out:
-            result = _swept(tool, result, sweep)
-        if size > limit or len(result.content) > MAX_BLOCKS:
-            result = fitted(tool, result, limit, context, self.language)
-        return result
+        suspicion = look(data, masks)
+        if suspicion or not all_text(outcome.content):
+            outcome = await self._swept(tool, outcome, call.context, suspicion)
+        if size > limit or len(outcome.content) > MAX_BLOCKS:
+            outcome = fitted(tool, outcome, limit, call.context, self.language)
+        return _marked(outcome) if tool.untrusted else outcome
+
+    async def _swept(
+        self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: Suspicion
+    ) -> CallToolResult:
+        sweep = Sweep(suspicion)
+        content = await self._checked(result.content, context, sweep)
+        if not (suspicion or sweep.left_out):
+            return result
+        return _swept(tool, replaced(result, content=content), sweep)
 
     async def _checked(self, content: list[Any], context: RequestContext, sweep: Sweep) -> list[Any]:
         async def serves(uri: str) -> bool:
