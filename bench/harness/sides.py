@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.process import Command
@@ -52,6 +52,11 @@ class Side:
 def ours() -> Side:
     """toolwright, in the environment this process runs in."""
     return Side("toolwright", "ours", Path(sys.executable), Path(sys.prefix) / "bin" / "toolwright")
+
+
+def unguarded() -> Side:
+    """toolwright with validation and no other layer of the guard; it has the call rows only."""
+    return replace(ours(), name="validation only", folder="unguarded")
 
 
 def peer(name: str = f"mcp {PEER_VERSION}") -> Side:

@@ -1,0 +1,22 @@
+"""`ours/calls.py` with nothing around its tools but validation: the difference is what the guard costs."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import toolwright.app as app
+from toolwright.policy.answered import answered
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.validate import validate
+from toolwright.tools.toolset import Provider, guarded
+
+
+def validated(provider: Provider, guard: Guard, *rest: Any, **more: Any) -> Provider:
+    return guarded(provider, answered(guard.language), validate)
+
+
+app.standard = validated  # there is no setting for this, and there should not be one
+server = runpy.run_path(str(Path(__file__).parents[1] / "ours" / "calls.py"))["server"]
+
+if __name__ == "__main__":
+    server.run()
