@@ -159,9 +159,8 @@ class _Confirm(Wrapper):
         await self.facts.remove(_open(key))
         if said in ("deny", "cancel"):
             raise ToolError.of("TW2401" if said == "deny" else "TW2402", tool=wanted.tool)
-        if said == "session":
-            await self._remember(wanted)
-        return AnsweredGrant(self.facts, self.approvals, wanted, nonce)
+        seconds = self.settings.session_seconds if said == "session" else None
+        return AnsweredGrant(self.facts, self.approvals, wanted, nonce, seconds)
 
     async def _first(self, wanted: Wanted, tool: Tool) -> list[str]:
         """Before the question is put for the first time: what stays the same over all rounds."""
@@ -179,12 +178,6 @@ class _Confirm(Wrapper):
 
     async def _take(self, what: str, wanted: Wanted, most: int, seconds: float) -> float:
         return await self.facts.take(what + wanted.principal, per_second=most / seconds, burst=most)
-
-    async def _remember(self, wanted: Wanted) -> None:
-        try:
-            await self.approvals.remember(wanted, "session", self.settings.session_seconds)
-        except (StateError, ToolError) as error:
-            _log.warning("a yes for the session counts once only: %s", error)
 
     # --- through a ticket
 
