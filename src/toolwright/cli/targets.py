@@ -15,6 +15,7 @@ from types import ModuleType
 from toolwright.app import Server
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
+from toolwright.policy.approvals import instance_of, place_of
 from toolwright.policy.confirm import Confirm
 from toolwright.tools.toolset import Provider
 from toolwright.version import __version__
@@ -82,12 +83,15 @@ def load_server(spec: Spec) -> Server:
 def _load(spec: Spec) -> Server:
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
-        return Server(spec.target, version=__version__, toolsets=[toolset])
+        instance = ", ".join(map(place_of, spec.roots))
+        return Server(spec.target, version=__version__, toolsets=[toolset], instance=instance)
     if spec.roots:
         raise ConfigurationError.of("TW4008", option="--root", target=spec.target)
     place, _, attribute = spec.target.partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place, spec.target)
-    return _find(module, attribute, spec.target)
+    server = _find(module, attribute, spec.target)
+    server.started_as(instance_of(module.__file__ or place, attribute))
+    return server
 
 
 def _load_file(path: Path) -> ModuleType:

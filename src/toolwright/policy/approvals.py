@@ -16,6 +16,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ from toolwright.protocol.types import Value, replaced
 from toolwright.state.facts import Values
 from toolwright.state.places import state_folder
 
-__all__ = ["MAX_TICKETS", "Approvals", "Scope", "Ticket", "Wanted", "approvals_url"]
+__all__ = ["MAX_TICKETS", "Approvals", "Scope", "Ticket", "Wanted", "approvals_url", "instance_of", "place_of"]
 
 Scope: TypeAlias = Literal["once", "session", "pattern"]
 State: TypeAlias = Literal["open", "once", "session", "pattern", "denied", "running", "used"]
@@ -46,6 +47,18 @@ def approvals_url(store: str | None = None) -> str:
     return store or os.environ.get("TOOLWRIGHT_APPROVALS") or default
 
 
+def instance_of(program: str, *words: str) -> str:
+    """What tells a server from others of its name, where nobody has said it: its program, and which ``words`` and which
+    working folder it was started with. Of these a digest only, since words may be secret."""
+    started = "\0".join([*words, os.getcwd()]).encode(errors="surrogateescape")
+    return f"{place_of(program)} #{hashlib.sha256(started).hexdigest()[:12]}"
+
+
+def place_of(path: str) -> str:
+    """Where ``path`` is, its links resolved, as text that can be stored whatever it is called."""
+    return os.fsencode(Path(path).resolve()).decode(errors="backslashreplace")
+
+
 class Wanted(Value, frozen=True):
     """A call that a person has to agree to. ``reason`` is what a rule says of it, ``preview`` what the tool says that
     it would do. ``instance`` tells servers of the same name apart."""
@@ -59,6 +72,11 @@ class Wanted(Value, frozen=True):
     reason: str = ""
     preview: str = ""
     instance: str = ""
+
+    @property
+    def whose(self) -> str:
+        """The server, as it is shown to who may know where it lies."""
+        return f"{self.server} ({self.instance})" if self.instance else self.server
 
     @property
     def key(self) -> str:

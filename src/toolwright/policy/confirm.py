@@ -65,10 +65,10 @@ class Confirm:
 
 
 def confirm(
-    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, language: str
+    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, language: str
 ) -> Callable[[Provider], Provider]:
     """Nothing runs that a person has to agree to and has not agreed to, for this principal, tool and arguments."""
-    return lambda inner: _Confirm(inner, settings, approvals, facts, server, language)
+    return lambda inner: _Confirm(inner, settings, approvals, facts, server, instance, language)
 
 
 def spend(inner: Provider) -> Provider:
@@ -98,6 +98,7 @@ class _Confirm(Wrapper):
     approvals: Approvals
     facts: Facts
     server: str
+    instance: str
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -129,6 +130,7 @@ class _Confirm(Wrapper):
             pin(tool.definition),
             call.arguments,
             call.asks or "",
+            instance=self.instance,
         )
         if (grant := await self._standing(wanted)) is not None:
             return grant

@@ -15,6 +15,7 @@ from toolwright.policy.shown import shown, shown_text
 from toolwright.protocol.questions import InputRequest, elicitation_form
 from toolwright.state.facts import Values
 from toolwright.tools.rounds import Question
+from toolwright.tools.toolset import LOCAL
 from toolwright.wording import sentence
 
 __all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "put_to"]
@@ -32,7 +33,9 @@ def put_to(wanted: Wanted, language: str) -> str:
 
     Nothing in it is the model's to arrange (:mod:`toolwright.policy.shown`).
     """
-    names = {"server": wanted.server, "tool": wanted.tool, "effect": wanted.effect}
+    # Where things lie on this machine is nobody's business on another one.
+    server = wanted.whose if wanted.principal == LOCAL.id else wanted.server
+    names = {"server": server, "tool": wanted.tool, "effect": wanted.effect}
     parts = [sentence("TW2400", language, {key: shown_text(name) for key, name in names.items()})]
     parts += [shown_text(wanted.reason)] if wanted.reason else []
     parts += [shown(wanted.arguments)]

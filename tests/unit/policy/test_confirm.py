@@ -11,8 +11,9 @@ import pytest
 
 from toolwright import Form
 from toolwright.errors import ConfigurationError, StateError, ToolError
-from toolwright.policy.approvals import MAX_OF_ONE, MAX_TICKETS, Ticket, Wanted
+from toolwright.policy.approvals import MAX_OF_ONE, MAX_TICKETS, Scope, Ticket, Wanted
 from toolwright.policy.confirm import Confirm
+from toolwright.policy.consent import put_to
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import ALLOW, Ask, Verdict
 from toolwright.protocol.types import ToolOutcome
@@ -206,6 +207,25 @@ def test_a_tool_that_changed_while_the_question_was_open_does_not_run(revision: 
 
     assert asyncio.run(main()) == ("TW1030" if revision == ERAS[0] else "TW2411")
     assert attic.lost == []
+
+
+@pytest.mark.parametrize("scope", ["once", "session", "pattern"])
+def test_a_yes_to_one_server_is_none_to_another_of_its_name(scope: Scope):
+    attic = Attic()
+    one, other = wanted(instance="/a"), wanted(instance="/b")
+
+    async def main() -> list[str | None]:
+        pattern = {} if scope == "pattern" else None
+        await attic.approvals.allow(await attic.approvals.open(one), scope, pattern=pattern)
+        return [await attic.approvals.granted(one), await attic.approvals.granted(other)]
+
+    assert asyncio.run(main()) == [scope, None]
+
+
+def test_who_calls_from_elsewhere_is_not_told_where_a_server_lies():
+    here, elsewhere = (put_to(wanted(principal=id, instance="/a"), "en") for id in ("local", "somebody"))
+    assert here.startswith("attic (/a) asks")
+    assert elsewhere.startswith("attic asks")
 
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
