@@ -157,6 +157,24 @@ def test_a_yes_to_one_server_is_none_to_another_of_its_name(house: House):
     assert [(folder / "note").read_text() for folder in folders] == ["after", "before"]
 
 
+def test_the_stores_of_a_server_are_not_its_tools_to_write(house: House):
+    folder = house.server.parent
+    house.env |= {
+        "TOOLWRIGHT_APPROVALS": f"sqlite://{folder}/agreed.db",
+        "TOOLWRIGHT_AUDIT": f"sqlite:{folder}/seen.db",
+    }
+    names = ["agreed.db", "agreed.db-wal", "seen.db", "seen.db-wal", "seen.db.seal", "state/toolwright/x", "seen.txt"]
+
+    async def write() -> list[str]:
+        server = command("serve", "files", "--root", str(folder), "--no-confirm")
+        async with Client(server, env=house.env) as client:
+            settings = {"content": "1", "mode": "overwrite", "create_parents": True}
+            results = [await client.call_tool("write_file", path=name, **settings) for name in names]
+            return [code_in(result.text) if result.is_error else "written" for result in results]
+
+    assert asyncio.run(write()) == ["TW6030"] * 6 + ["written"]
+
+
 def test_a_server_started_with_other_words_is_another_one(house: House):
     async def burn(*words: str) -> str:
         async with Client([sys.executable, str(house.server), *words], env=house.env) as client:
