@@ -267,10 +267,10 @@ class Server:
         self._config = config
         self._put_together(self._sealed_by, self._shared)
 
-    def started_as(self, instance: str) -> None:
+    def started_as(self, started: str) -> None:
         """Before serving: what tells this server from others of its name, where nothing has been said of that."""
-        if not self._guard.instance:
-            self._guard = replace(self._guard, instance=instance)
+        if not (self._guard.instance or self._guard.started):
+            self._guard = replace(self._guard, started=started)
             self._put_together(self._sealed_by, self._shared)
 
     @property

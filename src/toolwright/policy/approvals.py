@@ -61,7 +61,8 @@ def place_of(path: str) -> str:
 
 class Wanted(Value, frozen=True):
     """A call that a person has to agree to. ``reason`` is what a rule says of it, ``preview`` what the tool says that
-    it would do. ``instance`` tells servers of the same name apart."""
+    it would do. ``instance`` tells servers of the same name apart, or ``started``, how it was
+    started, where nobody has said what this one works on."""
 
     server: str
     principal: str
@@ -72,26 +73,28 @@ class Wanted(Value, frozen=True):
     reason: str = ""
     preview: str = ""
     instance: str = ""
+    started: str = ""
 
     @property
     def whose(self) -> str:
-        """The server, as it is shown to who may know where it lies."""
-        return f"{self.server} ({self.instance})" if self.instance else self.server
+        """The server, as tickets show it."""
+        which = self.instance or self.started
+        return f"{self.server} ({which})" if which else self.server
 
     @property
     def key(self) -> str:
         """The same for the identical call, and for no other."""
-        return digest([self.server, self.instance, self.principal, self.pin, dict(self.arguments)])
+        return digest([self.server, self.instance, self.started, self.principal, self.pin, dict(self.arguments)])
 
     @property
     def family(self) -> str:
         """The same for all calls of this tool by this principal."""
-        return digest([self.server, self.instance, self.principal, self.pin])
+        return digest([self.server, self.instance, self.started, self.principal, self.pin])
 
     @property
     def asker(self) -> str:
         """The same for all calls by this principal."""
-        return digest([self.server, self.instance, self.principal])
+        return digest([self.server, self.instance, self.started, self.principal])
 
 
 class Ticket(Value, frozen=True):

@@ -65,10 +65,10 @@ class Confirm:
 
 
 def confirm(
-    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, language: str
+    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, started: str, language: str
 ) -> Callable[[Provider], Provider]:
     """Nothing runs that a person has to agree to and has not agreed to, for this principal, tool and arguments."""
-    return lambda inner: _Confirm(inner, settings, approvals, facts, server, instance, language)
+    return lambda inner: _Confirm(inner, settings, approvals, facts, server, instance, started, language)
 
 
 def spend(inner: Provider) -> Provider:
@@ -99,6 +99,7 @@ class _Confirm(Wrapper):
     facts: Facts
     server: str
     instance: str
+    started: str
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -131,6 +132,7 @@ class _Confirm(Wrapper):
             call.arguments,
             call.asks or "",
             instance=self.instance,
+            started=self.started,
         )
         if (grant := await self._standing(wanted)) is not None:
             return grant

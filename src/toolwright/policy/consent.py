@@ -34,7 +34,8 @@ def put_to(wanted: Wanted, language: str) -> str:
     Nothing in it is the model's to arrange (:mod:`toolwright.policy.shown`).
     """
     # Where things lie on this machine is nobody's business on another one.
-    server = wanted.whose if wanted.principal == LOCAL.id else wanted.server
+    is_shown = wanted.instance and wanted.principal == LOCAL.id
+    server = f"{wanted.server} ({wanted.instance})" if is_shown else wanted.server
     names = {"server": server, "tool": wanted.tool, "effect": wanted.effect}
     parts = [sentence("TW2400", language, {key: shown_text(name) for key, name in names.items()})]
     parts += [shown_text(wanted.reason)] if wanted.reason else []

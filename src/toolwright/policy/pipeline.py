@@ -54,7 +54,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked;
-    ``instance`` tells servers of that name apart, so that a yes to one is none to another.
+    ``instance`` tells servers of that name apart, or ``started``, so that a yes to one is none to another.
     ``origins``: which of them came from where, for ``inspect``."""
 
     limits: Limits = Limits()
@@ -67,6 +67,7 @@ class Guard:
     confirm: Confirm = field(default_factory=Confirm)
     server: str = ""
     instance: str = ""
+    started: str = ""
     language: str = "en"
     meter: Meter = field(default_factory=Meter)
     signals: Signals = field(default_factory=Signals)
@@ -113,6 +114,7 @@ def standard(
             facts,
             server=guard.server,
             instance=guard.instance,
+            started=guard.started,
             language=guard.language,
         ),  # human time is not counted below
         concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn

@@ -16,7 +16,7 @@ from toolwright.policy.confirm import Confirm
 from toolwright.policy.consent import put_to
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import ALLOW, Ask, Verdict
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.rounds import Answer
 from toolwright.tools.toolset import Context, RequestContext, ToolCall, Wrapper
@@ -226,6 +226,12 @@ def test_who_calls_from_elsewhere_is_not_told_where_a_server_lies():
     here, elsewhere = (put_to(wanted(principal=id, instance="/a"), "en") for id in ("local", "somebody"))
     assert here.startswith("attic (/a) asks")
     assert elsewhere.startswith("attic asks")
+
+
+def test_a_ticket_says_how_a_server_was_started_where_nobody_said_which_it_is():
+    unsaid = replaced(wanted(), started="/a.py #1")
+    assert (unsaid.whose, unsaid.key == wanted().key) == ("attic (/a.py #1)", False)
+    assert put_to(unsaid, "en").startswith("attic asks")
 
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
