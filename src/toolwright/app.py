@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import os
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.policy.abuse import Abuse
-from toolwright.policy.approvals import Approvals, approvals_url
+from toolwright.policy.approvals import Approvals, approvals_url, instance_of
 from toolwright.policy.audit_settings import Audit
 from toolwright.policy.concurrency import Concurrency
 from toolwright.policy.confirm import Confirm
@@ -59,9 +60,10 @@ class Server:
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
     ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's:
     a file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code.
-    Both have to allow a call. ``confirm`` says before which tools a person is asked. ``secrets`` are masked in what
-    leaves, unless it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an ``Audit``
-    with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
+    Both have to allow a call. ``confirm`` says before which tools a person is asked; ``instance``, what this server
+    works on, where others of its name work on something else: a yes to one is none to another. ``secrets`` are
+    masked in what leaves, unless it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an
+    ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
     ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback only. ``keys``
     seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions,
     cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves figures at
@@ -85,6 +87,7 @@ class Server:
         rules: str | Path | Rules | None = None,
         confirm: Confirm | None = None,
         secrets: Secrets | None = None,
+        instance: str = "",
         language: str = "en",
         keys: Sequence[bytes] = (),
         facts: Facts | None = None,
@@ -100,7 +103,7 @@ class Server:
         self.authenticate = authenticate
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
-        self._guard = _recording(Guard(language=language, server=name), audit, name).given(
+        self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).given(
             "Server({}=…)",
             limits=limits,
             rate=rate and RateLimits.of(rate),
@@ -232,6 +235,7 @@ class Server:
 
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
+        self.started_as(instance_of(*sys.argv or ("",)))
         asyncio.run(self._serve_stdio())
 
     async def _serve_stdio(self) -> None:
@@ -248,6 +252,7 @@ class Server:
         ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
         It takes one process: a session lives where its stream is.
         """
+        self.started_as(instance_of(*sys.argv or ("",)))
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
         doors = self._protocol.http(self.authenticate)
@@ -261,6 +266,12 @@ class Server:
         """Before serving: go by the operator's file; where it says something, what the author said does not count."""
         self._config = config
         self._put_together(self._sealed_by, self._shared)
+
+    def started_as(self, started: str) -> None:
+        """Before serving: what tells this server from others of its name, where nothing has been said of that."""
+        if not (self._guard.instance or self._guard.started):
+            self._guard = replace(self._guard, started=started)
+            self._put_together(self._sealed_by, self._shared)
 
     @property
     def has_keys(self) -> bool:

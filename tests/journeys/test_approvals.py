@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,55 @@ def test_what_was_denied_is_refused_as_denied(house: House):
     done = house.run("deny", ticket_in(refused))
     assert (done.returncode, house.tickets()) == (0, [])
     assert code_in(asyncio.run(house.call("maps"))[0]) == "TW2415"
+
+
+def test_a_yes_to_one_server_is_none_to_another_of_its_name(house: House):
+    folders = [house.server.with_name(name) for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "note").write_text("before")
+
+    async def write() -> list[str]:
+        texts: list[str] = []
+        for folder in folders:
+            async with Client(command("serve", "files", "--root", str(folder)), env=house.env) as client:
+                result = await client.call_tool("write_file", path="note", content="after", mode="overwrite")
+                texts.append(result.text)
+        return texts
+
+    refused = asyncio.run(write())
+    seen = house.at_a_terminal("y\n", "allow", ticket_in(refused[0]), "--session")
+    assert f"files ({folders[0].resolve()})" in seen
+    assert code_in(asyncio.run(write())[1]) == "TW2403"
+    assert [(folder / "note").read_text() for folder in folders] == ["after", "before"]
+
+
+def test_the_stores_of_a_server_are_not_its_tools_to_write(house: House):
+    folder = house.server.parent
+    house.env |= {
+        "TOOLWRIGHT_APPROVALS": f"sqlite://{folder}/agreed.db",
+        "TOOLWRIGHT_AUDIT": f"sqlite:{folder}/seen.db",
+    }
+    names = ["agreed.db", "agreed.db-wal", "seen.db", "seen.db-wal", "seen.db.seal", "state/toolwright/x", "seen.txt"]
+
+    async def write() -> list[str]:
+        server = command("serve", "files", "--root", str(folder), "--no-confirm")
+        async with Client(server, env=house.env) as client:
+            settings = {"content": "1", "mode": "overwrite", "create_parents": True}
+            results = [await client.call_tool("write_file", path=name, **settings) for name in names]
+            return [code_in(result.text) if result.is_error else "written" for result in results]
+
+    assert asyncio.run(write()) == ["TW6030"] * 6 + ["written"]
+
+
+def test_a_server_started_with_other_words_is_another_one(house: House):
+    async def burn(*words: str) -> str:
+        async with Client([sys.executable, str(house.server), *words], env=house.env) as client:
+            return (await client.call_tool("burn", box="maps")).text
+
+    refused = asyncio.run(burn("--root", "a"))
+    house.at_a_terminal("y\n", "allow", ticket_in(refused), "--session")
+    assert [code_in(asyncio.run(burn("--root", root))) for root in "ba"] == ["TW2403", "maps is ashes"]
 
 
 def test_a_pattern_is_allowed_at_the_terminal(house: House):

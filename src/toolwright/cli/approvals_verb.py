@@ -166,7 +166,7 @@ def _time(seconds: float) -> str:
 
 def _row(ticket: Ticket) -> tuple[str, ...]:
     wanted = ticket.wanted
-    said = (wanted.server, wanted.tool, wanted.principal)
+    said = (wanted.whose, wanted.tool, wanted.principal)
     return (ticket.id, ticket.state, _time(ticket.asked), *map(shown_text, said))
 
 
@@ -175,7 +175,7 @@ def _whole(ticket: Ticket) -> str:
     head = {
         "ticket": ticket.id,
         "state": f"{ticket.state}, until {_time(ticket.until)}",
-        "server": wanted.server,
+        "server": wanted.whose,
         "tool": f"{wanted.tool} ({wanted.effect})",
         "for": wanted.principal,
         "reason": wanted.reason,

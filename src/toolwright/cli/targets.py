@@ -7,15 +7,17 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
 from toolwright.app import Server
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
+from toolwright.policy.approvals import approvals_url, instance_of, place_of
 from toolwright.policy.confirm import Confirm
+from toolwright.state.places import beside
 from toolwright.tools.toolset import Provider
 from toolwright.version import __version__
 
@@ -48,7 +50,23 @@ def _files(spec: Spec) -> Provider:
         raise ConfigurationError.of("TW4001", name="files", option="--root DIR")
     if spec.config is not None:
         _check_out_of_reach(Path(spec.config[0]), spec.roots)
-    return load("toolbox.files:toolset")([Path(root) for root in spec.roots])
+    rules = load("toolbox.confined:PathRules")()
+    rules = replace(rules, places=(*rules.places, *_stores(spec)))
+    return load("toolbox.files:toolset")([Path(root) for root in spec.roots], rules=rules)
+
+
+def _stores(spec: Spec) -> Iterator[Path]:
+    """The files in which is kept what people agree to and what is recorded, where they are not in the state folder."""
+    said = Server(spec.target)
+    if spec.config is not None:
+        said.configure(load("policy.config").read(*spec.config))
+    confirm, audit = said.settings.confirm, said.settings.audit
+    if audit.seal_place not in ("", "log"):
+        yield Path(audit.seal_place)
+    for url in (approvals_url(confirm.store), audit.to):
+        for ending in ("", "-wal", "-shm", "-journal"):
+            if isinstance(url, str) and (path := beside(url, ending)):
+                yield Path(path)
 
 
 def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
@@ -82,12 +100,15 @@ def load_server(spec: Spec) -> Server:
 def _load(spec: Spec) -> Server:
     if spec.target in TOOLBOX:
         toolset = TOOLBOX[spec.target](spec)
-        return Server(spec.target, version=__version__, toolsets=[toolset])
+        instance = ", ".join(map(place_of, spec.roots))
+        return Server(spec.target, version=__version__, toolsets=[toolset], instance=instance)
     if spec.roots:
         raise ConfigurationError.of("TW4008", option="--root", target=spec.target)
     place, _, attribute = spec.target.partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place, spec.target)
-    return _find(module, attribute, spec.target)
+    server = _find(module, attribute, spec.target)
+    server.started_as(instance_of(module.__file__ or place, attribute))
+    return server
 
 
 def _load_file(path: Path) -> ModuleType:

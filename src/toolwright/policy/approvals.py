@@ -3,6 +3,9 @@
 A *ticket* stands for one call: this principal, this tool as it is, these arguments. A *grant* lets it run: once, for a
 while (``session``), or for all arguments that fit a schema (``pattern``). Both lie in a store that tools cannot reach;
 the layer that confirms reads it, and ``toolwright approvals`` writes it.
+
+What a ticket lets run is its state, in one value, and a run changes it only from the state that it has read: what a
+person says meanwhile holds.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -24,12 +28,13 @@ from toolwright.protocol.types import Value, replaced
 from toolwright.state.facts import Values
 from toolwright.state.places import state_folder
 
-__all__ = ["MAX_TICKETS", "Approvals", "Scope", "Ticket", "Wanted", "approvals_url"]
+__all__ = ["MAX_TICKETS", "Approvals", "Scope", "Ticket", "Wanted", "approvals_url", "instance_of", "place_of"]
 
 Scope: TypeAlias = Literal["once", "session", "pattern"]
 State: TypeAlias = Literal["open", "once", "session", "pattern", "denied", "running", "used"]
 
 MAX_TICKETS = 100
+MAX_OF_ONE = 10  # of one principal at one server: nobody takes the places of all others
 _OPEN_SECONDS = 86_400.0
 _ONCE_SECONDS = 3_600.0
 _SETTLED_SECONDS = 3_600.0
@@ -42,9 +47,22 @@ def approvals_url(store: str | None = None) -> str:
     return store or os.environ.get("TOOLWRIGHT_APPROVALS") or default
 
 
+def instance_of(program: str, *words: str) -> str:
+    """What tells a server from others of its name, where nobody has said it: its program, and which ``words`` and which
+    working folder it was started with. Of these a digest only, since words may be secret."""
+    started = "\0".join([*words, os.getcwd()]).encode(errors="surrogateescape")
+    return f"{place_of(program)} #{hashlib.sha256(started).hexdigest()[:12]}"
+
+
+def place_of(path: str) -> str:
+    """Where ``path`` is, its links resolved, as text that can be stored whatever it is called."""
+    return os.fsencode(Path(path).resolve()).decode(errors="backslashreplace")
+
+
 class Wanted(Value, frozen=True):
     """A call that a person has to agree to. ``reason`` is what a rule says of it, ``preview`` what the tool says that
-    it would do."""
+    it would do. ``instance`` tells servers of the same name apart, or ``started``, how it was
+    started, where nobody has said what this one works on."""
 
     server: str
     principal: str
@@ -54,24 +72,35 @@ class Wanted(Value, frozen=True):
     arguments: Mapping[str, Any]
     reason: str = ""
     preview: str = ""
+    instance: str = ""
+    started: str = ""
+
+    @property
+    def whose(self) -> str:
+        """The server, as tickets show it."""
+        which = self.instance or self.started
+        return f"{self.server} ({which})" if which else self.server
 
     @property
     def key(self) -> str:
         """The same for the identical call, and for no other."""
-        return digest([self.server, self.principal, self.pin, dict(self.arguments)])
+        return digest([self.server, self.instance, self.started, self.principal, self.pin, dict(self.arguments)])
 
     @property
     def family(self) -> str:
         """The same for all calls of this tool by this principal."""
-        return digest([self.server, self.principal, self.pin])
+        return digest([self.server, self.instance, self.started, self.principal, self.pin])
+
+    @property
+    def asker(self) -> str:
+        """The same for all calls by this principal."""
+        return digest([self.server, self.instance, self.started, self.principal])
 
 
 class Ticket(Value, frozen=True):
-    """``slot`` is its place among all tickets, ``asked`` and ``until`` are seconds since 1970, and ``pattern`` is the
-    schema of the state of that name."""
+    """``asked`` and ``until`` are seconds since 1970, and ``pattern`` is the schema of the state of that name."""
 
     id: str
-    slot: int
     wanted: Wanted
     asked: float
     until: float
@@ -94,13 +123,16 @@ class Approvals:
     # --- for the layer
 
     async def granted(self, wanted: Wanted) -> Scope | None:
-        """What lets this call run now, if anything does."""
-        grant = await self._values.get(_grant(wanted))
-        if grant is not None:
-            scope, _ = decode(grant)
-            return scope
-        fits = [schema async for _, schema in self._patterns(wanted) if _accepts(schema, wanted.arguments)]
-        return "pattern" if fits else None
+        """What lets this call run now, if anything does. A no to this very call beats a pattern that it fits."""
+        ticket = await self.ticket(wanted)
+        match None if ticket is None else ticket.state:
+            case "denied":
+                return None
+            case "once" | "session" as scope:
+                return scope
+            case _:
+                fits = any(_accepts(schema, wanted.arguments) for _, schema, _ in await self._patterns(wanted))
+                return "pattern" if fits else None
 
     async def ticket(self, wanted: Wanted) -> Ticket | None:
         """The last ticket of this very call, whatever has become of it."""
@@ -110,39 +142,39 @@ class Approvals:
     async def open(self, wanted: Wanted) -> Ticket:
         """A ticket for a person to settle. ``ToolError`` when there are too many."""
         now = self._clock()
-        for slot in range(MAX_TICKETS):
-            ticket = Ticket("t-" + secrets.token_hex(4), slot, wanted, now, now + _OPEN_SECONDS)
-            if await self._values.put_if_absent(_slot(slot), _index(ticket), _OPEN_SECONDS):
-                await self._keep(ticket)
+        opened = Ticket("t-" + secrets.token_hex(4), wanted, now, now + _OPEN_SECONDS)
+        await self._list(opened)
+        won = False
+        while not won:
+            known = await self._values.get(_ticket(wanted))
+            if known is None:
+                won = await self._values.put_if_absent(_ticket(wanted), encode(opened), _OPEN_SECONDS)
+            elif (ticket := _read(known)).state == "used":
+                won = await self._values.replace(_ticket(wanted), known, encode(opened), _OPEN_SECONDS)
+            else:  # somebody else has opened it, or a person has settled it
+                await self._list(ticket)
                 return ticket
-        raise ToolError.of("TW2409", tool=wanted.tool, limit=MAX_TICKETS)
+        return opened
 
     async def take(self, wanted: Wanted) -> float | None:
         """Use up the grant for one call, and return until when it would have held; ``None`` when somebody else has.
         :meth:`settle` or :meth:`give_back` follows.
         """
-        grant = await self._values.remove(_grant(wanted))
-        if grant is None:
-            return None
-        await self._mark(wanted, "running", self._clock() + _RUNNING_SECONDS)
-        _, until = decode(grant)
-        return until
+        return await self._turn(wanted, "once", "running", self._clock() + _RUNNING_SECONDS)
 
     async def give_back(self, wanted: Wanted, until: float) -> None:
         """The call has not run after all: it asked on."""
-        if (seconds := until - self._clock()) > 0:
-            await self._values.put(_grant(wanted), encode(["once", until]), seconds)
-            await self._mark(wanted, "once", until)
+        if until > self._clock():
+            await self._turn(wanted, "running", "once", until)
 
     async def settle(self, wanted: Wanted) -> None:
         """The call has run, to whatever end."""
-        await self._mark(wanted, "used", self._clock() + _SETTLED_SECONDS)
+        await self._turn(wanted, "running", "used", self._clock() + _SETTLED_SECONDS)
 
     async def remember(self, wanted: Wanted, scope: Scope, seconds: float | None = None) -> None:
         """A person has agreed to this call through the client, and that has to hold beyond the request."""
-        ticket = await self.ticket(wanted)
-        if ticket is None or ticket.state != "open":
-            ticket = await self.open(wanted)
+        now = self._clock()
+        ticket = await self.ticket(wanted) or Ticket("t-" + secrets.token_hex(4), wanted, now, now)
         await self.allow(ticket, scope, seconds=seconds)
 
     # --- for the person
@@ -167,21 +199,18 @@ class Approvals:
         if pattern is not None and not _accepts(pattern, wanted.arguments):
             raise ConfigurationError.of("TW4403", ticket=ticket.id)
         seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
-        until = self._clock() + seconds
-        ticket = replaced(ticket, state=scope, until=until, pattern=pattern)
-        await self._revoke(ticket)
-        await self._keep(ticket)
-        if pattern is None:
-            await self._values.put(_grant(wanted), encode([scope, until]), seconds)
-        else:
-            known = [one async for one in self._patterns(wanted)]
-            await self._values.put(_pattern(wanted), encode([*known, (ticket.id, pattern)]), seconds)
+        ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern)
+        await self._list(ticket)
+        await self._keep_pattern(ticket)
+        await self._values.put(_ticket(wanted), encode(ticket), seconds)
         return ticket
 
     async def deny(self, ticket: Ticket) -> None:
         """Refuse the call of a ticket, and take back what it has let run."""
-        await self._revoke(ticket)
-        await self._keep(replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS))
+        ticket = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None)
+        await self._values.put(_ticket(ticket.wanted), encode(ticket), _SETTLED_SECONDS)
+        await self._keep_pattern(ticket)
+        await self._list(ticket)
 
     # --- a credential, where there is no terminal
 
@@ -197,42 +226,68 @@ class Approvals:
 
     # --- below
 
-    async def _mark(self, wanted: Wanted, state: State, until: float) -> None:
-        if (ticket := await self.ticket(wanted)) is not None:
-            await self._keep(replaced(ticket, state=state, until=until))
+    async def _turn(self, wanted: Wanted, before: State, state: State, until: float) -> float | None:
+        """Give the ticket another state if it has the one ``before``; until when that would have held."""
+        while (known := await self._values.get(_ticket(wanted))) is not None:
+            ticket = _read(known)
+            if ticket.state != before:
+                return None
+            turned = replaced(ticket, state=state, until=until)
+            if await self._values.replace(_ticket(wanted), known, encode(turned), until - self._clock()):
+                await self._list(turned)
+                return ticket.until
+        return None
 
-    async def _keep(self, ticket: Ticket) -> None:
-        """A ticket that is settled leaves its slot to another; what became of it is known for a while."""
-        if ticket.state in ("used", "denied"):
-            if await self._values.get(_slot(ticket.slot)) == _index(ticket):
-                await self._values.remove(_slot(ticket.slot))
-        else:
-            await self._values.put(_slot(ticket.slot), _index(ticket), ticket.until - self._clock())
-        await self._values.put(_ticket(ticket.wanted), encode(ticket), ticket.until - self._clock())
+    async def _list(self, ticket: Ticket) -> None:
+        """What a person can still settle or take back can be found. ``ToolError`` when too many wait."""
+        wanted, waits = ticket.wanted, ticket.state == "open"
 
-    async def _revoke(self, ticket: Ticket) -> None:
-        await self._values.remove(_grant(ticket.wanted))
-        others = [(id, schema) async for id, schema in self._patterns(ticket.wanted) if id != ticket.id]
-        if others:
-            await self._values.put(_pattern(ticket.wanted), encode(others), _OPEN_SECONDS)
-        else:
-            await self._values.remove(_pattern(ticket.wanted))
+        def change(listed: list[Any]) -> list[Any]:
+            others = [one for one in listed if one[1] != wanted.key]
+            waiting = [asker for _, _, asker, is_open in others if is_open]
+            for count, limit in ((waiting.count(wanted.asker), MAX_OF_ONE), (len(waiting), MAX_TICKETS)):
+                if waits and count >= limit:
+                    raise ToolError.of("TW2409", tool=wanted.tool, limit=limit)
+            over = ticket.state in ("used", "denied")
+            return others if over else [*others, (ticket.until, wanted.key, wanted.asker, waits)]
+
+        await self._change(_INDEX, change)
+
+    async def _keep_pattern(self, ticket: Ticket) -> None:
+        """The pattern of a ticket counts as long as the ticket says, and those of others as long as theirs."""
+        mine = [] if ticket.pattern is None else [(ticket.until, ticket.pattern, ticket.id)]
+        await self._change(_pattern(ticket.wanted), lambda known: [one for one in known if one[2] != ticket.id] + mine)
+
+    async def _change(self, key: str, change: Callable[[list[Any]], list[Any]]) -> None:
+        """Change a list, whose every entry begins with when it ends, as nobody else has changed it meanwhile."""
+        while True:
+            known, now = await self._values.get(key), self._clock()
+            entries = change([] if known is None else [entry for entry in decode(known) if entry[0] > now])
+            if known is None and not entries:
+                return
+            seconds = max((entry[0] for entry in entries), default=now + 1) - now
+            data = encode(entries)
+            if known is None:
+                won = await self._values.put_if_absent(key, data, seconds)
+            else:
+                won = await self._values.replace(key, known, data, seconds)
+            if won:
+                return
 
     async def _each(self) -> AsyncIterator[Ticket]:
-        for slot in range(MAX_TICKETS):
-            if (index := await self._values.get(_slot(slot))) is None:
-                continue
-            id, key = decode(index)
+        listed = await self._values.get(_INDEX)
+        entries: list[Any] = [] if listed is None else decode(listed)
+        for _, key, *_ in entries:
             data = await self._values.get(_TICKET + key)
-            if data is not None and (ticket := _read(data)).id == id:
+            if data is not None and (ticket := _read(data)).state not in ("used", "denied"):
                 yield ticket
 
-    async def _patterns(self, wanted: Wanted) -> AsyncIterator[tuple[str, Mapping[str, Any]]]:
-        data = await self._values.get(_pattern(wanted))
-        for id, schema in () if data is None else decode(data):
-            yield id, schema
+    async def _patterns(self, wanted: Wanted) -> list[tuple[float, Mapping[str, Any], str]]:
+        data, now = await self._values.get(_pattern(wanted)), self._clock()
+        return [] if data is None else [entry for entry in decode(data) if entry[0] > now]
 
 
+_INDEX = "approval-index"
 _TICKET = "approval-ticket:"
 _CREDENTIAL = "approval-credential"
 _FOR_EVER = 1e9
@@ -246,20 +301,8 @@ def _ticket(wanted: Wanted) -> str:
     return _TICKET + wanted.key
 
 
-def _grant(wanted: Wanted) -> str:
-    return "approval-grant:" + wanted.key
-
-
 def _pattern(wanted: Wanted) -> str:
     return "approval-pattern:" + wanted.family
-
-
-def _slot(number: int) -> str:
-    return f"approval-slot:{number}"
-
-
-def _index(ticket: Ticket) -> bytes:
-    return encode([ticket.id, ticket.wanted.key])
 
 
 def _accepts(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:

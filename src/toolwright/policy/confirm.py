@@ -65,10 +65,10 @@ class Confirm:
 
 
 def confirm(
-    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, language: str
+    settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, started: str, language: str
 ) -> Callable[[Provider], Provider]:
     """Nothing runs that a person has to agree to and has not agreed to, for this principal, tool and arguments."""
-    return lambda inner: _Confirm(inner, settings, approvals, facts, server, language)
+    return lambda inner: _Confirm(inner, settings, approvals, facts, server, instance, started, language)
 
 
 def spend(inner: Provider) -> Provider:
@@ -98,6 +98,8 @@ class _Confirm(Wrapper):
     approvals: Approvals
     facts: Facts
     server: str
+    instance: str
+    started: str
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -129,6 +131,8 @@ class _Confirm(Wrapper):
             pin(tool.definition),
             call.arguments,
             call.asks or "",
+            instance=self.instance,
+            started=self.started,
         )
         if (grant := await self._standing(wanted)) is not None:
             return grant
@@ -159,9 +163,8 @@ class _Confirm(Wrapper):
         await self.facts.remove(_open(key))
         if said in ("deny", "cancel"):
             raise ToolError.of("TW2401" if said == "deny" else "TW2402", tool=wanted.tool)
-        if said == "session":
-            await self._remember(wanted)
-        return AnsweredGrant(self.facts, self.approvals, wanted, nonce)
+        seconds = self.settings.session_seconds if said == "session" else None
+        return AnsweredGrant(self.facts, self.approvals, wanted, nonce, seconds)
 
     async def _first(self, wanted: Wanted, tool: Tool) -> list[str]:
         """Before the question is put for the first time: what stays the same over all rounds."""
@@ -179,12 +182,6 @@ class _Confirm(Wrapper):
 
     async def _take(self, what: str, wanted: Wanted, most: int, seconds: float) -> float:
         return await self.facts.take(what + wanted.principal, per_second=most / seconds, burst=most)
-
-    async def _remember(self, wanted: Wanted) -> None:
-        try:
-            await self.approvals.remember(wanted, "session", self.settings.session_seconds)
-        except (StateError, ToolError) as error:
-            _log.warning("a yes for the session counts once only: %s", error)
 
     # --- through a ticket
 

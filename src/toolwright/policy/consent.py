@@ -15,6 +15,7 @@ from toolwright.policy.shown import shown, shown_text
 from toolwright.protocol.questions import InputRequest, elicitation_form
 from toolwright.state.facts import Values
 from toolwright.tools.rounds import Question
+from toolwright.tools.toolset import LOCAL
 from toolwright.wording import sentence
 
 __all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "put_to"]
@@ -32,7 +33,10 @@ def put_to(wanted: Wanted, language: str) -> str:
 
     Nothing in it is the model's to arrange (:mod:`toolwright.policy.shown`).
     """
-    names = {"server": wanted.server, "tool": wanted.tool, "effect": wanted.effect}
+    # Where things lie on this machine is nobody's business on another one.
+    is_shown = wanted.instance and wanted.principal == LOCAL.id
+    server = f"{wanted.server} ({wanted.instance})" if is_shown else wanted.server
+    names = {"server": server, "tool": wanted.tool, "effect": wanted.effect}
     parts = [sentence("TW2400", language, {key: shown_text(name) for key, name in names.items()})]
     parts += [shown_text(wanted.reason)] if wanted.reason else []
     parts += [shown(wanted.arguments)]
@@ -82,22 +86,30 @@ class StandingGrant:
 
 @dataclass
 class AnsweredGrant:
-    """A yes through the client: good for one run, which all workers see used up."""
+    """A yes through the client: good for one run, which all workers see used up. One for the session is kept when it
+    is taken, for ``session_seconds``: an answer that is sent again, and was taken before, renews nothing."""
 
     facts: Values
     approvals: Approvals
     wanted: Wanted
     nonce: str
+    session_seconds: float | None = None
     by: str = "the client's answer"
     taken: bool = False
+    stands: bool = False
 
     async def take(self) -> None:
         if not await self.facts.put_if_absent("consent:" + self.nonce, b"1", _USED_SECONDS):
             raise ToolError.of("TW2416", tool=self.wanted.tool)
         self.taken = True
+        if self.session_seconds is not None:
+            with _logged("a yes for the session counts once only"):
+                await self.approvals.remember(self.wanted, "session", self.session_seconds)
+                self.stands = True
 
     async def give_back(self) -> None:
-        await self.facts.remove("consent:" + self.nonce)
+        if not self.stands:  # what stands lets the next round run
+            await self.facts.remove("consent:" + self.nonce)
 
     async def settle(self) -> None: ...
 
@@ -105,8 +117,9 @@ class AnsweredGrant:
         # The answer travels in a state that is good for one request, so the yes is kept here for the next one.
         if not self.taken:
             await self.take()
-            with _logged("a yes is lost with the call that was refused"):
-                await self.approvals.remember(self.wanted, "once")
+            if not self.stands:
+                with _logged("a yes is lost with the call that was refused"):
+                    await self.approvals.remember(self.wanted, "once")
 
 
 @dataclass

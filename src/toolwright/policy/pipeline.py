@@ -53,7 +53,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked.
+    """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked;
+    ``instance`` tells servers of that name apart, or ``started``, so that a yes to one is none to another.
     ``origins``: which of them came from where, for ``inspect``."""
 
     limits: Limits = Limits()
@@ -65,6 +66,8 @@ class Guard:
     held: Held = field(default_factory=dict[str, frozenset[str]])
     confirm: Confirm = field(default_factory=Confirm)
     server: str = ""
+    instance: str = ""
+    started: str = ""
     language: str = "en"
     meter: Meter = field(default_factory=Meter)
     signals: Signals = field(default_factory=Signals)
@@ -106,7 +109,13 @@ def standard(
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(decide),
         confirm(
-            guard.confirm, approvals, facts, server=guard.server, language=guard.language
+            guard.confirm,
+            approvals,
+            facts,
+            server=guard.server,
+            instance=guard.instance,
+            started=guard.started,
+            language=guard.language,
         ),  # human time is not counted below
         concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
         intent(recorder),  # what is written to run, runs, unless its consent was used meanwhile

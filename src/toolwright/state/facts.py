@@ -45,6 +45,10 @@ class Values(Protocol):
         """As ``put`` if ``key`` holds nothing. True for one caller only, however many ask at once."""
         ...
 
+    async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
+        """As ``put`` if ``key`` holds ``old``, and nothing otherwise: who has read something else looks again."""
+        ...
+
     async def remove(self, key: str) -> bytes | None:
         """Empty ``key``. What it held goes to one caller only, so that a thing of one use is used once."""
         ...
@@ -254,6 +258,13 @@ class MemoryFacts:
     async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
         now = nanoseconds(self._clock())
         if self._values.get(key, now) is not None:
+            return False
+        self._values.put(key, value, now + nanoseconds(seconds), now)
+        return True
+
+    async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
+        now = nanoseconds(self._clock())
+        if self._values.get(key, now) != old:
             return False
         self._values.put(key, value, now + nanoseconds(seconds), now)
         return True

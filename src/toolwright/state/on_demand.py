@@ -61,5 +61,8 @@ class OnDemand:
     async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
         return await (await self._values()).put_if_absent(key, value, seconds)
 
+    async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
+        return await (await self._values()).replace(key, old, value, seconds)
+
     async def remove(self, key: str) -> bytes | None:
         return await (await self._values()).remove(key)

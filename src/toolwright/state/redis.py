@@ -45,6 +45,14 @@ redis.call('SET', KEYS[1], string.format('%.0f', now + ahead), 'PX', math.ceil(a
 return 0
 """
 
+_REPLACE = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+    return 0
+end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+"""
+
 
 class RedisFacts:
     """Facts of all who open the same ``url``: ``redis://user:password@host:port/db``, ``rediss://`` with TLS.
@@ -82,6 +90,7 @@ class RedisFacts:
         )
         self._client = Redis(connection_pool=pool)
         self._script = self._client.register_script(_TAKE)
+        self._replacing = self._client.register_script(_REPLACE)
         try:
             await self.remove("")  # whether it answers, and knows what we need
         except BaseException:
@@ -109,6 +118,10 @@ class RedisFacts:
     async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
         won = self._open.set(self._values + key.encode(), value, px=_milliseconds(seconds), nx=True)
         return await self._answer(won) is not None
+
+    async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
+        said = [old, value, _milliseconds(seconds)]
+        return bool(await self._answer(self._replacing([self._values + key.encode()], said, self._open)))
 
     async def remove(self, key: str) -> bytes | None:
         return await self._answer(self._open.getdel(self._values + key.encode()))

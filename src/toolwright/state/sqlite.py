@@ -96,6 +96,9 @@ class SqliteFacts:
     async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
         return await self._thread.run(partial(self._put_if_absent, key, value, seconds))
 
+    async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
+        return await self._thread.run(partial(self._replace, key, old, value, seconds))
+
     async def remove(self, key: str) -> bytes | None:
         return await self._thread.run(partial(self._remove, key))
 
@@ -162,6 +165,12 @@ class SqliteFacts:
 
     def _put_if_absent(self, key: str, value: bytes, seconds: float, db: Connection) -> bool:
         if self._get(key, db) is not None:
+            return False
+        self._put(key, value, seconds, db)
+        return True
+
+    def _replace(self, key: str, old: bytes, value: bytes, seconds: float, db: Connection) -> bool:
+        if self._get(key, db) != old:
             return False
         self._put(key, value, seconds, db)
         return True

@@ -50,6 +50,7 @@ async def check_facts(make: MakeFacts, elapse: Elapse) -> None:
         _values_are_kept,
         _a_value_is_put_once,
         _a_value_is_removed_once,
+        _a_value_is_replaced_by_who_has_read_it,
         _keys_are_told_apart,
         _takes_that_make_no_sense_are_refused,
         _a_limit_holds_among_many,
@@ -105,6 +106,15 @@ async def _a_value_is_removed_once(facts: Values) -> None:
     assert (got.count(b"1"), got.count(None)) == (1, 19)
     assert await facts.get("a") is None
     assert await facts.put_if_absent("a", b"2", 60)
+
+
+async def _a_value_is_replaced_by_who_has_read_it(facts: Values) -> None:
+    assert not await facts.replace("a", b"", b"1", 60), "nothing is no value"
+    assert await facts.get("a") is None
+    await facts.put("a", b"0", 60)
+    won = await asyncio.gather(*(facts.replace("a", b"0", b"to %d" % n, 60) for n in range(20)))
+    assert sum(won) == 1
+    assert await facts.get("a") == b"to %d" % won.index(True)
 
 
 async def _keys_are_told_apart(facts: Facts) -> None:

@@ -19,7 +19,7 @@ import stat
 import unicodedata
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import count
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Literal
 
 from toolwright.errors import ConfigurationError, ToolError
+from toolwright.state.places import state_folder
 
 __all__ = [
     "PROTECTED",
@@ -135,6 +136,9 @@ class PathRules:
     """Directories on which something else is mounted, such as ``/proc``."""
     allow_windows_names: bool = False
     """Names that Windows reads as a drive, stream, share or device: ``a:b``, ``con.txt``, ``a\\b``."""
+    places: tuple[Path, ...] = field(default_factory=lambda: (state_folder(),))
+    """Folders and files of our own, wherever they lie: neither read nor written. What servers record is kept there, and
+    what people have agreed to."""
 
     def denial(self, names: Names, use: Use) -> str | None:
         """The code of the error for the first of ``names`` that is closed for ``use``."""
@@ -377,6 +381,7 @@ class Folder:
         self.label = label
         self.bases = _absolute(path)
         self.rules = rules
+        self._closed = tuple(_below(self.bases, rules.places))
         try:
             self._fd = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -400,6 +405,8 @@ class Folder:
         for _ in range(LINKS + 1):
             if code := self.rules.denial(names, use):
                 raise ToolError.of(code, path=shown)
+            if any(tuple(map(_folded, names[: len(closed)])) == closed for closed in self._closed):
+                raise ToolError.of("TW6030", path=shown)
             if len(names) > DEPTH:
                 raise ToolError.of("TW6016", path=_brief(shown))
             met = self._descend(names or (".",), shown, use, make)
@@ -438,9 +445,28 @@ class Folder:
         if not self.owns(found):
             raise ToolError.of("TW6028", path=shown)
 
+    def is_closed(self, directory: os.stat_result) -> bool:
+        """Whether a directory is one of the places that the rules close."""
+        return any(_same(place, directory) for place in self.rules.places)
+
     def owns(self, directory: os.stat_result) -> bool:
         """Whether a directory is the folder's own and not a mount. (Files of an overlay have devices of their own.)"""
         return self.rules.allow_other_filesystems or directory.st_dev == self.device
+
+
+def _below(bases: frozenset[Names], places: tuple[Path, ...]) -> Generator[Names]:
+    """The names that lead from a folder to the places in it; none for a folder that lies in one of them."""
+    for base in bases:
+        for place in (names for each in places for names in _absolute(each)):
+            if place[: len(base)] == base or base[: len(place)] == place:
+                yield tuple(map(_folded, place[len(base) :]))
+
+
+def _same(place: Path, found: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(place.stat(), found)
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -678,10 +678,12 @@ def _entered(folder: Folder, parent: int, name: str, entry: DirectoryEntry) -> G
         yield None
         return
     try:
-        ours = folder.owns(os.fstat(fd))
-        if not ours:
+        found = os.fstat(fd)
+        if folder.is_closed(found):
+            entry["closed"] = "secret"
+        elif not folder.owns(found):
             entry["closed"] = "file system"
-        yield fd if ours else None
+        yield None if "closed" in entry else fd
     finally:
         os.close(fd)
 

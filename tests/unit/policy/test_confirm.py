@@ -11,10 +11,12 @@ import pytest
 
 from toolwright import Form
 from toolwright.errors import ConfigurationError, StateError, ToolError
+from toolwright.policy.approvals import MAX_OF_ONE, MAX_TICKETS, Scope, Ticket, Wanted
 from toolwright.policy.confirm import Confirm
+from toolwright.policy.consent import put_to
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import ALLOW, Ask, Verdict
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.rounds import Answer
 from toolwright.tools.toolset import Context, RequestContext, ToolCall, Wrapper
@@ -207,6 +209,31 @@ def test_a_tool_that_changed_while_the_question_was_open_does_not_run(revision: 
     assert attic.lost == []
 
 
+@pytest.mark.parametrize("scope", ["once", "session", "pattern"])
+def test_a_yes_to_one_server_is_none_to_another_of_its_name(scope: Scope):
+    attic = Attic()
+    one, other = wanted(instance="/a"), wanted(instance="/b")
+
+    async def main() -> list[str | None]:
+        pattern = {} if scope == "pattern" else None
+        await attic.approvals.allow(await attic.approvals.open(one), scope, pattern=pattern)
+        return [await attic.approvals.granted(one), await attic.approvals.granted(other)]
+
+    assert asyncio.run(main()) == [scope, None]
+
+
+def test_who_calls_from_elsewhere_is_not_told_where_a_server_lies():
+    here, elsewhere = (put_to(wanted(principal=id, instance="/a"), "en") for id in ("local", "somebody"))
+    assert here.startswith("attic (/a) asks")
+    assert elsewhere.startswith("attic asks")
+
+
+def test_a_ticket_says_how_a_server_was_started_where_nobody_said_which_it_is():
+    unsaid = replaced(wanted(), started="/a.py #1")
+    assert (unsaid.whose, unsaid.key == wanted().key) == ("attic (/a.py #1)", False)
+    assert put_to(unsaid, "en").startswith("attic asks")
+
+
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
@@ -350,10 +377,125 @@ def test_there_are_not_more_tickets_than_a_person_can_read():
 
     async def main() -> set[str]:
         codes = {await attic.code(f"box {number}") for number in range(60)}
-        assert len(await attic.approvals.all()) == 40
+        assert len(await attic.approvals.all()) == 10
         return codes
 
-    assert asyncio.run(main()) == {"TW2403", "TW2408"}
+    assert asyncio.run(main()) == {"TW2403", "TW2408", "TW2409"}
+
+
+def wanted(box: str = "maps", principal: str = "local", instance: str = "") -> Wanted:
+    return Wanted("attic", principal, "burn", "destructive", "pin", {"box": box}, instance=instance)
+
+
+def test_nobody_takes_the_places_of_others_and_what_was_allowed_takes_none():
+    attic = Attic()
+
+    async def main() -> None:
+        for number in range(MAX_OF_ONE):
+            await attic.approvals.open(wanted(f"box {number}"))
+        with pytest.raises(ToolError, match="wait for one already"):
+            await attic.approvals.open(wanted())
+        await attic.approvals.open(wanted(principal="another"))
+        await attic.approvals.open(wanted(instance="another"))
+        for ticket in await attic.approvals.all():
+            await attic.approvals.allow(ticket, "session")
+        await attic.approvals.open(wanted())
+        assert len(await attic.approvals.all()) == MAX_OF_ONE + 3
+
+    asyncio.run(main())
+
+
+def test_all_who_ask_have_so_many_places_together():
+    attic = Attic()
+
+    async def main() -> None:
+        for number in range(MAX_TICKETS):
+            await attic.approvals.open(wanted(principal=f"{number}"))
+        with pytest.raises(ToolError, match="wait for one already"):
+            await attic.approvals.open(wanted())
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("end", ["give_back", "settle"])
+@pytest.mark.parametrize("said", ["denied", "session"])
+def test_what_a_person_says_during_a_run_holds_after_it(end: str, said: str):
+    attic = Attic()
+
+    async def main() -> Ticket | None:
+        ticket = await attic.approvals.open(wanted())
+        await attic.approvals.allow(ticket, "once")
+        until = await attic.approvals.take(wanted())
+        assert until is not None
+        ticket = await attic.approvals.find(ticket.id)
+        await (attic.approvals.deny(ticket) if said == "denied" else attic.approvals.allow(ticket, "session"))
+        await (attic.approvals.give_back(wanted(), until) if end == "give_back" else attic.approvals.settle(wanted()))
+        assert await attic.approvals.granted(wanted()) == (None if said == "denied" else "session")
+        assert len(await attic.approvals.all()) == (0 if said == "denied" else 1)
+        return await attic.approvals.ticket(wanted())
+
+    ticket = asyncio.run(main())
+    assert ticket is not None
+    assert ticket.state == said
+
+
+def test_a_ticket_that_a_person_has_settled_meanwhile_is_not_opened_anew():
+    attic = Attic()
+
+    async def main() -> list[str]:
+        ticket = await attic.approvals.open(wanted())
+        again = await attic.approvals.open(wanted())
+        await attic.approvals.deny(ticket)
+        return [again.id, (await attic.approvals.open(wanted())).state, str(await attic.approvals.all()), ticket.id]
+
+    again, state, left, id = asyncio.run(main())
+    assert (again, state, left) == (id, "denied", "[]")
+
+
+def test_a_no_to_one_pattern_renews_no_other():
+    attic = Attic()
+
+    async def main() -> list[str | None]:
+        first, second = [await attic.approvals.open(wanted(box)) for box in ("maps", "hats")]
+        await attic.approvals.allow(first, "pattern", pattern={}, seconds=100)
+        second = await attic.approvals.allow(second, "pattern", pattern={"required": ["box"]}, seconds=500)
+        attic.now += 50
+        await attic.approvals.deny(second)
+        before = await attic.approvals.granted(wanted("other"))
+        attic.now += 51
+        return [before, await attic.approvals.granted(wanted("other"))]
+
+    assert asyncio.run(main()) == ["pattern", None]
+
+
+def test_a_no_to_this_very_call_beats_the_pattern_of_another():
+    attic = Attic()
+
+    async def main() -> list[str | None]:
+        first, second = [await attic.approvals.open(wanted(box)) for box in ("maps", "hats")]
+        await attic.approvals.allow(first, "pattern", pattern={})
+        await attic.approvals.deny(second)
+        return [await attic.approvals.granted(wanted(box)) for box in ("maps", "hats", "other")]
+
+    assert asyncio.run(main()) == ["pattern", None, "pattern"]
+
+
+def test_an_answer_sent_again_renews_no_session_that_a_person_has_ended():
+    attic = Attic()
+    attic.tools.remove("burn")
+    attic.tools.add(attic.burn, effect="destructive", idempotent=True)
+    answer = {"toolwright:confirm": {"action": "accept", "content": {"answer": "session"}}}
+
+    async def scenario(post: Post) -> list[str]:
+        again = {"requestState": state(await post("maps")), "inputResponses": answer}
+        texts = [said(await post("maps", **again)), said(await post("maps"))]
+        [ticket] = await attic.approvals.all()
+        await attic.approvals.deny(ticket)
+        texts.append(said(await post("maps", **again)))
+        return [*texts, str(await attic.approvals.all())]
+
+    assert asyncio.run(posting(attic, scenario)) == ["maps is ashes", "maps is ashes", "TW2416", "[]"]
+    assert attic.lost == ["maps", "maps"]
 
 
 # -- a store that is down ----------------------------------------------------------------------------------------------

@@ -551,6 +551,51 @@ def test_d17_a_link_does_not_open_them(files: Files, root: Path) -> None:
         files.read_file("settings.txt")
 
 
+@pytest.mark.parametrize("there", [True, False], ids=["there", "to be made"])
+@pytest.mark.parametrize("name", ["toolwright/audit/files.db", "toolwright/audit/files.db.seal", "Toolwright/new"])
+def test_d17_what_servers_have_recorded_is_neither_read_nor_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: bool
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+    record = root / "state" / name
+    if there:
+        record.parent.mkdir(parents=True)
+        record.write_text(SECRET)
+        (root / "state" / "way").symlink_to("toolwright")
+    with Files([root]) as files:
+        for path in (f"state/{name}", f"state/way/{name.partition('/')[2]}") if there else (f"state/{name}",):
+            with refused("TW6030", root):
+                files.read_file(path)
+            with refused("TW6030", root):
+                files.write_file(path, "evil", mode="overwrite", create_parents=True)
+    assert (record.read_text() if there else record.exists()) == (SECRET if there else False)
+
+
+def test_d17_a_folder_within_what_servers_have_recorded_is_closed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(root))
+    (root / "toolwright" / "audit").mkdir(parents=True)
+    with Files([root / "toolwright" / "audit"]) as files, refused("TW6030", root):
+        files.write_file("files.db", "evil", mode="overwrite")
+
+
+def test_d17_what_servers_have_recorded_is_not_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+    (root / "state" / "toolwright" / "audit").mkdir(parents=True)
+    with Files([root]) as files:
+        listed = files.list_directory(".", depth=5)["entries"]
+    assert [(entry["path"], entry.get("closed")) for entry in listed] == [
+        ("state", None),
+        ("state/toolwright", "secret"),
+    ]
+
+
+def test_d17_twin_what_lies_beside_it_is_open(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+    with Files([root]) as files:
+        files.write_file("state/toolwright-notes/audit", "fine", create_parents=True)
+        assert files.read_file("state/toolwright-notes/audit")["content"] == "fine"
+
+
 @pytest.mark.parametrize(
     "path", [".gitignore", ".github/x.yml", ".env.example", "id_rsa.pub", "git/hooks/x", "mcp.json"]
 )
