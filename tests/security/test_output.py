@@ -10,6 +10,8 @@ import base64
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,6 +28,7 @@ from toolwright import (
     DefinitionError,
     EmbeddedResource,
     ImageContent,
+    Limits,
     ResourceLink,
     Server,
     TextContent,
@@ -38,9 +41,11 @@ from toolwright.policy.fitting import CUT, MAX_BLOCKS
 from toolwright.policy.scan import look
 from toolwright.policy.tidy import UNTRUSTED
 from toolwright.protocol.types import PromptMessage
+from toolwright.tools.keeping import PART
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
+PLAIN_TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
 
 
@@ -240,6 +245,61 @@ def test_a_tool_whose_business_they_are_keeps_its_secrets():
     assert TOKEN not in result_of(lambda: TOKEN, Server("t", secrets="keep"), secrets="mask").text
 
 
+@dataclass
+class Row:
+    note: str
+    when: date
+
+
+PLAINLY_JSON: dict[str, Callable[[str], Any]] = {
+    "tuple": lambda text: {"rows": (text, 1)},
+    "set": lambda text: {"rows": {text}},
+    "dataclass": lambda text: [Row(text, date(2026, 1, 2))],
+    "tuple of tuples": lambda text: ((text,),),
+    "structured only": lambda text: CallToolResult([TextContent(text="fine")], structuredContent={"a": (text,)}),
+    "content": lambda text: CallToolResult(content=(TextContent(text=text),)),  # type: ignore[arg-type]
+    "meta": lambda text: CallToolResult([TextContent(text="x")], meta={"com.example/note": (text,)}),
+    "key that is no text": lambda text: {1: text},
+}
+
+
+@pytest.mark.attack("C05", "C08", "C11")
+@pytest.mark.parametrize("form", PLAINLY_JSON)
+def test_c08_what_only_becomes_json_is_cleaned_as_json_is(form: str):
+    server = Server("t")
+    server.add_raw_tool("tool", {"type": "object"}, lambda arguments: PLAINLY_JSON[form](f"a\u202eb {TOKEN}"))
+
+    async def once() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool("tool")
+
+    said = json.dumps(asyncio.run(once()).raw, ensure_ascii=False)
+    assert "ab [secret masked: github-token " in said
+    assert TOKEN not in said
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_what_becomes_json_and_is_clean_leaves_as_it_is():
+    value = {"clean": (Row("x", date(2026, 1, 2)), {1}), "dirty": f"x{TOKEN}"}
+    assert Sweep(look(TOKEN.encode(), True)).value(value)["clean"] == value["clean"]
+
+
+@pytest.mark.attack("C08")
+@every_shape
+def test_c08_what_hides_within_a_secret_does_not_hide_it(shape: str):
+    result = result_of(lambda: SHAPES[shape](f"a {PLAIN_TOKEN[:16]}\u200b{PLAIN_TOKEN[16:]} b"))
+    said = json.dumps(result.raw, ensure_ascii=False)
+    assert PLAIN_TOKEN not in said
+    assert "a [secret masked: github-token " in said
+
+
+@pytest.mark.attack("C08", "C12")
+def test_c08_what_hides_within_a_secret_does_not_hide_it_in_an_error():
+    split = f"{PLAIN_TOKEN[:16]}\u200b{PLAIN_TOKEN[16:]}"
+    assert PLAIN_TOKEN not in result_of(raiser(ToolError(f"give me {split}"))).text
+    assert PLAIN_TOKEN in result_of(raiser(ToolError(f"give me {split}")), secrets="keep").text
+
+
 def call_with(argument: Any, **settings: Any) -> Any:
     server = Server("t")
 
@@ -313,6 +373,52 @@ def test_what_is_kept_of_a_cut_result_is_masked_too():
     _, read = whole_of(Server("t"), lambda: "line\n" * 1000 + TOKEN, max_bytes=2_000)
     assert "[secret masked: github-token" in read
     assert TOKEN not in read
+
+
+@pytest.mark.attack("C13")
+def test_c13_masks_do_not_take_a_result_beyond_its_limit():
+    result, read = whole_of(Server("t"), lambda: "aa://a:pwq@b " * 380, max_bytes=5_000)
+    assert len(result.text.encode()) < 5_000
+    assert result.raw["_meta"][CUT]["uri"] == result.content[-1].uri
+    assert read.count("[secret masked: ") == 380
+
+
+@pytest.mark.attack("C13")
+def test_c13_masks_do_not_take_what_is_read_beyond_its_limit():
+    server = Server("t", limits=Limits(max_bytes=5_000))
+    server.add_resource("notes://a", lambda: "aa://a:pwq@b " * 370, name="a")
+
+    async def once() -> None:
+        async with Client(server) as client:
+            await client.read_resource("notes://a")
+
+    with pytest.raises(InvalidParams, match="TW2006"):
+        asyncio.run(once())
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("secrets", ["mask", "keep"])
+def test_c08_a_secret_where_two_parts_of_what_is_kept_meet_is_masked(secrets: Any):
+    server = Server("t")
+
+    def tool(context: Context) -> ResourceLink:
+        return context.keep("x " * (PART // 2 - 10) + TOKEN + " \u202eend", "k")
+
+    server.add_tool(tool, effect="read", secrets=secrets)
+
+    async def once() -> str:
+        async with Client(server) as client:
+            uri, read = (await client.call_tool("tool")).content[0].uri, ""
+            while uri:
+                part, *more = await client.read_resource(uri)
+                read += part.text
+                uri = more[0].uri if more else ""
+            return read
+
+    read = asyncio.run(once())
+    assert read.endswith(" end")
+    assert (TOKEN in read) is (secrets == "keep")
+    assert ("[secret masked: github-token " in read) is (secrets == "mask")
 
 
 @pytest.mark.attack("C13", "C15")
@@ -467,6 +573,20 @@ INSIDE = [
     "http://169.254.169.254/latest/meta-data/",
     "https://printer.local/",
     "http://localhost:3000/",
+    "http://[64:ff9b::a9fe:a9fe]/",
+    "http://[2002:a9fe:a9fe::]/",
+    "http://[fe80::1%25eth0]/",
+    "http://169.254.169.254./",
+    "http:///169.254.169.254/",
+    "http:169.254.169.254/",
+    "http:\\\\127.0.0.1\\",
+    "http://127.0.0.1\\@example.com/",
+    "http://%31%32%37.0.0.1/",
+    "http://①②⑦.⓪.⓪.①/",
+    "http://127。0。0。1/",
+    "http://168.63.129.16/metadata",
+    "http://LOCALHOST./",
+    "http://%6cocalhost/",
     "javascript:alert(1)",
     "data:text/html,<script>",
     "no uri",
@@ -482,7 +602,14 @@ def test_c21_no_link_leads_to_files_or_inside(uri: str):
 
 @pytest.mark.twin("C21")
 def test_c21_twin_links_to_what_is_served_here_or_in_public_leave():
-    for uri in ("https://example.com/a", "http://8.8.8.8/", "reports://2026", "urn:isbn:0451450523"):
+    for uri in (
+        "https://example.com/a",
+        "http://8.8.8.8/",
+        "https://[2001:4860:4860::8888]/",
+        "https://例子.测试/路径",
+        "reports://2026",
+        "urn:isbn:0451450523",
+    ):
         assert result_of(lambda uri=uri: ResourceLink(uri=uri, name="n")).content[0].uri == uri
     server = Server("t")
     server.add_resource("file:///notes.txt", lambda: "mine", name="notes")
@@ -540,14 +667,14 @@ def test_c08_no_secret_leaves_in_a_log_message():
 
     async def tool(context: Context) -> str:
         """Work."""
-        context.log("error", {"why": f"a\u202eb {TOKEN}"}, "shop")  # pyright: ignore[reportDeprecated]
+        context.log("error", {"why": (f"a\u202eb {TOKEN}",)}, "shop")  # pyright: ignore[reportDeprecated]
         return "done"
 
     server.add_tool(tool, effect="read")
     said = asyncio.run(_frames(server, "tools/call", {"name": "tool"}))
     [log] = [json.loads(frame)["params"] for frame in said if b"notifications/message" in frame]
     assert (log["level"], log["logger"]) == ("error", "shop")
-    assert log["data"]["why"].startswith("ab [secret masked: github-token ")
+    assert log["data"]["why"][0].startswith("ab [secret masked: github-token ")
 
 
 async def _frames(server: Server, method: str, params: dict[str, Any]) -> list[bytes]:
