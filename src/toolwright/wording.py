@@ -117,6 +117,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{limit} questions wait for your answers already; answer some of them.",
         "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
     ),
+    "TW1056": (
+        "The server has not been started, so nothing guards it yet. Whoever mounts it: run its lifespan (uvicorn: "
+        'lifespan="on"), or enter `async with app.serving()` around all requests.',
+        '服务器尚未启动，其防护还未生效。挂载它的人请运行其 lifespan（uvicorn：lifespan="on"），'
+        "或在所有请求之外进入 `async with app.serving()`。",
+    ),
     "TW1100": (
         "This needs the scopes {scopes}. Ask the authorization server for a token that has all of them, then repeat "
         "the request.",
