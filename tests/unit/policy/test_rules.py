@@ -282,3 +282,16 @@ def test_a_rule_that_can_never_match_is_found(first: str, second: str):
 def test_a_rule_that_may_match_is_left_alone(first: str, second: str):
     _, problems = examine("f", f'[[rules]]\nthen = "deny"\n{first}\n[[rules]]\nthen = "allow"\n{second}\n')
     assert problems == []
+
+
+KEPT = Resource("kept:abc", "result")
+
+
+def test_what_an_allowed_call_has_handed_out_is_read_unless_a_rule_names_it():
+    allowed = '[[rules]]\ntools = "big"\nthen = "allow"\n'
+    assert decide(allowed, KEPT) == Allow()
+    assert decide(allowed, Resource("docs:abc", "result")) == HIDDEN
+    assert decide(allowed + '[[rules]]\nthen = "deny"\n', KEPT) == Deny(hidden=True, rule="rule 2")
+    named = allowed + '[[rules]]\nresources = "kept:*"\nprincipal = "someone"\nthen = "allow"\n'
+    assert decide(named, KEPT) == HIDDEN
+    assert decide(named, KEPT, by=Principal("someone")) == Allow("rule 2")
