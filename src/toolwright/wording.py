@@ -691,6 +691,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{place}: this is no record of an audit log; each line is one JSON object.",
         "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
     ),
+    "TW4330": (
+        "{place}: the arguments of a rule are judged by JSON Schema 2020-12 alone; an older dialect would pass over "
+        "some of its words. Leave out $schema.",
+        "{place}：规则的 arguments 只按 JSON Schema 2020-12 判断；旧版方言会忽略其中一些关键字。请去掉 $schema。",
+    ),
     # client and carrier
     "TW5001": (
         "The connection is closed. Requests in flight have no answer; what they asked may have happened.",

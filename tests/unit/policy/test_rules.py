@@ -295,3 +295,11 @@ def test_what_an_allowed_call_has_handed_out_is_read_unless_a_rule_names_it():
     named = allowed + '[[rules]]\nresources = "kept:*"\nprincipal = "someone"\nthen = "allow"\n'
     assert decide(named, KEPT) == HIDDEN
     assert decide(named, KEPT, by=Principal("someone")) == Allow("rule 2")
+
+
+def test_a_rule_whose_arguments_an_older_dialect_would_judge_is_a_mistake():
+    older, newest = "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"
+    text = '[[rules]]\ntools = "get"\nthen = "allow"\n[rules.arguments]\n"$schema" = "{}"\nrequired = ["path"]\n'
+    _, problems = examine("toolwright.toml", text.format(older))
+    assert [problem.code for problem in problems] == ["TW4330"]
+    assert examine("toolwright.toml", text.format(newest))[1] == []
