@@ -117,6 +117,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{limit} questions wait for your answers already; answer some of them.",
         "已有 {limit} 个问题在等待您的回答；请先回答其中一些。",
     ),
+    "TW1056": (
+        "The server has not been started, so nothing guards it yet. Whoever mounts it: run its lifespan (uvicorn: "
+        'lifespan="on"), or enter `async with app.serving()` around all requests.',
+        '服务器尚未启动，其防护还未生效。挂载它的人请运行其 lifespan（uvicorn：lifespan="on"），'
+        "或在所有请求之外进入 `async with app.serving()`。",
+    ),
     "TW1100": (
         "This needs the scopes {scopes}. Ask the authorization server for a token that has all of them, then repeat "
         "the request.",
@@ -684,6 +690,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4315": (
         "{place}: this is no record of an audit log; each line is one JSON object.",
         "{place}：不是审计日志记录；每行应为一个 JSON 对象。",
+    ),
+    "TW4330": (
+        "{place}: the arguments of a rule are judged by JSON Schema 2020-12 alone; an older dialect would pass over "
+        "some of its words. Leave out $schema.",
+        "{place}：规则的 arguments 只按 JSON Schema 2020-12 判断；旧版方言会忽略其中一些关键字。请去掉 $schema。",
     ),
     # client and carrier
     "TW5001": (

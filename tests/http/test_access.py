@@ -143,6 +143,8 @@ def test_a_body_that_does_not_say_is_refused_once_it_is_too_large(mounts: Mounts
 
 def test_b54_a_connection_whose_body_does_not_come_ends_with_its_answer(mounts: Mounts) -> None:
     class Nobody:
+        async def open(self) -> None: ...
+
         async def admit(self, carrier: Carrier) -> str:
             return "anyone"
 

@@ -23,6 +23,7 @@ class Hall:
         server.add_tool(self.wait)
         server.add_tool(self.ring)
         self._app = server.http_app()
+        self.serving = self._app.serving
         self._gone, self._rung, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._end = ""
 

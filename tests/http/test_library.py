@@ -37,24 +37,17 @@ def update(uri: str) -> dict[str, Any]:
 
 
 def worker(facts: MemoryFacts) -> HttpApp:
-    """One of several workers that share keys and facts; ``open`` does what its start would do."""
+    """One of several workers that share keys and facts."""
     server = Server("worker", keys=[KEY], facts=facts)
-    app = server.http_app()
     for name in "ab":
         server.add_resource(f"test://{name}", lambda: "", name=name, blocking=False)
-    serving = app.serving()
-
-    @server.tool
-    async def open() -> None:
-        """Start."""
-        await serving.__aenter__()
 
     @server.tool
     async def update(uri: str) -> None:
         """Tell of a change."""
         server.resource_updated(uri)
 
-    return app
+    return server.http_app()
 
 
 def test_a_session_is_told_of_the_resources_that_it_has_subscribed_to(mounts: Mounts) -> None:
@@ -90,7 +83,7 @@ def test_without_a_session_nothing_can_be_subscribed_to(mounts: Mounts) -> None:
 def test_a_change_at_one_worker_is_told_by_the_other_and_once(mounts: Mounts) -> None:
     async def scenario(here: Endpoint, there: Endpoint) -> list[Any]:
         for endpoint in (here, there):
-            await endpoint.modern("tools/call", {"name": "open"})
+            await endpoint.ask("GET")  # the first request starts it
         session = await here.initialize()
         for uri in ("test://a", "test://b"):
             await here.legacy(session, "resources/subscribe", {"uri": uri})

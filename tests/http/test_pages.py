@@ -79,11 +79,7 @@ def served(mounts: Mounts, made: Server, scenario: Callable[[At, Any], Any]) -> 
     with mounts.mounted(app) as path:
         root = path.removesuffix("/mcp")
 
-        async def run() -> Any:
-            async with app.serving():
-                return await scenario(At(Endpoint(mounts.port, path), root), app)
-
-        return asyncio.run(run())
+        return asyncio.run(scenario(At(Endpoint(mounts.port, path), root), app))
 
 
 def test_a_server_is_ready_while_it_serves_and_its_store_answers(mounts: Mounts) -> None:
@@ -100,7 +96,7 @@ def test_a_server_is_ready_while_it_serves_and_its_store_answers(mounts: Mounts)
         told.append(await at.get("/healthz"))
         return [(answer.status, answer.json) for answer in told]
 
-    with mounts.mounted(app) as path:
+    with mounts.mounted(app, lives=False) as path:
         told = asyncio.run(scenario(At(Endpoint(mounts.port, path), path.removesuffix("/mcp"))))
     waiting = (503, {"ready": False, "because": "not serving"})
     assert told == [waiting, (200, {"ready": True}), waiting, (200, {"alive": True})]

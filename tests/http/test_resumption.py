@@ -192,27 +192,11 @@ def test_a_batch_is_answered_as_one_and_has_nothing_to_resume(mounts: Mounts) ->
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [{"event", "data"}] * 3
 
 
-class Worker:
-    """An application that hears of the others from its first request on: on the loop that serves, as in a lifespan."""
-
-    def __init__(self, kitchen: Kitchen) -> None:
-        self._app = kitchen.server.http_app()
-        self._opened = False
-        self.closing = self._app.closing
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if not self._opened:
-            self._opened = True
-            self._serving = self._app.serving()
-            await self._serving.__aenter__()  # until the process ends
-        await self._app(scope, receive, send)
-
-
 @contextlib.contextmanager
 def two_workers(mounts: Mounts, **settings: Any) -> Iterator[tuple[Endpoint, Endpoint]]:
     """Two servers that share keys and facts; a call runs at the first."""
     facts = MemoryFacts()
-    one, other = Worker(Kitchen(facts, **settings)), Worker(Kitchen(facts, **settings))
+    one, other = (Kitchen(facts, **settings).server.http_app() for _ in range(2))
     with mounts.mounted(one) as first, mounts.mounted(other) as second:
         yield Endpoint(mounts.port, first), Endpoint(mounts.port, second)
 
@@ -617,13 +601,13 @@ def test_when_the_worker_that_writes_a_stream_ends_another_stream_goes_on_for_wh
 
     facts = MemoryFacts()
     ending, staying = Kitchen(facts), Kitchen(facts)
-    app = Worker(ending)
+    app = ending.server.http_app()
 
     async def end() -> None:
         app.closing()
 
     ending.server.add_tool(end)
-    with mounts.mounted(app) as first, mounts.mounted(Worker(staying)) as second:
+    with mounts.mounted(app) as first, mounts.mounted(staying.server.http_app()) as second:
         said = asyncio.run(scenario(Endpoint(mounts.port, first), Endpoint(mounts.port, second)))
     assert set(said) == {"list_changed", "primed"}
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from toolwright import Context, Server
+from toolwright import Client, Context, Server
+from toolwright.policy.confirm import Confirm
 from toolwright.server.http import HttpDoors
 from toolwright.server.server import ProtocolServer
 from toolwright.server.sse import SseDoors
@@ -154,6 +155,52 @@ def test_a_session_belongs_to_whoever_opened_its_stream(mounts: Mounts) -> None:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [404, 401, "ada"]
 
 
+def test_a_message_has_the_scopes_of_its_own_post_and_not_of_whoever_opened_the_stream(mounts: Mounts) -> None:
+    def by_scopes(carrier: Carrier) -> Principal | None:
+        scopes = (carrier.headers or {}).get("authorization")
+        return None if scopes is None else Principal("ada", scopes=frozenset(scopes.split()))
+
+    server, wiped = Server("private", authenticate=by_scopes, confirm=Confirm.never()), list[str]()
+
+    @server.tool(requires=["write"])
+    async def wipe(context: Context) -> None:
+        """Needs a scope."""
+        async with Client(others) as client:  # somebody else's conversation, held meanwhile
+            wiped.append((await client.call_tool("who")).value)
+
+    others = Server("others")
+
+    @others.tool
+    async def who(context: Context) -> str:
+        """Who calls."""
+        return context.principal.id
+
+    async def scenario(endpoint: Endpoint) -> list[bool]:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wipe"}}
+        async with session(endpoint, [("Authorization", "read write")]) as old:
+            answers: list[Any] = []
+            for scopes in ("read", "read write"):
+                assert (await old.post(message, [("Authorization", scopes)])).status == 202
+                answers.append(await old.stream.message())
+            return ["error" in answer for answer in answers]
+
+    with mounts.mounted(server.http_app(sse=True)) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == [True, False]
+    assert wiped == ["local"]
+
+
+def test_nobody_takes_all_the_sessions_that_are_there_for_everyone(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> tuple[int, str]:
+        ada, eve = [("Authorization", "ada")], [("Authorization", "eve")]
+        async with session(endpoint, eve):
+            refused = await Endpoint(endpoint.port, endpoint.path.replace("mcp", "sse")).ask("GET", headers=eve)
+            async with session(endpoint, ada):
+                return refused.status, refused.json["error"]["message"][-8:]
+
+    with mounts.mounted(app(Server("private", authenticate=by_name), of_one=1)) as path:
+        assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TW1054]")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "headers", "status"),
     [
@@ -202,9 +249,10 @@ def test_a_session_ends_with_its_stream_and_so_does_what_runs(mounts: Mounts) ->
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == ("cancelled", 404)
 
 
-def app(server: Server, limit: int) -> HttpApp:
+def app(server: Server, **limits: int) -> HttpApp:
     protocol: ProtocolServer = server._protocol  # pyright: ignore[reportPrivateUsage]
-    return HttpApp(HttpDoors(protocol._doors), Access(), sse=SseDoors(protocol, limit=limit))  # pyright: ignore
+    doors = HttpDoors(protocol._doors, server.authenticate)  # pyright: ignore[reportPrivateUsage]
+    return HttpApp(doors, Access(), sse=SseDoors(protocol, **limits))
 
 
 def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:
@@ -219,7 +267,7 @@ def test_there_are_so_many_sessions_and_no_more(mounts: Mounts) -> None:
                 async with session(endpoint):
                     return True
 
-    with mounts.mounted(app(servers.make("empty"), 1)) as path:
+    with mounts.mounted(app(servers.make("empty"), limit=1)) as path:
         assert asyncio.run(scenario(Endpoint(mounts.port, path))) == (503, "[TW1052]", True)
 
 

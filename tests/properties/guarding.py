@@ -425,6 +425,10 @@ class Attempts:
     async def over_http(self) -> None:
         """A stream that is left, and resumed by its session."""
         app = HttpApp(self._protocol.http(lambda carrier: self.by), Access())
+        async with app.serving():
+            await self._over(app)
+
+    async def _over(self, app: HttpApp) -> None:
         hello = await _post(app, {"id": 0, "method": "initialize", "params": _hello("2025-11-25", {})})
         session = [(b"mcp-session-id", hello.headers["mcp-session-id"].encode())]
         await _post(app, {"method": "notifications/initialized"}, session)

@@ -82,7 +82,7 @@ async def exchange(body: Sequence[bytes], headers: Sequence[tuple[bytes, bytes]]
     """One request to a server of its own, which ends soon after, so that what is open-ended ends as well."""
     app = http_of(server())
     answer = Answer()
-    async with asyncio.timeout(LIMIT):
+    async with asyncio.timeout(LIMIT), app.serving():
         asking = asyncio.ensure_future(ask(app, body, headers, method=method, answer=answer))
         await settle()
         app.closing()

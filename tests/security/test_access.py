@@ -401,3 +401,21 @@ def test_b01_a_tool_that_requires_a_scope_is_listed_and_called_with_it_only():
                     await server.provider.call_tool(ToolCall("sell", {}, context))
 
     asyncio.run(main())
+
+
+def test_what_an_allowed_call_handed_out_is_read_under_rules_that_do_not_name_it(tmp_path: Path):
+    file = tmp_path / "rules.toml"
+    file.write_text('[[rules]]\ntools = "big"\nthen = "allow"\n[[rules]]\nresources = "kept:none"\nthen = "deny"\n')
+    server = Server("large", rules=file)
+
+    @server.tool(effect="read", max_bytes=2_000, blocking=False)
+    def big() -> str:
+        """Return more than may leave at once."""
+        return "x" * 5_000
+
+    async def whole() -> Any:
+        async with server.serving(), Client(server) as client:
+            result = await client.call_tool("big")
+            return (await client.read_resource(result.content[-1].uri))[0].text  # type: ignore[union-attr]
+
+    assert asyncio.run(whole()) == "x" * 5_000

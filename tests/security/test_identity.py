@@ -191,6 +191,7 @@ FORGED: dict[str, Callable[[Issuing], str]] = {
     "for a server whose name goes on": lambda issuer: issuer.signed(aud="https://tools.example.evil/mcp"),
     "for the client": lambda issuer: issuer.for_itself(""),
     "for nobody": lambda issuer: issuer.signed(),
+    "for what is no URL": lambda issuer: issuer.signed(aud=["https://[x", "https://[x]y/"]),
     "for no text": lambda issuer: issuer.signed(aud=[{"https://tools.example/mcp": 1}]),
     "of another issuer": lambda issuer: issuer.signed(aud=RESOURCE, iss="https://evil.example"),
     "of an issuer whose name goes on": lambda issuer: issuer.signed(aud=RESOURCE, iss=issuer.url + "/"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import socket
@@ -20,23 +21,65 @@ __all__ = ["Mounts", "running_mounts"]
 Application: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 
+class _Mounted:
+    """An application, and its lifespan: from its first request on, as long as it is mounted."""
+
+    def __init__(self, app: Application, *, lives: bool) -> None:
+        self._app = app
+        self._serving = getattr(app, "serving", None) if lives else None
+        self._starting: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self._serving is not None:
+            if self._starting is None:
+                self._loop, started = asyncio.get_running_loop(), asyncio.Event()
+                self._living = self._loop.create_task(self._live(self._serving, started))
+                self._starting = self._loop.create_task(_first(started, self._living))
+            await asyncio.shield(self._starting)
+        await self._app(scope, receive, send)
+
+    async def _live(self, serving: Callable[[], Any], started: asyncio.Event) -> None:
+        async with serving():
+            started.set()
+            await self._over.wait()
+
+    async def _end(self) -> None:
+        self._over.set()
+        await self._living
+
+    def end(self) -> None:
+        if self._starting is not None:
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(LIMIT)
+
+
+async def _first(started: asyncio.Event, living: asyncio.Task[None]) -> None:
+    """Until it has started; raises why it has not."""
+    waiting = asyncio.get_running_loop().create_task(started.wait())
+    await asyncio.wait([waiting, living], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if living.done():
+        await living
+
+
 class Mounts:
     """Applications by path: what is mounted as 7 is reached at ``/7/mcp``."""
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self._apps: dict[str, Application] = {}
+        self._apps: dict[str, _Mounted] = {}
         self._numbers = itertools.count(1)
 
     @contextlib.contextmanager
-    def mounted(self, app: Application) -> Iterator[str]:
-        """The path of ``app`` for as long as the block runs."""
+    def mounted(self, app: Application, *, lives: bool = True) -> Iterator[str]:
+        """The path of ``app`` for as long as the block runs. Its lifespan is run, unless whoever mounts it does."""
         number = str(next(self._numbers))
-        self._apps[number] = app
+        mounted = self._apps[number] = _Mounted(app, lives=lives)
         try:
             yield f"/{number}/mcp"
         finally:
             del self._apps[number]
+            mounted.end()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         number, _, path = scope["path"].lstrip("/").partition("/")

@@ -70,7 +70,7 @@ def tail(server: str | None, url: str | None, count: int, follow: bool, as_json:
 @_on_log
 @click.option("--who", metavar="GLOB", help="Whose: the id of a principal.")
 @click.option("--subject", metavar="GLOB", help="Of which tool, prompt or URI.")
-@click.option("--kind", metavar="GLOB", help="call, read, get, complete, intent, refusals, pruned.")
+@click.option("--kind", metavar="GLOB", help="call, read, follow, get, complete, intent, refusals, pruned.")
 @click.option("--effect", metavar="GLOB", help="read, write, destructive, open-world.")
 @click.option("--outcome", metavar="GLOB", help="ok, error, refused, asked, cancelled, abandoned.")
 @click.option("--code", metavar="GLOB", help="With this error: TW….")

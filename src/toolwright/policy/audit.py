@@ -31,6 +31,7 @@ from toolwright.tools.toolset import (
     PromptGet,
     Provider,
     RequestContext,
+    ResourceFollow,
     ResourceRead,
     ToolCall,
     Trail,
@@ -121,6 +122,8 @@ def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
     match operation:
         case ToolCall():
             return "call", operation.name, operation.arguments
+        case ResourceFollow():
+            return "follow", operation.uri, {}
         case ResourceRead():
             return "read", operation.uri, {}
         case PromptGet():

@@ -269,9 +269,19 @@ def _contradictions(config: Config, number: int, said: Mapping[str, Any]) -> Ite
         yield apart("reason", f'then = "{said["then"]}"', _SILENT[said["then"]])
     if "arguments" in said and said["then"] == "hide":
         yield apart("arguments", 'then = "hide"', "a tool is there or not before it has arguments; use deny")
+    if not _is_newest(said.get("arguments", {}).get("$schema")):
+        yield ConfigurationError.of("TW4330", place=config.place(("rules", number, "arguments", "$schema")))
     for path, word in _unknown_words(said.get("arguments", {}), ("rules", number, "arguments")):
         nearest = closest(word, _WORDS)
         yield ConfigurationError.of("TW4309", place=config.place(path), word=word, nearest=nearest)
+
+
+def _is_newest(declared: Any) -> bool:
+    """An older dialect passes over words that this one knows: they would be conditions that are not checked."""
+    try:
+        return dialect_of(declared) is _DIALECT
+    except SchemaError:
+        return False
 
 
 _DIALECT: Final = dialect_of(None)

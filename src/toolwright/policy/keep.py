@@ -24,6 +24,7 @@ from toolwright.tools.toolset import (
     Operation,
     Principal,
     Provider,
+    ResourceFollow,
     ResourceRead,
     Wrapper,
     unknown,
@@ -47,7 +48,9 @@ def keeping(facts: Facts) -> Callable[[Provider], Provider]:
 
 
 def kept(facts: Facts, language: str) -> Callable[[Provider], Provider]:
-    """The resources that were kept for whoever asks. They are not listed: their links are in the results."""
+    """The resources that were kept for whoever asks. They are not listed: their links are in the results. Whoever only
+    follows a resource is let through to here, and reads nothing.
+    """
     return lambda inner: _Kept(inner, facts, language)
 
 
@@ -90,6 +93,9 @@ class _Kept(Wrapper):
         return (wire.Resource(part.uri, part.name, mimeType=part.mime_type, size=len(part.data)),)
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
+        if isinstance(read, ResourceFollow):
+            await self.find_entries(read)
+            return ReadResourceResult([])
         if not _is_ours(read):
             return await self.inner.read_resource(read)
         part = await self._find(read)

@@ -23,7 +23,16 @@ from toolwright.errors import (
 from toolwright.meter import Meter
 from toolwright.policy.cleaning import CLEANED
 from toolwright.protocol.types import CallToolResult, InputRequiredResult
-from toolwright.tools.toolset import CompletionGet, Layer, Operation, PromptGet, Provider, ResourceRead, ToolCall
+from toolwright.tools.toolset import (
+    CompletionGet,
+    Layer,
+    Operation,
+    PromptGet,
+    Provider,
+    ResourceFollow,
+    ResourceRead,
+    ToolCall,
+)
 from toolwright.tracing import OPERATION
 
 __all__ = ["OPERATIONS", "observe"]
@@ -40,6 +49,7 @@ _log.setLevel(logging.WARNING)  # whoever wants it says so by its name; INFO for
 _METHODS: dict[type, str] = {
     ToolCall: "tools/call",
     ResourceRead: "resources/read",
+    ResourceFollow: "resources/subscribe",
     PromptGet: "prompts/get",
     CompletionGet: "completion/complete",
 }

@@ -99,7 +99,7 @@ class Record(Value, Draft, frozen=True, gc=False):
 
     def _subject(self) -> str:
         subject = self.subject if len(self.subject) <= _MAX_NAME else f"{self.subject[:_MAX_NAME]}…"
-        return self.masks.text(subject) if self.kind == "read" else subject
+        return self.masks.text(subject) if self.kind in ("read", "follow") else subject
 
 
 def _ascii(arguments: bytes, said: _Said) -> str:

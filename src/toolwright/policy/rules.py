@@ -1,9 +1,9 @@
 """Verdicts, and the rules that reach them. A decision is pure and total: it looks at who, at what and, the second time,
 at which arguments.
 
-Rules are data, in an order. The first that matches decides; where none matches it is no. Asked without arguments, of a
-tool that some arguments might be allowed for, or of a template that some URIs might, the answer is not settled yet: it
-is no only where nothing could be allowed.
+Rules are data, in an order. The first that matches decides; where none matches it is no, but to what an allowed call
+has handed out. Asked without arguments, of a tool that some arguments might be allowed for, or of a template that some
+URIs might, the answer is not settled yet: it is no only where nothing could be allowed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from toolwright.policy.globs import Globs
 from toolwright.protocol import types as wire
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Value
+from toolwright.tools.keeping import SCHEME
 from toolwright.tools.toolset import Effect, Entry, Principal, RequestContext, Tool
 
 __all__ = [
@@ -234,10 +235,18 @@ class Rules:
             elif stop == "scopes" and not obtainable and rule.then in ("allow", "ask") and can_obtain(principal):
                 obtainable = rule.scopes
         else:
-            last = Deny(scopes=obtainable)
+            last = ALLOW if self._is_handed_out(subject) else Deny(scopes=obtainable)
         if arguments is not None:
             return last
         return _unsettled([*possible, last]) if possible else _settled(last)
+
+    def _is_handed_out(self, subject: Subject) -> bool:
+        """What an allowed call has handed out, by reference, to this very caller, unless a rule names it."""
+        return (
+            isinstance(subject, wire.Resource)
+            and subject.uri.startswith(SCHEME)
+            and all(step.rule.resources is None for step in self._steps(subject))
+        )
 
     def _steps(self, subject: Subject) -> tuple[Step, ...]:
         """The rules that may match this subject, ``OPEN`` or not at all stopped by it."""

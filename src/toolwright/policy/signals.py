@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from toolwright.protocol.types import Value
-from toolwright.tools.toolset import CompletionGet, Principal, PromptGet, ResourceRead
+from toolwright.tools.toolset import CompletionGet, Principal, PromptGet, ResourceFollow, ResourceRead
 
 __all__ = ["KINDS", "Sign", "Signals"]
 
@@ -19,6 +19,7 @@ _log = logging.getLogger("toolwright")
 # No tool can be called so, for a name has no slash.
 KINDS: dict[type, str] = {
     ResourceRead: "resources/read",
+    ResourceFollow: "resources/subscribe",
     PromptGet: "prompts/get",
     CompletionGet: "completion/complete",
 }

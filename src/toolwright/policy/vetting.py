@@ -16,6 +16,7 @@ from toolwright.policy.globs import Globs, globs
 from toolwright.policy.rules import Rule, Rules, uris_of
 from toolwright.protocol.schema.dialects import HERE, dialect_of, subschemas
 from toolwright.protocol.types import Value
+from toolwright.tools.keeping import SCHEME
 from toolwright.tools.toolset import Provider, RequestContext, Tool
 
 __all__ = ["Inventory", "astray", "closest", "dead", "inventory", "judged"]
@@ -102,7 +103,7 @@ def astray(rules: Rules, there: Inventory, place: Place) -> Iterator[Configurati
 def _unmatched(rule: Rule, there: Inventory, place: Place) -> Iterator[ConfigurationError]:
     known = {
         "tools": [tool.name for tool in there.tools],
-        "resources": [*there.resources, *map(uris_of, there.templates)],
+        "resources": [*there.resources, *map(uris_of, there.templates), f"{SCHEME}*"],
         "prompts": there.prompts,
     }
     for key, names in rule.named.items():

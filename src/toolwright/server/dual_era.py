@@ -7,8 +7,10 @@ share; :mod:`toolwright.server.http` is the same for single HTTP requests.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any, Literal, TypeAlias
 
 from toolwright.errors import InvalidRequest
@@ -97,12 +99,26 @@ class Conversation:
     def __init__(self, doors: Doors, carrier: Carrier, principal: Principal) -> None:
         self._doors = doors
         self._carrier = carrier
-        self._principal = principal
+        self._opened_by = principal
         self._session: Session | None = None
         self._ready = False
         self._listening: set[asyncio.Task[None]] = set()
         self._open_ended: set[asyncio.Task[Any] | None] = set()
         self.peer: Peer | None = None
+
+    @property
+    def _principal(self) -> Principal:
+        conversation, principal = _SPEAKER.get() or (None, self._opened_by)
+        return principal if conversation is self else self._opened_by
+
+    @contextlib.contextmanager
+    def spoken_by(self, principal: Principal) -> Generator[None]:
+        """What is fed within comes from ``principal``, and so does all that runs because of it."""
+        token = _SPEAKER.set((self, principal))
+        try:
+            yield
+        finally:
+            _SPEAKER.reset(token)
 
     @property
     def takes_batches(self) -> bool:
@@ -193,5 +209,8 @@ class Conversation:
         if self._listening:
             await asyncio.wait(self._listening)
 
+
+_SPEAKER: ContextVar[tuple[Conversation, Principal] | None] = ContextVar("speaker", default=None)
+"""Who sent what is being answered, and in which conversation: a tool may hold another one meanwhile."""
 
 _BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

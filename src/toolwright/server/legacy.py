@@ -41,7 +41,16 @@ from toolwright.server.served import (
 from toolwright.server.subscriptions import KINDS, Followed, Follows, News, SharedFollowed
 from toolwright.tools.content import failed
 from toolwright.tools.rounds import Rounds
-from toolwright.tools.toolset import Kind, Principal, PromptGet, RequestContext, ResourceRead, Tool, ToolCall
+from toolwright.tools.toolset import (
+    Kind,
+    Principal,
+    PromptGet,
+    RequestContext,
+    ResourceFollow,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
 
 __all__ = ["LegacyDoor", "Session"]
 
@@ -186,7 +195,7 @@ class LegacyDoor:
     async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
         with _in_old_numbers():  # nobody hears of what is hidden
-            await self._served.provider.find_entries(ResourceRead(params.uri, asked.context()))
+            await self._served.provider.read_resource(ResourceFollow(params.uri, asked.context()))
         follows = self._follows(asked.session)
         if follows is None:
             raise InvalidParams.of("TW1019")

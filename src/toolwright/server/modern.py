@@ -7,7 +7,7 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolwright.errors import MethodNotFound, RpcError, ToolError
+from toolwright.errors import InvalidParams, MethodNotFound, RpcError, ToolError
 from toolwright.jsonrpc.messages import Request
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import headers, modern, versions
@@ -32,6 +32,7 @@ from toolwright.tools.toolset import (
     Principal,
     PromptGet,
     RequestContext,
+    ResourceFollow,
     ResourceRead,
     Tool,
     ToolCall,
@@ -198,8 +199,8 @@ class ModernDoor:
         """Those of ``uris`` that this caller may read: nobody hears of what is hidden."""
         readable: list[str] = []
         for uri in dict.fromkeys(uris[:MAX_FOLLOWED]):
-            with contextlib.suppress(RpcError):
-                await self._served.provider.find_entries(ResourceRead(uri, context))
+            with contextlib.suppress(InvalidParams):  # but not that there is a pause, or too much was asked
+                await self._served.provider.read_resource(ResourceFollow(uri, context))
                 readable.append(uri)
         return readable
 

@@ -268,8 +268,13 @@ _URL = "an https URL (http on loopback only) without query, fragment and user"
 
 
 def _canonical(url: str) -> str:
-    """Scheme and host in lower case: these alone may be written either way (RFC 8707, section 2)."""
-    parts = urlsplit(url)
+    """Scheme and host in lower case: these alone may be written either way (RFC 8707, section 2). What is no URL stays
+    what it is, and so is nobody's.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
     return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl()
 
 

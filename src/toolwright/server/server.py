@@ -52,6 +52,11 @@ class ServerSession:
         self.feed = self._peer.feed
         self.hold = self._peer.hold
 
+    def feed_from(self, principal: Principal, frame: bytes) -> None:
+        """As ``feed``, where each message has a sender of its own: what it asks is asked by ``principal``."""
+        with self._conversation.spoken_by(principal):
+            self.feed(frame)
+
     @property
     def busy(self) -> bool:
         """Whether more answers are to come soon, so that it pays to send them together."""

@@ -16,11 +16,15 @@ from toolwright.errors import InternalError, InvalidParams
 from toolwright.jsonrpc.messages import encode_failure
 from toolwright.server.http import Caller
 from toolwright.server.server import ProtocolServer, ServerSession
+from toolwright.server.tally import Tally
 from toolwright.transport.http_server import SSE_POSTS, Reply, Stream
 
 __all__ = ["SseDoors"]
 
 _END_SECONDS = 1.0
+
+
+_OF_ONE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +34,32 @@ class _Open:
 
 
 class SseDoors:
-    """The sessions of one process, ``limit`` at the most. Whoever does not read what was answered loses the session."""
+    """The sessions of one process, ``limit`` at the most, and ``of_one`` of them a principal's. Whoever does not read
+    what was answered loses the session.
 
-    def __init__(self, server: ProtocolServer, *, limit: int = 1_000) -> None:
+    A message is judged by what its own POST was let in with, which may be less than what the stream was opened with.
+    """
+
+    def __init__(self, server: ProtocolServer, *, limit: int = 1_000, of_one: int = _OF_ONE) -> None:
         self._server = server
         self._language = server.served.language
         self._limit = limit
+        self._of_each = Tally(of_one)
         self._sessions: dict[str, _Open] = {}
 
     async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
         """One session, from the ``endpoint`` event that says where to post until either end closes the stream."""
         if len(self._sessions) >= self._limit:
             return Reply(503, encode_failure(None, InternalError.of("TW1052", limit=self._limit), self._language))
+        if not self._of_each.take(caller.principal):
+            error = InternalError.of("TW1054", limit=self._of_each.limit)
+            return Reply(503, encode_failure(None, error, self._language))
+        try:
+            return await self._open(caller, stream)
+        finally:
+            self._of_each.give_back(caller.principal)
+
+    async def _open(self, caller: Caller, stream: Stream) -> None:
         over = asyncio.Event()
 
         def write(frame: bytes) -> None:
@@ -65,7 +83,6 @@ class SseDoors:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_END_SECONDS):  # a tool may pay no heed to being cancelled
                     await session.close()
-        return None
 
     async def post(self, body: bytes, caller: Caller, query: bytes) -> Reply:
         """Take one message; what it is answered with goes by the stream."""
@@ -73,5 +90,5 @@ class SseDoors:
         found = self._sessions.get(id)
         if found is None or found.principal != caller.principal.id:
             return Reply(404, encode_failure(None, InvalidParams.of("TW1019"), self._language))
-        found.session.feed(body)
+        found.session.feed_from(caller.principal, body)
         return Reply(202)

@@ -307,6 +307,10 @@ class ResourceRead(Value, frozen=True):
     context: RequestContext
 
 
+class ResourceFollow(ResourceRead, frozen=True):
+    """To be told of changes of a resource. It goes the whole way of reading it, and then nothing is read."""
+
+
 class PromptGet(Value, frozen=True):
     name: str
     arguments: Mapping[str, str]

@@ -152,6 +152,7 @@ class HttpApp:
         if sse is not None:
             self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
         self._long: set[_ends_with_the_client] = set()
+        self._serves = False
         self.ready = False
 
     @property
@@ -161,14 +162,16 @@ class HttpApp:
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
-        """Around all requests, on the event loop that serves; the ASGI lifespan enters it."""
+        """Around all requests, on the event loop that serves; the ASGI lifespan enters it. Outside of it the endpoint
+        answers 503, for nothing would be recorded, nor be held against the operator's rules.
+        """
         async with self._around():
             await self._endpoint.open()
-            self.ready = True
+            self._serves = self.ready = True
             try:
                 yield
             finally:
-                self.ready = False
+                self._serves = self.ready = False
 
     def closing(self) -> None:
         """The server is about to end: what is still asked after a moment is told so. On the event loop that serves."""
@@ -211,6 +214,8 @@ class HttpApp:
             return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
         if b"access_token" in scope.get("query_string", b""):
             return await _send(send, _TOKEN_IN_URL)
+        if not self._serves:
+            return await _send(send, _NOT_SERVING)
         caller = await self._endpoint.admit(carrier)
         if isinstance(caller, Reply):
             return await _send(send, caller)
@@ -357,6 +362,7 @@ def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
 
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
 _TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of("TW1103")))
+_NOT_SERVING = Reply(503, encode_failure(None, InternalError.of("TW1056")))
 _ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
 
 

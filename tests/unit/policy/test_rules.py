@@ -282,3 +282,24 @@ def test_a_rule_that_can_never_match_is_found(first: str, second: str):
 def test_a_rule_that_may_match_is_left_alone(first: str, second: str):
     _, problems = examine("f", f'[[rules]]\nthen = "deny"\n{first}\n[[rules]]\nthen = "allow"\n{second}\n')
     assert problems == []
+
+
+KEPT = Resource("kept:abc", "result")
+
+
+def test_what_an_allowed_call_has_handed_out_is_read_unless_a_rule_names_it():
+    allowed = '[[rules]]\ntools = "big"\nthen = "allow"\n'
+    assert decide(allowed, KEPT) == Allow()
+    assert decide(allowed, Resource("docs:abc", "result")) == HIDDEN
+    assert decide(allowed + '[[rules]]\nthen = "deny"\n', KEPT) == Deny(hidden=True, rule="rule 2")
+    named = allowed + '[[rules]]\nresources = "kept:*"\nprincipal = "someone"\nthen = "allow"\n'
+    assert decide(named, KEPT) == HIDDEN
+    assert decide(named, KEPT, by=Principal("someone")) == Allow("rule 2")
+
+
+def test_a_rule_whose_arguments_an_older_dialect_would_judge_is_a_mistake():
+    older, newest = "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"
+    text = '[[rules]]\ntools = "get"\nthen = "allow"\n[rules.arguments]\n"$schema" = "{}"\nrequired = ["path"]\n'
+    _, problems = examine("toolwright.toml", text.format(older))
+    assert [problem.code for problem in problems] == ["TW4330"]
+    assert examine("toolwright.toml", text.format(newest))[1] == []

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from toolwright import Server
+from toolwright.policy.confirm import Confirm
 from toolwright.policy.pipeline import standard
 from toolwright.protocol.types import Implementation
 from toolwright.server.sealing import Sealer, new_key
@@ -46,7 +48,9 @@ async def answers(
     async def send(event: Any) -> None:
         sent.append(event)
 
-    await HttpApp(endpoint, Access(), **limits)({**SCOPE, **scope}, receive, send)
+    app = HttpApp(endpoint, Access(), **limits)
+    async with app.serving():
+        await app({**SCOPE, **scope}, receive, send)
     return sent
 
 
@@ -180,3 +184,34 @@ def test_a_stream_that_was_abandoned_never_begins():
         return sent
 
     assert asyncio.run(main()) == []
+
+
+def test_what_is_asked_outside_of_the_lifespan_runs_nothing_and_is_told_what_to_do():
+    server, wiped = Server("t", confirm=Confirm.never()), list[int]()
+    server.add_tool(lambda: wiped.append(1), name="wipe", description="Destroy.", effect="destructive")
+    app = server.http_app()
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wipe"}}'
+    headers = [*SCOPE["headers"][:2], (b"content-length", b"%d" % len(body)), (b"mcp-protocol-version", b"2025-06-18")]
+
+    async def asked() -> tuple[int, bytes]:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return part(body, more=False)
+
+        async def send(event: Any) -> None:
+            sent.append(event)
+
+        await app({**SCOPE, "headers": headers}, receive, send)
+        return sent[0]["status"], sent[1]["body"]
+
+    async def scenario() -> list[tuple[int, bytes]]:
+        answers = [await asked()]
+        async with app.serving():
+            answers.append(await asked())
+        return [*answers, await asked()]
+
+    before, within, after = asyncio.run(scenario())
+    assert (before[0], within[0], after[0]) == (503, 200, 503)
+    assert b"lifespan" in before[1]
+    assert wiped == [1]
