@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -19,8 +20,7 @@ __all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
 MAX_ARGUMENTS = 8_192
 """Bytes of arguments that a record holds; of more, it has the size and a digest."""
 _MAX_NAME = 512
-_TRACEPARENT = 55
-"""The length of ``00-<32 digits>-<16 digits>-01``."""
+_TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class _Said(Value, frozen=True, omit_defaults=True, gc=False):
@@ -82,7 +82,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
             tuple(sorted(scopes)) if scopes else (),
-            self._subject(),
+            self.said_subject(),
             _trace(self.meta) if self.meta else "",
             self.principal.id,
         )
@@ -97,9 +97,12 @@ class Record(Value, Draft, frozen=True, gc=False):
         masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
         return canonical(masked), tuple(found)
 
-    def _subject(self) -> str:
-        subject = self.subject if len(self.subject) <= _MAX_NAME else f"{self.subject[:_MAX_NAME]}…"
-        return self.masks.text(subject) if self.kind == "read" else subject
+    def said_subject(self) -> str:
+        """What it acts on, without secrets. What is found under a name of its own was named by the author."""
+        if self.trail.tool is not None:
+            return self.subject
+        subject = self.masks.text(self.subject[: 8 * _MAX_NAME])
+        return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
 
 
 def _ascii(arguments: bytes, said: _Said) -> str:
@@ -116,9 +119,8 @@ def _ascii(arguments: bytes, said: _Said) -> str:
 def _trace(meta: Mapping[str, Any]) -> str:
     """The trace id of W3C Trace Context, where the request has one."""
     said = meta.get("traceparent")
-    if not isinstance(said, str) or len(said) != _TRACEPARENT or said.count("-") != 3:
-        return ""
-    return said[3:35]
+    found = _TRACEPARENT.fullmatch(said) if isinstance(said, str) else None
+    return "" if found is None else found[1]
 
 
 def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:

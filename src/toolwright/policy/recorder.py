@@ -94,7 +94,7 @@ class Recorder:
         try:
             await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
         except StateError as error:
-            _log.error("%s was refused: it cannot be recorded: %s", record.subject, error)
+            _log.error("%s was refused: it cannot be recorded: %s", record.said_subject(), error)
             raise ToolError.of("TW7011", subject=record.subject) from None
 
     # --- after it ---

@@ -23,6 +23,7 @@ from toolwright.policy.masking import MASKED
 from toolwright.policy.pipeline import Guard, Limits, standard
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import ALLOW, Allow, Deny
+from toolwright.protocol.types import ResourceTemplate
 from toolwright.server.served import SILENT
 from toolwright.state.log import MemoryLog
 from toolwright.state.verify import verify
@@ -339,6 +340,52 @@ def test_a_secret_in_free_text_and_in_a_uri_is_masked():
     assert "Zx9kQw77" not in str(records)
     assert records[0]["masked"] == ["/text"]
     assert "page=2" in records[1]["subject"]
+
+
+SECRET = "ghp_" + "a1B2" * 9
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        lambda client: client.call_tool(SECRET),
+        lambda client: client.call_tool("tool", {SECRET: 1}),
+        lambda client: client.call_tool("tool", {"text": {"a": [{f"x {SECRET}": None}]}}),
+        lambda client: client.call_tool("tool", {"text": SECRET[:2] + "\u200b" + SECRET[2:]}),
+        lambda client: client.call_tool("tool", {"text": 1, "pass\u200bword": SECRET[4:]}),
+        lambda client: client.get_prompt(SECRET, {}),
+        lambda client: client.get_prompt("x" * 480 + f" {SECRET}", {}),
+        lambda client: client.read_resource(f"https://a.example/?page=1&token={SECRET[4:]}"),
+        lambda client: client.complete(ResourceTemplate(f"https://a.example/?token={SECRET[4:]}", "t"), "a", "b"),
+    ],
+    ids=range(9),
+)
+def test_j02_no_secret_is_recorded_whatever_it_is_the_name_of(does: Does):
+    server = server_with(echo, effect="read")
+    server.resource("docs://{text}")(echo)
+
+    @server.prompt
+    def greet(name: Annotated[str, Completes(lambda prefix: ["Ann"])]) -> str:
+        return f"Greet {name}"
+
+    [record] = recorded(server, does)
+    shown = str(record).replace("\\u200b", "").replace("\u200b", "")
+    assert "a1B2" not in shown
+    assert "masked" in shown
+
+
+def test_j02_twin_what_hides_no_secret_is_recorded_as_it_came():
+    said = {"text": "na\u200bïve", "k\u200bey": 1}
+    [record] = recorded(server_with(echo, effect="read"), lambda client: client.call_tool("tool", said))
+    assert of(record, "arguments", "masked") == (said, None)
+
+
+def test_a_trace_that_is_none_is_not_recorded():
+    provider, log = provider_of(echo)
+    meta = {"traceparent": f"00-{SECRET[:32]}-0123456789abcdef-01"}
+    asyncio.run(provider.call_tool(ToolCall("tool", {}, RequestContext(LOCAL, SILENT, meta=meta))))
+    [record] = records_of(log)
+    assert "trace" not in record
 
 
 def test_a_detector_of_ones_own_takes_the_place_of_ours():
