@@ -176,15 +176,20 @@ class Leases:
         self._left: dict[str, tuple[int, float]] = {}
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
-        """The narrowest first: who has used up what is theirs takes nothing of what is everybody's.
+        """The narrowest first: who has used up what is theirs takes nothing of what is everybody's. What was taken
+        before a refusal is kept for the next call.
 
         ``ToolError`` where the facts fail: nobody can say how often it was called, so it is not called.
         """
+        taken: list[Bucket] = []
         try:
             for bucket in buckets:
                 if wait := await self._take(bucket):
+                    self._give_back(taken)
                     return wait
+                taken.append(bucket)
         except StateError as error:
+            self._give_back(taken)
             raise _unknown(error) from None
         return 0.0
 
@@ -199,6 +204,15 @@ class Leases:
             self._keep(bucket.key, size - 1, now + size / bucket.per_second, now)
             return 0.0
         return await self._ask(bucket, 1)
+
+    def _give_back(self, taken: list[Bucket]) -> None:
+        now = self._clock()
+        for bucket in taken:
+            left, until = self._left.get(bucket.key, (0, 0.0))
+            if now < until:
+                self._left[bucket.key] = (left + 1, until)
+            else:
+                self._keep(bucket.key, 1, now + 1 / bucket.per_second, now)
 
     async def _ask(self, bucket: Bucket, cost: int) -> float:
         return await self._facts.take(bucket.key, per_second=bucket.per_second, burst=bucket.burst, cost=cost)

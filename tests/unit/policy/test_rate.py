@@ -261,6 +261,20 @@ def test_workers_with_leases_never_grant_more_than_the_limit(
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("burst", [3, 200])
+def test_a_call_that_another_limit_refuses_takes_nothing_of_its_tool(burst: int):
+    async def main() -> None:
+        clock = Clock()
+        facts = MemoryFacts(clock)
+        leases = Leases(facts, clock)
+        tool, caller = Bucket("tool", 0.001, burst), Bucket("caller", 0.001, 1)
+        assert [bool(await leases.take((tool, caller))) for _ in range(400)] == [False] + [True] * 399
+        alone = [not await leases.take((tool,)) for _ in range(400)]
+        assert sum(alone) == burst - 1
+
+    asyncio.run(main())
+
+
 @given(takes=st.lists(st.tuples(st.booleans(), st.floats(0, 0.3)), max_size=100))
 def test_to_take_at_once_and_to_take_one_by_one_are_the_same(takes: list[tuple[bool, float]]):
     async def main() -> None:
