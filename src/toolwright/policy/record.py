@@ -64,8 +64,13 @@ class Record(Value, Draft, frozen=True, gc=False):
     bytes_out: int = 0
 
     def text(self) -> str:
+        try:
+            return self._said(*self._arguments(), self.said_subject())
+        except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
+            return self._said(encode({"[mask failed]": type(error).__name__}), (), "[mask failed]")
+
+    def _said(self, arguments: bytes, masked: tuple[str, ...], subject: str) -> str:
         trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
-        arguments, masked = self._arguments()
         # By position: a name for each costs as much as all the rest.
         said = _Said(
             datetime.fromtimestamp(self.at, UTC),
@@ -82,7 +87,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
             tuple(sorted(scopes)) if scopes else (),
-            self.said_subject(),
+            subject,
             _trace(self.meta) if self.meta else "",
             self.principal.id,
         )

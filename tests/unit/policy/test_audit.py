@@ -149,6 +149,20 @@ def test_what_does_not_exist_is_a_refusal_that_is_recorded():
     )
 
 
+def test_the_reading_of_what_does_not_exist_is_a_refusal_too():
+    server = Server("t")
+    server.resource("docs://{text}")(echo)
+    server.prompt(echo)
+
+    async def probe(client: Client) -> None:
+        with contextlib.suppress(RpcError):
+            await client.read_resource("nowhere://a")
+        await client.get_prompt("nothing")
+
+    records = recorded(server, probe)
+    assert [of(record, "outcome", "code") for record in records] == [("refused", "TW1025"), ("refused", "TW1026")]
+
+
 def test_a_plain_function_that_goes_on_after_its_time_is_recorded_as_abandoned():
     go_on = threading.Event()
     server = server_with(lambda: go_on.wait(10), seconds=0.01, effect="read")
@@ -399,6 +413,26 @@ def test_a_detector_of_ones_own_takes_the_place_of_ours():
     assert of(record, "arguments", "masked") == ({"text": "… was here"}, ["/text"])
 
 
+def test_what_a_detector_fails_at_costs_no_other_record_and_is_not_written(tmp_path: Path):
+    def mask(text: str) -> str:
+        if "bad" in text:
+            raise RuntimeError(text)
+        return text
+
+    async def scenario() -> list[Record]:
+        server = Server("t", audit=Audit(f"sqlite:{tmp_path / 'log.db'}", mask=mask))
+        server.add_tool(echo, name="tool", effect="destructive", confirm=False)
+        async with server.serving(), Client(server) as client:
+            for text in ("good", "bad", "good"):
+                assert (await client.call_tool("tool", {"text": text})).text == text
+            return [entry.record for entry in await server.audit_log.read() if entry.record["kind"] == "call"]
+
+    records = asyncio.run(scenario())
+    good, bad = {"text": "good"}, {"[mask failed]": "RuntimeError"}
+    assert [record["arguments"] for record in records] == [good, bad, good]
+    assert of(records[1], "outcome", "effect", "who") == ("ok", "destructive", "local")
+
+
 @pytest.mark.parametrize("text", ["naïve 名 \u2028", "\ud800", 'a\n{"decision":"allow"}', "\x7f\x00\x1b[2J"])
 def test_a_record_is_one_line_of_ascii_whatever_was_said(text: str):
     provider, log = provider_of(echo)
@@ -521,6 +555,23 @@ def test_a_server_that_serves_writes_to_a_file_of_its_name_for_its_owner_alone(
     names = asyncio.run(scenario("../../a shop"))
     assert len(names) == 4
     assert not any("/" in name or name.startswith(".") for name in names)
+
+
+def test_records_are_kept_until_the_last_of_those_that_serve_has_ended(tmp_path: Path):
+    async def scenario() -> list[str]:
+        server = Server("t", audit=f"sqlite:{tmp_path / 'log.db'}")
+        server.add_tool(echo, name="tool", effect="read")
+        first, second = server.serving(), server.serving()
+        await asyncio.gather(first.__aenter__(), second.__aenter__())
+        for one in (first, second):
+            async with Client(server) as client:
+                await client.call_tool("tool", {"text": "here"})
+            await one.__aexit__(None, None, None)
+        assert await server.audit_log.read() == ()
+        async with server.serving():
+            return [entry.record["outcome"] for entry in await server.audit_log.read()]
+
+    assert asyncio.run(scenario()) == ["ok", "ok"]
 
 
 def test_nothing_is_recorded_where_the_author_says_so():
