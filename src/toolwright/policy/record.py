@@ -64,13 +64,12 @@ class Record(Value, Draft, frozen=True, gc=False):
     bytes_out: int = 0
 
     def text(self) -> str:
-        try:
-            return self._said(*self._arguments(), self.said_subject())
-        except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
-            return self._said(encode({"[mask failed]": type(error).__name__}), (), "[mask failed]")
-
-    def _said(self, arguments: bytes, masked: tuple[str, ...], subject: str) -> str:
         trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
+        try:
+            arguments, masked = self._arguments()
+            subject = self.said_subject() if tool is None else self.subject
+        except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
+            arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
         # By position: a name for each costs as much as all the rest.
         said = _Said(
             datetime.fromtimestamp(self.at, UTC),
