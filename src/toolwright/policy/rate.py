@@ -134,7 +134,7 @@ class _Rate(Layer):
         if not rounds.state:  # what the running request remembers cannot be sent again
             return True
         try:
-            return await self.states.put_if_absent(f"rate paid {rounds.state}", b"", _SECONDS)
+            return await self.states.put_if_absent(f"rate paid {rounds.state}", b"1", _SECONDS)
         except StateError as error:
             raise _unknown(error) from None
 
