@@ -10,9 +10,9 @@ import os
 import resource
 from pathlib import Path
 
-from toolwright import Server
+from toolwright import Rate, Server
 
-server = Server("audited")
+server = Server("audited", rate=Rate(1_000_000, 1_000_000))
 marks = Path(os.environ.get("MARKS", "."))
 
 

@@ -164,7 +164,7 @@ class Channel(Machine):
     def list_tools(self, id: Any, era: str) -> None:
         self.say(call(id, "tools/list", era), self.refusal(id, era) or result(id))
 
-    @rule(id=ids, era=eras, method=st.sampled_from(["x", "resources/list"]))
+    @rule(id=ids, era=eras, method=st.sampled_from(["x", "prompts/list"]))
     def ask_for_what_there_is_not(self, id: Any, era: str, method: str) -> None:
         self.say(call(id, method, era), self.refusal(id, era) or error(id, -32601))
 
