@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwright.jsonrpc.messages import encode
+from toolwright.policy.classes import classes_of
 from toolwright.policy.cleaning import Sweep
 from toolwright.policy.cutting import cut_text, cuts
 from toolwright.policy.scan import Suspicion, look
-from toolwright.protocol.characters import cleaned
+from toolwright.policy.secrets import is_short_and_plain, suspects
+from toolwright.protocol.characters import cleaned, may_hide
 
 # Letters of scripts that join, emoji, and all that hides, so that they come to stand beside each other.
 SIGNS = st.sampled_from(
@@ -43,6 +45,15 @@ def test_a_look_at_the_bytes_misses_nothing_that_a_walk_would_find(value: Any):
         sweep = Sweep(ALL)
         assert sweep.value(value) is value
         assert sweep.note(None) is None
+
+
+@given(st.lists(st.sampled_from(["ghp_", "AKIA", "sk-", "a" * 12, "://u:p", "pw=", "@", "%", "\\n", ".", " ", "é"])))
+def test_what_is_short_and_plain_is_suspected_of_nothing(parts: list[str]):
+    data = "".join(parts).encode()
+    classes = classes_of(data)
+    if is_short_and_plain(data, classes):
+        assert suspects(data, classes) == ()
+        assert not may_hide(data.decode())
 
 
 @given(TEXT, st.integers(0, 60))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
-from toolwright.errors import ToolwrightError
+from toolwright.errors import ToolwrightError, UnknownEntry
 from toolwright.jsonrpc.messages import encode
 from toolwright.policy.masking import Masks
 from toolwright.policy.record import Record, snapshot
@@ -98,7 +98,12 @@ class _Intent(Layer):
             if self.recorder.must_prove("read"):
                 await self.recorder.prove(_record(operation.context, _begun(operation, self.recorder), trail))
             trail.ran = True
-        return await proceed(operation)
+        try:
+            return await proceed(operation)
+        except UnknownEntry:
+            if trail is not None:  # there was nothing to run
+                trail.ran = False
+            raise
 
 
 _Begun: TypeAlias = tuple[Masks, str, str, bytes, int, float]

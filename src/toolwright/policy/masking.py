@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from toolwright.jsonrpc.messages import Json, is_array, is_object
-from toolwright.policy.scan import suspected
-from toolwright.policy.secrets import masked
+from toolwright.policy.scan import look, suspected
+from toolwright.policy.secrets import SHORTEST, masked
+from toolwright.protocol.characters import cleaned, may_hide
 from toolwright.tools.toolset import Tool
 
 __all__ = ["MASKED", "Masks"]
@@ -30,7 +31,14 @@ _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _KEPT_TOOLS = 10_000
 
 
+def _plain(text: str) -> str:
+    """``text`` without what hides, in which a secret would not be found."""
+    return cleaned(text, {}) if may_hide(text) else text
+
+
 def _without_secrets(text: str) -> str:
+    if len(text) < SHORTEST:
+        return text
     shapes = suspected(text.encode(errors="replace"))
     return masked(text, shapes, []) if shapes else text
 
@@ -55,17 +63,24 @@ class Masks:
             return False
         if id(tool) not in self._plain and not self._of(tool).is_plain:
             return False
-        return not suspected(arguments)
+        return not look(arguments, secrets=True)
 
     def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
         """The arguments without what is secret, and where that was, as JSON Pointers."""
-        walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self.detect or _without_secrets)
+        walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self._detected)
         return walk.masked(arguments, "", ""), walk.found
 
     def text(self, text: str) -> str:
-        """A URI, say, without secrets in its query."""
-        text = _QUERY.sub(lambda found: found[1] + MASKED if _is_secret(found[2]) else found[0], text)
-        return (self.detect or _without_secrets)(text)
+        """A name or a URI, say, without secrets, those in a query by their names too."""
+        plain = _plain(text)
+        clean = _QUERY.sub(lambda found: found[1] + MASKED if _is_secret(found[2]) else found[0], plain)
+        return self._detected(text if clean == plain else clean)
+
+    def _detected(self, text: str) -> str:
+        """As it came, where there is nothing to mask in it."""
+        plain = _plain(text)
+        clean = (self.detect or _without_secrets)(plain)
+        return text if clean == plain else clean
 
     def _of(self, tool: Tool) -> _Secrets:
         known = self._tools.get(id(tool))
@@ -102,7 +117,7 @@ class _Walk:
             self.found.append(path)
             return MASKED
         if is_object(value):
-            return {key: self.masked(inner, key, f"{path}/{_escaped(key)}") for key, inner in value.items()}
+            return {key: inner for name, one in value.items() for key, inner in self._member(name, one, path)}
         if is_array(value):
             return [self.masked(inner, "", f"{path}/{index}") for index, inner in enumerate(value)]
         if not isinstance(value, str):
@@ -110,6 +125,13 @@ class _Walk:
         if (clean := self.detect(value)) != value:
             self.found.append(path)
         return clean
+
+    def _member(self, name: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
+        key = self.detect(name)
+        path = f"{path}/{_escaped(key)}"
+        if key != name:
+            self.found.append(path)
+        yield key, self.masked(value, _plain(name), path)
 
 
 def _escaped(key: str) -> str:

@@ -1,8 +1,9 @@
 """How often: a burst and a pace for each caller and tool, for all that one caller does, and for the whole server.
 
-A call takes one from each of the three, or is refused and takes from none. Lists and pings cost nothing. What workers
-share is the store of facts; on one that is not in this process a worker takes several at once and spends them itself,
-so that not every call has to go there. That never grants more than the limit.
+A call takes one from each of the three, or is refused and takes from none. Lists and pings cost nothing, and neither
+does a later round of a call, once: who sends the same state again calls again. What workers share is the store of
+facts; on one that is not in this process a worker takes several at once and spends them itself, so that not every call
+has to go there. That never grants more than the limit.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import TypeAlias, TypeVar
 from toolwright.errors import ConfigurationError, StateError, ToolError
 from toolwright.policy.signals import KINDS, Sign, Signals
 from toolwright.protocol.types import ToolOutcome
-from toolwright.state.facts import Bucket, Facts, MemoryFacts, Rates
+from toolwright.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
 from toolwright.tools.bounds import Rate
+from toolwright.tools.rounds import Rounds
 from toolwright.tools.toolset import (
     CompletionGet,
     Layer,
@@ -76,7 +78,7 @@ def _times(rate: Rate, times: int) -> Rate:
 def rate(limits: RateLimits, facts: Facts, signals: Signals) -> Callable[[Provider], Provider]:
     """What is refused says when to come back."""
     take = _here(facts) if isinstance(facts, MemoryFacts) else Leases(facts).take
-    return lambda inner: _Rate(inner, limits, take, signals)
+    return lambda inner: _Rate(inner, limits, take, facts, signals)
 
 
 Take: TypeAlias = Callable[[tuple[Bucket, ...]], Awaitable[float]]
@@ -91,6 +93,8 @@ def _here(facts: MemoryFacts) -> Take:
 
 
 _MAX_KEPT = 10_000
+_SECONDS = 900.0
+"""For so long a state is known to have been sent; so long a person has for an answer."""
 _Known: TypeAlias = dict[tuple[str, str], tuple[Rate | None, tuple[Bucket, ...]]]
 
 
@@ -100,12 +104,14 @@ class _Rate(Layer):
 
     limits: RateLimits
     take: Take
+    states: Values
     signals: Signals
     known: _Known = field(default_factory=_Known, repr=False)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         context = call.context
-        if context.rounds is None or not context.rounds.number:  # a later round is the same call
+        rounds = context.rounds
+        if rounds is None or not rounds.number or not await self._is_paid(rounds):
             own = None if call.tool is None else call.tool.rate
             known = self.known.get((context.principal.id, call.name))
             if known is None or known[0] is not own:
@@ -116,11 +122,21 @@ class _Rate(Layer):
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         context, kind = operation.context, KINDS[type(operation)]
-        if context.rounds is None or not context.rounds.number:
+        rounds = context.rounds
+        if rounds is None or not rounds.number or not await self._is_paid(rounds):
             known = self.known.get((context.principal.id, kind)) or self._learn(context.principal.id, kind, None)
             if wait := await self.take(known[1]):
                 raise self._refused(kind, context, wait)
         return await proceed(operation)
+
+    async def _is_paid(self, rounds: Rounds) -> bool:
+        """A later round is the same call, but for one whose state has been sent before: that one runs again."""
+        if not rounds.state:  # what the running request remembers cannot be sent again
+            return True
+        try:
+            return await self.states.put_if_absent(f"rate paid {rounds.state}", b"1", _SECONDS)
+        except StateError as error:
+            raise _unknown(error) from None
 
     def _refused(self, name: str, context: RequestContext, wait: float) -> ToolError:
         self.signals.tell(Sign("rate", context.principal, name, wait))
@@ -139,6 +155,11 @@ class _Rate(Layer):
         return known
 
 
+def _unknown(error: StateError) -> ToolError:
+    _log.error("%s [TW4100]", sentence("TW4100", "en", {"problem": error}))
+    return ToolError.of("TW2101")
+
+
 def _bucket(key: str, rate: Rate) -> Bucket:
     return Bucket(key, rate.per_second, rate.burst)
 
@@ -155,17 +176,21 @@ class Leases:
         self._left: dict[str, tuple[int, float]] = {}
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
-        """The narrowest first: who has used up what is theirs takes nothing of what is everybody's.
+        """The narrowest first: who has used up what is theirs takes nothing of what is everybody's. What was taken
+        before a refusal is kept for the next call.
 
         ``ToolError`` where the facts fail: nobody can say how often it was called, so it is not called.
         """
+        taken: list[Bucket] = []
         try:
             for bucket in buckets:
                 if wait := await self._take(bucket):
+                    self._give_back(taken)
                     return wait
+                taken.append(bucket)
         except StateError as error:
-            _log.error("%s [TW4100]", sentence("TW4100", "en", {"problem": error}))
-            raise ToolError.of("TW2101") from None
+            self._give_back(taken)
+            raise _unknown(error) from None
         return 0.0
 
     async def _take(self, bucket: Bucket) -> float:
@@ -179,6 +204,15 @@ class Leases:
             self._keep(bucket.key, size - 1, now + size / bucket.per_second, now)
             return 0.0
         return await self._ask(bucket, 1)
+
+    def _give_back(self, taken: list[Bucket]) -> None:
+        now = self._clock()
+        for bucket in taken:
+            left, until = self._left.get(bucket.key, (0, 0.0))
+            if now < until:
+                self._left[bucket.key] = (left + 1, until)
+            else:
+                self._keep(bucket.key, 1, now + 1 / bucket.per_second, now)
 
     async def _ask(self, bucket: Bucket, cost: int) -> float:
         return await self._facts.take(bucket.key, per_second=bucket.per_second, burst=bucket.burst, cost=cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -19,8 +20,7 @@ __all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
 MAX_ARGUMENTS = 8_192
 """Bytes of arguments that a record holds; of more, it has the size and a digest."""
 _MAX_NAME = 512
-_TRACEPARENT = 55
-"""The length of ``00-<32 digits>-<16 digits>-01``."""
+_TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class _Said(Value, frozen=True, omit_defaults=True, gc=False):
@@ -65,7 +65,11 @@ class Record(Value, Draft, frozen=True, gc=False):
 
     def text(self) -> str:
         trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
-        arguments, masked = self._arguments()
+        try:
+            arguments, masked = self._arguments()
+            subject = self.said_subject() if tool is None else self.subject
+        except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
+            arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
         # By position: a name for each costs as much as all the rest.
         said = _Said(
             datetime.fromtimestamp(self.at, UTC),
@@ -82,7 +86,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
             tuple(sorted(scopes)) if scopes else (),
-            self._subject(),
+            subject,
             _trace(self.meta) if self.meta else "",
             self.principal.id,
         )
@@ -97,9 +101,12 @@ class Record(Value, Draft, frozen=True, gc=False):
         masked, found = self.masks.mask(decode(self.arguments), self.trail.tool)
         return canonical(masked), tuple(found)
 
-    def _subject(self) -> str:
-        subject = self.subject if len(self.subject) <= _MAX_NAME else f"{self.subject[:_MAX_NAME]}…"
-        return self.masks.text(subject) if self.kind in ("read", "follow") else subject
+    def said_subject(self) -> str:
+        """What it acts on, without secrets. What is found under a name of its own was named by the author."""
+        if self.trail.tool is not None:
+            return self.subject
+        subject = self.masks.text(self.subject[: 8 * _MAX_NAME])
+        return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
 
 
 def _ascii(arguments: bytes, said: _Said) -> str:
@@ -116,9 +123,8 @@ def _ascii(arguments: bytes, said: _Said) -> str:
 def _trace(meta: Mapping[str, Any]) -> str:
     """The trace id of W3C Trace Context, where the request has one."""
     said = meta.get("traceparent")
-    if not isinstance(said, str) or len(said) != _TRACEPARENT or said.count("-") != 3:
-        return ""
-    return said[3:35]
+    found = _TRACEPARENT.fullmatch(said) if isinstance(said, str) else None
+    return "" if found is None else found[1]
 
 
 def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:

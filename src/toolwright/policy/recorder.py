@@ -39,7 +39,10 @@ class Recorder:
         self.audit = audit
         self.masks = Masks(audit.mask)
         self.clock = clock
-        self.log: Log = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=_IN_MEMORY)
+        self._memory = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=_IN_MEMORY)
+        self.log: Log = self._memory
+        self._stack: contextlib.AsyncExitStack | None = None
+        self._turn = asyncio.Lock()
         self._users = 0
         self._counted = Counted()
         self._asked = Asked()
@@ -49,21 +52,35 @@ class Recorder:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
-        """Within, records go where the settings say. ConfigurationError when they cannot."""
+        """Records go where the settings say as long as anybody is within. ConfigurationError when they cannot."""
+        if not self.audit.is_kept:
+            yield
+            return
+        if not self._users:
+            self._turn = asyncio.Lock()  # of the loop that serves now
         self._users += 1
         try:
-            if self._users > 1 or not self.audit.is_kept:
-                yield
-                return
-            async with self._opened() as log:
-                before, self.log = self.log, log
-                try:
-                    yield
-                finally:
-                    self._write_due(self.clock(), all=True)
-                    self.log = before
+            async with self._turn:
+                if self._stack is None:
+                    await self._begin()
+            yield
         finally:
             self._users -= 1
+            if not self._users:
+                await self._end()
+
+    async def _begin(self) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            log = await stack.enter_async_context(self._opened())
+            self._stack, self.log = stack.pop_all(), log
+
+    async def _end(self) -> None:
+        stack, self._stack = self._stack, None
+        if stack is None:
+            return
+        self._write_due(self.clock(), all=True)
+        self.log = self._memory
+        await stack.aclose()
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncGenerator[Log]:
@@ -94,7 +111,7 @@ class Recorder:
         try:
             await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
         except StateError as error:
-            _log.error("%s was refused: it cannot be recorded: %s", record.subject, error)
+            _log.error("%s was refused: it cannot be recorded: %s", record.said_subject(), error)
             raise ToolError.of("TW7011", subject=record.subject) from None
 
     # --- after it ---

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolwright.policy.classes import classes_of
-from toolwright.policy.secrets import SHORTEST, suspects
+from toolwright.policy.secrets import SHORTEST, is_short_and_plain, suspects
 from toolwright.policy.shapes import Shape
 from toolwright.protocol.characters import ESCAPE, may_hide
 from toolwright.protocol.types import Value
@@ -39,6 +39,8 @@ def look(data: bytes, secrets: bool) -> Suspicion:
     Where it is clean, that is one pass and no more.
     """
     classes = classes_of(data)
+    if is_short_and_plain(data, classes):
+        return CLEAN
     hidden = b"!" in classes and may_hide(data.decode())
     hidden = hidden or (b"\\" in classes and ESCAPE.search(data) is not None)
     shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()

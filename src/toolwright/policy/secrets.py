@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 from toolwright.policy.classes import classes_of
 from toolwright.policy.shapes import SHAPES, Shape
 
-__all__ = ["SHORTEST", "mask_in", "masked", "suspects"]
+__all__ = ["SHORTEST", "is_short_and_plain", "mask_in", "masked", "suspects"]
 
 _LONG = ("PRIVATE KEY", "hooks.slack.com")  # beside these there is always a long run of token characters
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
@@ -84,6 +84,11 @@ SHORTEST = 12
 
 
 # --- where to look ----------------------------------------------------------------------------------------------------
+
+
+def is_short_and_plain(data: bytes, classes: bytes) -> bool:
+    """Whether so little stands in ``data``, and of so few kinds, that nothing in it is secret, or hides."""
+    return len(data) < _BESIDE and not classes.translate(None, b"a ") and _RUN not in classes
 
 
 def suspects(data: bytes, classes: bytes) -> tuple[Shape, ...]:

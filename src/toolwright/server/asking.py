@@ -88,10 +88,11 @@ class Asking:
         except BadSeal:
             raise InvalidParams.of("TW1030") from None
         memory, pinned, single = decode(payload)
-        claim = "request-state:" + hashlib.sha256(state.encode()).hexdigest() if single else ""
+        name = hashlib.sha256(state.encode()).hexdigest()
+        claim = f"request-state:{name}" if single else ""
         if claim and not await self._served.facts.put_if_absent(claim, b"1", self._served.question_seconds):
             raise InvalidParams.of("TW1031")
-        return Round(Rounds(Memory(**memory), responses), pinned, claim)
+        return Round(Rounds(Memory(**memory), responses, name), pinned, claim)
 
     async def give_back(self, round: Round, error: RpcError | None = None) -> None:
         """A round that asked on, or was refused before it began, has done nothing: its state may be used again."""

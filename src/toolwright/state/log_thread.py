@@ -114,7 +114,7 @@ class ThreadLog(Generic[ConnectionT]):
         for note in batch.taken():
             try:
                 texts.append(note if isinstance(note, str) else note.text())
-            except (TypeError, ValueError):
+            except Exception:  # one draft must not cost the others
                 logger.exception("A record of %s is no JSON", self._place)
         self._table.insert(db, linked(texts, self._writer, self._table.head(db)))
         return len(batch.taken()) - len(texts)

@@ -15,7 +15,8 @@ __all__ = ["OnDemand"]
 
 
 class OnDemand:
-    """``Values`` of the store that ``make`` opens, within ``async with``; outside of it, those of ``otherwise``.
+    """``Values`` of the store that ``make`` opens, as long as anybody is within ``async with``; outside of it, those of
+    ``otherwise``.
 
     What cannot be opened is a ``StateError`` each time: whoever needs it has to do without.
     """
@@ -26,14 +27,19 @@ class OnDemand:
         self._stack: AsyncExitStack | None = None
         self._opened: Values | None = None
         self._lock = asyncio.Lock()
+        self._users = 0
 
     async def __aenter__(self) -> Self:
-        self._stack = AsyncExitStack()
+        self._users += 1
+        self._stack = self._stack or AsyncExitStack()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._users -= 1
+        if self._users:
+            return
         stack, self._stack, self._opened = self._stack, None, None
         if stack is not None:
             await stack.aclose()

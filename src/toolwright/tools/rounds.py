@@ -214,16 +214,20 @@ def _leaves(error: BaseException) -> list[BaseException]:
 class Rounds:
     """One round of a call: what is known already, and what the client has just answered.
 
-    ``responses`` are the client's, in any shape: they are judged when the body asks for them.
+    ``responses`` are the client's, in any shape: they are judged when the body asks for them. ``state`` names what the
+    client brought the memory back in; empty where it never left.
     """
 
-    __slots__ = ("_memory", "_once", "_unnamed", "responses")
+    __slots__ = ("_memory", "_once", "_unnamed", "responses", "state")
 
-    def __init__(self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None) -> None:
+    def __init__(
+        self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None, state: str = ""
+    ) -> None:
         self._memory = memory
         self._once: dict[str, tuple[bool, bytes]] | None = None
         self._unnamed = 0
         self.responses: Mapping[str, Json] = responses or {}
+        self.state = state
 
     @property
     def number(self) -> int:

@@ -23,6 +23,7 @@ from toolwright.policy.masking import MASKED
 from toolwright.policy.pipeline import Guard, Limits, standard
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import ALLOW, Allow, Deny
+from toolwright.protocol.types import ResourceTemplate
 from toolwright.server.served import SILENT
 from toolwright.state.log import MemoryLog
 from toolwright.state.verify import verify
@@ -146,6 +147,20 @@ def test_what_does_not_exist_is_a_refusal_that_is_recorded():
         "deny",
         None,
     )
+
+
+def test_the_reading_of_what_does_not_exist_is_a_refusal_too():
+    server = Server("t")
+    server.resource("docs://{text}")(echo)
+    server.prompt(echo)
+
+    async def probe(client: Client) -> None:
+        with contextlib.suppress(RpcError):
+            await client.read_resource("nowhere://a")
+        await client.get_prompt("nothing")
+
+    records = recorded(server, probe)
+    assert [of(record, "outcome", "code") for record in records] == [("refused", "TW1025"), ("refused", "TW1026")]
 
 
 def test_a_plain_function_that_goes_on_after_its_time_is_recorded_as_abandoned():
@@ -341,6 +356,52 @@ def test_a_secret_in_free_text_and_in_a_uri_is_masked():
     assert "page=2" in records[1]["subject"]
 
 
+SECRET = "ghp_" + "a1B2" * 9
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        lambda client: client.call_tool(SECRET),
+        lambda client: client.call_tool("tool", {SECRET: 1}),
+        lambda client: client.call_tool("tool", {"text": {"a": [{f"x {SECRET}": None}]}}),
+        lambda client: client.call_tool("tool", {"text": SECRET[:2] + "\u200b" + SECRET[2:]}),
+        lambda client: client.call_tool("tool", {"text": 1, "pass\u200bword": SECRET[4:]}),
+        lambda client: client.get_prompt(SECRET, {}),
+        lambda client: client.get_prompt("x" * 480 + f" {SECRET}", {}),
+        lambda client: client.read_resource(f"https://a.example/?page=1&token={SECRET[4:]}"),
+        lambda client: client.complete(ResourceTemplate(f"https://a.example/?token={SECRET[4:]}", "t"), "a", "b"),
+    ],
+    ids=range(9),
+)
+def test_j02_no_secret_is_recorded_whatever_it_is_the_name_of(does: Does):
+    server = server_with(echo, effect="read")
+    server.resource("docs://{text}")(echo)
+
+    @server.prompt
+    def greet(name: Annotated[str, Completes(lambda prefix: ["Ann"])]) -> str:
+        return f"Greet {name}"
+
+    [record] = recorded(server, does)
+    shown = str(record).replace("\\u200b", "").replace("\u200b", "")
+    assert "a1B2" not in shown
+    assert "masked" in shown
+
+
+def test_j02_twin_what_hides_no_secret_is_recorded_as_it_came():
+    said = {"text": "na\u200bïve", "k\u200bey": 1}
+    [record] = recorded(server_with(echo, effect="read"), lambda client: client.call_tool("tool", said))
+    assert of(record, "arguments", "masked") == (said, None)
+
+
+def test_a_trace_that_is_none_is_not_recorded():
+    provider, log = provider_of(echo)
+    meta = {"traceparent": f"00-{SECRET[:32]}-0123456789abcdef-01"}
+    asyncio.run(provider.call_tool(ToolCall("tool", {}, RequestContext(LOCAL, SILENT, meta=meta))))
+    [record] = records_of(log)
+    assert "trace" not in record
+
+
 def test_a_detector_of_ones_own_takes_the_place_of_ours():
     log = MemoryLog()
     tools = LocalToolset()
@@ -350,6 +411,26 @@ def test_a_detector_of_ones_own_takes_the_place_of_ours():
     asyncio.run(provider.call_tool(ToolCall("tool", {"text": "Ann was here"}, RequestContext(LOCAL, SILENT))))
     [record] = records_of(log)
     assert of(record, "arguments", "masked") == ({"text": "… was here"}, ["/text"])
+
+
+def test_what_a_detector_fails_at_costs_no_other_record_and_is_not_written(tmp_path: Path):
+    def mask(text: str) -> str:
+        if "bad" in text:
+            raise RuntimeError(text)
+        return text
+
+    async def scenario() -> list[Record]:
+        server = Server("t", audit=Audit(f"sqlite:{tmp_path / 'log.db'}", mask=mask))
+        server.add_tool(echo, name="tool", effect="destructive", confirm=False)
+        async with server.serving(), Client(server) as client:
+            for text in ("good", "bad", "good"):
+                assert (await client.call_tool("tool", {"text": text})).text == text
+            return [entry.record for entry in await server.audit_log.read() if entry.record["kind"] == "call"]
+
+    records = asyncio.run(scenario())
+    good, bad = {"text": "good"}, {"[mask failed]": "RuntimeError"}
+    assert [record["arguments"] for record in records] == [good, bad, good]
+    assert of(records[1], "outcome", "effect", "who") == ("ok", "destructive", "local")
 
 
 @pytest.mark.parametrize("text", ["naïve 名 \u2028", "\ud800", 'a\n{"decision":"allow"}', "\x7f\x00\x1b[2J"])
@@ -474,6 +555,23 @@ def test_a_server_that_serves_writes_to_a_file_of_its_name_for_its_owner_alone(
     names = asyncio.run(scenario("../../a shop"))
     assert len(names) == 4
     assert not any("/" in name or name.startswith(".") for name in names)
+
+
+def test_records_are_kept_until_the_last_of_those_that_serve_has_ended(tmp_path: Path):
+    async def scenario() -> list[str]:
+        server = Server("t", audit=f"sqlite:{tmp_path / 'log.db'}")
+        server.add_tool(echo, name="tool", effect="read")
+        first, second = server.serving(), server.serving()
+        await asyncio.gather(first.__aenter__(), second.__aenter__())
+        for one in (first, second):
+            async with Client(server) as client:
+                await client.call_tool("tool", {"text": "here"})
+            await one.__aexit__(None, None, None)
+        assert await server.audit_log.read() == ()
+        async with server.serving():
+            return [entry.record["outcome"] for entry in await server.audit_log.read()]
+
+    assert asyncio.run(scenario()) == ["ok", "ok"]
 
 
 def test_nothing_is_recorded_where_the_author_says_so():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Rate, RateLimits
+from toolwright import Context, Form, Rate, RateLimits
 from toolwright.errors import ConfigurationError, StateError, ToolError, UnknownEntry
+from toolwright.policy.pipeline import Guard
 from toolwright.policy.rate import Leases, rate
 from toolwright.policy.signals import Sign, Signals
 from toolwright.server.served import SILENT
@@ -22,6 +24,7 @@ from toolwright.state.sqlite import SqliteFacts
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.rounds import Memory, Rounds
 from toolwright.tools.toolset import Principal, PromptGet, Provider, RequestContext, ToolCall, found
+from unit.policy.confirming import Attic, Post, posting, said, state
 
 
 class Clock:
@@ -133,6 +136,64 @@ def test_a_later_round_of_a_call_is_the_same_call():
     asyncio.run(main())
 
 
+def test_a_state_that_is_sent_again_is_a_call_again():
+    async def main() -> None:
+        provider = limited(tools("a"), RateLimits(Rate(0.1, 2), WIDE, WIDE), Clock())
+
+        def later(name: str) -> RequestContext:
+            return context(rounds=Rounds(Memory(1), state=name))
+
+        for name in ("one", "two", "one", "two"):
+            await provider.call_tool(ToolCall("a", {}, later(name)))
+        await provider.call_tool(ToolCall("a", {}, later("three")))
+        with pytest.raises(ToolError, match="called too often"):
+            await provider.call_tool(ToolCall("a", {}, later("one")))
+        for _ in range(3):
+            with pytest.raises(UnknownEntry):
+                await provider.get_prompt(PromptGet("none", {}, later("four")))
+        with pytest.raises(ToolError, match="called too often"):
+            await provider.get_prompt(PromptGet("none", {}, later("four")))
+
+    asyncio.run(main())
+
+
+@dataclass
+class Sure:
+    sure: bool = True
+
+
+async def _look(box: str, context: Context) -> str:
+    """Look into a box."""
+    return "seen" if context.ask(Form("Sure?", Sure)) else "not seen"
+
+
+def test_an_answer_that_is_sent_five_times_does_not_run_five_times_for_nothing():
+    attic = Attic(Guard(server="attic", rate=RateLimits(Rate(0.001, 3), WIDE, WIDE)))
+    attic.tools.remove("burn")
+    attic.tools.add(_look, name="burn", effect="read")
+
+    async def scenario(post: Post) -> list[str]:
+        asked = state(await post("a"))
+        answers = {"question-1": {"action": "accept", "content": {"sure": True}}}
+        return [said(await post("a", requestState=asked, inputResponses=answers)) for _ in range(5)]
+
+    assert asyncio.run(posting(attic, scenario)) == ["seen"] * 3 + ["TW2100"] * 2
+
+
+def test_where_the_store_is_down_no_later_round_runs():
+    class Down(MemoryFacts):
+        async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
+            raise StateError.of("TW7005", path="x")
+
+    async def main() -> None:
+        provider = rate(RateLimits(), Down(), Signals())(tools("a"))
+        with pytest.raises(ToolError) as refused:
+            await provider.call_tool(ToolCall("a", {}, context(rounds=Rounds(Memory(1), state="one"))))
+        assert refused.value.code == "TW2101"
+
+    asyncio.run(main())
+
+
 @pytest.mark.requirement("ADJ-15")
 def test_prompts_resources_and_completions_are_limited_too():
     async def main() -> None:
@@ -196,6 +257,20 @@ def test_workers_with_leases_never_grant_more_than_the_limit(
             for last in range(first, len(times), 17):
                 allowed = burst + max(1, burst // 50) * 2 + (times[last] - times[first]) * per_second
                 assert last - first + 1 <= allowed + 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("burst", [3, 200])
+def test_a_call_that_another_limit_refuses_takes_nothing_of_its_tool(burst: int):
+    async def main() -> None:
+        clock = Clock()
+        facts = MemoryFacts(clock)
+        leases = Leases(facts, clock)
+        tool, caller = Bucket("tool", 0.001, burst), Bucket("caller", 0.001, 1)
+        assert [bool(await leases.take((tool, caller))) for _ in range(400)] == [False] + [True] * 399
+        alone = [not await leases.take((tool,)) for _ in range(400)]
+        assert sum(alone) == burst - 1
 
     asyncio.run(main())
 

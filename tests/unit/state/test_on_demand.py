@@ -43,6 +43,21 @@ def test_outside_of_serving_it_is_what_it_was_given_instead():
     assert asyncio.run(main()) == (None, b"1")
 
 
+def test_of_two_within_the_last_closes_it():
+    async def main() -> list[bytes | None]:
+        values = OnDemand(MemoryFacts, MemoryFacts())
+        await values.__aenter__()
+        await values.put("a", b"1", 60)
+        await values.__aenter__()
+        seen = [await values.get("a")]
+        for _ in range(2):
+            await values.__aexit__(None, None, None)
+            seen.append(await values.get("a"))
+        return seen
+
+    assert asyncio.run(main()) == [b"1", b"1", None]
+
+
 def test_what_cannot_be_opened_is_an_error_each_time_it_is_needed(tmp_path: Path):
     (tmp_path / "file").write_text("")
 
