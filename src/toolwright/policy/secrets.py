@@ -71,6 +71,13 @@ def _may_begin() -> re.Pattern[bytes]:
     return re.compile(rb"(?<=[.\\])|" + b"|".join((*_BEGINS, _DIGITS)))
 
 
+@functools.cache
+def _begin_within() -> re.Pattern[bytes]:
+    begins = sorted((begin for row in _BEGINS.values() for begin, _ in row), key=len, reverse=True)
+    first, second = (b"[" + bytes({begin[at] for begin in begins}) + b"]" for at in (0, 1))
+    return re.compile(b"[_-](?=" + first + second + b")(?=(" + b"|".join(map(re.escape, begins)) + b"))")
+
+
 _BESIDE = 40  # bytes that a secret has with the word that it is known by
 SHORTEST = 12
 """No text that is shorter holds a secret."""
@@ -103,6 +110,8 @@ def _plain(data: bytes, classes: bytes) -> dict[Shape, None]:
         for at in _runs(classes):
             if may_begin(data, at):
                 found.update(dict.fromkeys(_beginning(data, at)))
+        for begin in set(_begin_within().findall(data)):
+            found.update(dict.fromkeys(_begun(begin, 0)))
     return found
 
 
@@ -126,12 +135,14 @@ def _beginning(data: bytes, at: int) -> Iterator[Shape]:
         yield from (shape for begin, shape in _DOTTED if data.endswith(begin, 0, at))
     # The letter of an escape (\n) is no part of what follows it.
     for start in (at, at + 1) if before == b"\\" else (at,):
-        for begin, shape in _BEGINS.get(data[start : start + 2], ()):
-            if data.startswith(begin, start):
-                yield shape
+        yield from _begun(data, start)
         # What follows + or / is the middle of something.
         if before not in (b"+", b"/") and _digits_of_text().match(data, start):
             yield _ENCODED
+
+
+def _begun(data: bytes, start: int) -> Iterator[Shape]:
+    return (shape for begin, shape in _BEGINS.get(data[start : start + 2], ()) if data.startswith(begin, start))
 
 
 # --- what stands there ------------------------------------------------------------------------------------------------
@@ -184,7 +195,9 @@ def _decoded(digits: str) -> bytes:
 def _revealed(data: bytes) -> Iterator[str]:
     """The kinds of the secrets in what was decoded."""
     text = data.decode(errors="replace")
-    for shape in SHAPES:
+    for shape in _plain(data, classes_of(data)):
+        if shape is _ENCODED:
+            continue
         for match in _compiled(shape).finditer(text):
             if not _is_placeholder(match["secret"] if "secret" in match.re.groupindex else match[0]):
                 yield shape.kind

@@ -1,0 +1,80 @@
+"""Shapes of secrets: none takes long over a text that was made for it, and none has to stand by itself."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from security.fakes import FAKES
+from toolwright.policy.cleaning import Sweep
+from toolwright.policy.scan import look
+from toolwright.policy.shapes import SHAPES, Shape
+
+TOKEN = dict(FAKES)["github-token"]
+JWT = dict(FAKES)["jwt"]
+AWS = dict(FAKES)["aws-access-key"]
+
+_WORDS = (
+    "user=;", "server=a;b=c;", "password=a;", "-----BEGIN A ", "-----BEGIN PRIVATE KEY-----\n", "a-a-a.a://b:c",
+    "eyJaaaaaaaaaaaa.", "a_eyJaaaaaaaaaa", "\\neyJ", "secret_access_key=", "sk-ant-a", "1:AA",
+)  # fmt: skip
+
+
+def masked(text: str) -> str:
+    suspicion = look(text.encode(), True)
+    return Sweep(suspicion).text(text) if suspicion else text
+
+
+def _hard(shape: Shape) -> Iterator[str]:
+    """What to repeat so that the shape begins again and again, and never ends."""
+    for word in (*shape.begins, *shape.known):
+        yield from (word + tail for tail in ("", "-", "_", "a", "A", " ", ".", ":", "=", "://a:"))
+    yield from _WORDS
+
+
+def _seconds(pattern: re.Pattern[str], text: str) -> float:
+    began = time.thread_time()
+    pattern.sub("", text)
+    return time.thread_time() - began
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.kind)
+def test_four_times_the_text_takes_no_more_than_about_four_times_as_long(shape: Shape):
+    pattern = re.compile(shape.pattern)
+    for word in _hard(shape):
+        for end in ("", " " * 16_000, "a" * 16_000):
+            text = word * (16_000 // len(word))
+            short, long = text + end, text * 4 + end * 4
+            # What takes less than the floor at this size takes less than half a second for a whole result.
+            assert _seconds(pattern, long) < max(0.03, 8 * _seconds(pattern, short)), word
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("before", ["prod-", "x_", "Bearer_", "a-long_name-of-", "密钥", "é", "\\n", "(", "k=", "/"])
+@pytest.mark.parametrize("secret", [TOKEN, JWT, AWS], ids=["github", "jwt", "aws"])
+def test_a_secret_is_found_behind_whatever_stands_before_it(before: str, secret: str):
+    text = f"see {before}{secret}, then"
+    assert secret not in masked(text)
+    assert masked(text).startswith(f"see {before}[")
+
+
+@pytest.mark.attack("C08")
+def test_an_encrypted_private_key_is_masked_with_what_stands_in_its_head():
+    lines = "\n".join(["QUJD" * 16] * 8)
+    head = "Comment: a note that is longer than forty characters - and goes on\nDEK-Info: AES-128-CBC,AB"
+    text = f"-----BEGIN RSA PRIVATE KEY-----\n{head}\n\n{lines}\n-----END RSA PRIVATE KEY-----\nnext"
+    assert "QUJD" not in masked(text)
+    assert masked(text).endswith("]\nnext")
+    assert "QUJD" not in masked(text.partition("-----END")[0])
+
+
+@pytest.mark.twin("C08")
+@pytest.mark.parametrize(
+    "text", ["thread-xoxb-and-nothing-more-behind-it", "a_ghp_b_ghp_c_ghp_d_ghp_e", "re-AKIAEXAMPLE"]
+)
+def test_what_only_begins_like_a_secret_stays(text: str):
+    assert masked(text) == text
