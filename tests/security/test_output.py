@@ -10,6 +10,8 @@ import base64
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -41,6 +43,7 @@ from toolwright.protocol.types import PromptMessage
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
+PLAIN_TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
 
 
@@ -238,6 +241,61 @@ def test_a_tool_whose_business_they_are_keeps_its_secrets():
     assert result_of(lambda: TOKEN, secrets="keep").text == TOKEN
     assert result_of(lambda: TOKEN, Server("t", secrets="keep")).text == TOKEN
     assert TOKEN not in result_of(lambda: TOKEN, Server("t", secrets="keep"), secrets="mask").text
+
+
+@dataclass
+class Row:
+    note: str
+    when: date
+
+
+PLAINLY_JSON: dict[str, Callable[[str], Any]] = {
+    "tuple": lambda text: {"rows": (text, 1)},
+    "set": lambda text: {"rows": {text}},
+    "dataclass": lambda text: [Row(text, date(2026, 1, 2))],
+    "tuple of tuples": lambda text: ((text,),),
+    "structured only": lambda text: CallToolResult([TextContent(text="fine")], structuredContent={"a": (text,)}),
+    "content": lambda text: CallToolResult(content=(TextContent(text=text),)),  # type: ignore[arg-type]
+    "meta": lambda text: CallToolResult([TextContent(text="x")], meta={"com.example/note": (text,)}),
+    "key that is no text": lambda text: {1: text},
+}
+
+
+@pytest.mark.attack("C05", "C08", "C11")
+@pytest.mark.parametrize("form", PLAINLY_JSON)
+def test_c08_what_only_becomes_json_is_cleaned_as_json_is(form: str):
+    server = Server("t")
+    server.add_raw_tool("tool", {"type": "object"}, lambda arguments: PLAINLY_JSON[form](f"a\u202eb {TOKEN}"))
+
+    async def once() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool("tool")
+
+    said = json.dumps(asyncio.run(once()).raw, ensure_ascii=False)
+    assert "ab [secret masked: github-token " in said
+    assert TOKEN not in said
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_what_becomes_json_and_is_clean_leaves_as_it_is():
+    value = {"clean": (Row("x", date(2026, 1, 2)), {1}), "dirty": f"x{TOKEN}"}
+    assert Sweep(look(TOKEN.encode(), True)).value(value)["clean"] == value["clean"]
+
+
+@pytest.mark.attack("C08")
+@every_shape
+def test_c08_what_hides_within_a_secret_does_not_hide_it(shape: str):
+    result = result_of(lambda: SHAPES[shape](f"a {PLAIN_TOKEN[:16]}\u200b{PLAIN_TOKEN[16:]} b"))
+    said = json.dumps(result.raw, ensure_ascii=False)
+    assert PLAIN_TOKEN not in said
+    assert "a [secret masked: github-token " in said
+
+
+@pytest.mark.attack("C08", "C12")
+def test_c08_what_hides_within_a_secret_does_not_hide_it_in_an_error():
+    split = f"{PLAIN_TOKEN[:16]}\u200b{PLAIN_TOKEN[16:]}"
+    assert PLAIN_TOKEN not in result_of(raiser(ToolError(f"give me {split}"))).text
+    assert PLAIN_TOKEN in result_of(raiser(ToolError(f"give me {split}")), secrets="keep").text
 
 
 def call_with(argument: Any, **settings: Any) -> Any:
@@ -540,14 +598,14 @@ def test_c08_no_secret_leaves_in_a_log_message():
 
     async def tool(context: Context) -> str:
         """Work."""
-        context.log("error", {"why": f"a\u202eb {TOKEN}"}, "shop")  # pyright: ignore[reportDeprecated]
+        context.log("error", {"why": (f"a\u202eb {TOKEN}",)}, "shop")  # pyright: ignore[reportDeprecated]
         return "done"
 
     server.add_tool(tool, effect="read")
     said = asyncio.run(_frames(server, "tools/call", {"name": "tool"}))
     [log] = [json.loads(frame)["params"] for frame in said if b"notifications/message" in frame]
     assert (log["level"], log["logger"]) == ("error", "shop")
-    assert log["data"]["why"].startswith("ab [secret masked: github-token ")
+    assert log["data"]["why"][0].startswith("ab [secret masked: github-token ")
 
 
 async def _frames(server: Server, method: str, params: dict[str, Any]) -> list[bytes]:

@@ -7,16 +7,16 @@ be is refused, and so is what it stands in.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
-from toolwright.errors import InvalidResult
-from toolwright.jsonrpc.messages import is_array, is_object
-from toolwright.policy.scan import Suspicion
+from toolwright.errors import InvalidResult, RpcError
+from toolwright.jsonrpc.messages import decode, encode
+from toolwright.policy.scan import Suspicion, suspected
 from toolwright.policy.secrets import masked
 from toolwright.protocol.characters import cleaned
-from toolwright.protocol.types import AudioContent, BlobResource, ImageContent, Part, is_part, replaced
+from toolwright.protocol.types import UNSET, AudioContent, BlobResource, ImageContent, Part, is_part, replaced
 
 __all__ = ["CLEANED", "Sweep"]
 
@@ -39,21 +39,34 @@ class Sweep:
     left_out: list[str] = field(default_factory=list[str])
 
     def text(self, text: str) -> str:
-        clean = cleaned(text, self.hidden) if self.suspicion.hidden else text
-        clean = masked(clean, self.suspicion.shapes, self.secrets)
+        shapes, clean = self.suspicion.shapes, text
+        if self.suspicion.hidden and (clean := cleaned(text, self.hidden)) != text and self.suspicion.masks:
+            shapes = suspected(clean.encode(errors="replace"))  # what stood apart stands together now
+        clean = masked(clean, shapes, self.secrets)
         return text if clean == text else clean
 
     def value(self, value: Any) -> Any:
-        """A JSON value, or a part of the protocol. ``InvalidResult`` for a key that is not clean."""
+        """What is written as JSON, or a part of the protocol. ``InvalidResult`` for a key that is not clean."""
         if isinstance(value, str):
             return self.text(value)
-        if is_object(value):
+        if value is None or value is UNSET or isinstance(value, bool | int | float):
+            return value
+        if _is_object(value):
             clean = {self._key(key): self.value(inner) for key, inner in value.items()}
             return value if all(map(operator.is_, value.values(), clean.values())) else clean
-        if is_array(value):
+        if _is_row(value):
             items = list(map(self.value, value))
             return value if all(map(operator.is_, value, items)) else items
-        return self.part(value) if is_part(value) else value
+        return self.part(value) if is_part(value) else self._encoded(value)
+
+    def _encoded(self, value: Any) -> Any:
+        """What becomes JSON only where it is encoded: a set, a dataclass, a date."""
+        try:
+            plain = decode(encode(value))
+        except RpcError as error:
+            raise InvalidResult(f"the result is not JSON: {error}") from None
+        clean = self.value(plain)
+        return value if clean is plain else clean
 
     def _key(self, key: str) -> str:
         if self.text(key) is not key:
@@ -76,3 +89,11 @@ class Sweep:
         """What was found, in words."""
         kinds = [f"hidden characters ({', '.join(sorted(self.hidden))})"] if self.hidden else []
         return " and ".join([*kinds, *(["secrets"] if self.secrets else [])])
+
+
+def _is_row(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple)
+
+
+def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)  # pyright: ignore[reportUnknownVariableType]

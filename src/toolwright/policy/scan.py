@@ -12,10 +12,14 @@ __all__ = ["CLEAN", "Suspicion", "look", "suspected"]
 
 
 class Suspicion(Value, frozen=True):
-    """What may be in the bytes: hidden characters, and secrets of these shapes. False where there is nothing."""
+    """What may be in the bytes: hidden characters, and secrets of these shapes. False where there is nothing.
+
+    ``masks``: secrets are looked for, also where one comes together when what hides is taken out of it.
+    """
 
     hidden: bool = False
     shapes: tuple[Shape, ...] = ()
+    masks: bool = False
 
     def __bool__(self) -> bool:
         return self.hidden or bool(self.shapes)
@@ -38,4 +42,4 @@ def look(data: bytes, secrets: bool) -> Suspicion:
     hidden = b"!" in classes and may_hide(data.decode())
     hidden = hidden or (b"\\" in classes and ESCAPE.search(data) is not None)
     shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
-    return Suspicion(hidden, shapes) if hidden or shapes else CLEAN
+    return Suspicion(hidden, shapes, secrets) if hidden or shapes else CLEAN

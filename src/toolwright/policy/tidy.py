@@ -201,9 +201,17 @@ def _clean_error(error: ToolwrightError, masks: bool) -> None:
     if not suspicion:
         return
     sweep = Sweep(suspicion)
-    error.args, error.facts = (sweep.text(str(error)),), sweep.value(error.facts)
+    error.args, error.facts = (sweep.text(str(error)),), {name: _fact(sweep, it) for name, it in error.facts.items()}
     if isinstance(error, RpcError):
         error.data = sweep.value(data)
+
+
+def _fact(sweep: Sweep, fact: Any) -> Any:
+    """A fact of an error, which need not be JSON: the sentence says it as text."""
+    if isinstance(fact, str | list | dict):
+        return sweep.value(fact)
+    clean = sweep.text(said := str(fact))
+    return fact if clean == said else clean
 
 
 def _with_clean_channel(context: RequestContext, masks: bool) -> RequestContext:
