@@ -28,6 +28,7 @@ from toolwright import (
     DefinitionError,
     EmbeddedResource,
     ImageContent,
+    Limits,
     ResourceLink,
     Server,
     TextContent,
@@ -40,6 +41,7 @@ from toolwright.policy.fitting import CUT, MAX_BLOCKS
 from toolwright.policy.scan import look
 from toolwright.policy.tidy import UNTRUSTED
 from toolwright.protocol.types import PromptMessage
+from toolwright.tools.keeping import PART
 
 BENIGN = sorted((Path(__file__).parent / "benign").iterdir())
 TOKEN = dict(FAKES)["github-token"]
@@ -371,6 +373,52 @@ def test_what_is_kept_of_a_cut_result_is_masked_too():
     _, read = whole_of(Server("t"), lambda: "line\n" * 1000 + TOKEN, max_bytes=2_000)
     assert "[secret masked: github-token" in read
     assert TOKEN not in read
+
+
+@pytest.mark.attack("C13")
+def test_c13_masks_do_not_take_a_result_beyond_its_limit():
+    result, read = whole_of(Server("t"), lambda: "aa://a:pwq@b " * 380, max_bytes=5_000)
+    assert len(result.text.encode()) < 5_000
+    assert result.raw["_meta"][CUT]["uri"] == result.content[-1].uri
+    assert read.count("[secret masked: ") == 380
+
+
+@pytest.mark.attack("C13")
+def test_c13_masks_do_not_take_what_is_read_beyond_its_limit():
+    server = Server("t", limits=Limits(max_bytes=5_000))
+    server.add_resource("notes://a", lambda: "aa://a:pwq@b " * 370, name="a")
+
+    async def once() -> None:
+        async with Client(server) as client:
+            await client.read_resource("notes://a")
+
+    with pytest.raises(InvalidParams, match="TW2006"):
+        asyncio.run(once())
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("secrets", ["mask", "keep"])
+def test_c08_a_secret_where_two_parts_of_what_is_kept_meet_is_masked(secrets: Any):
+    server = Server("t")
+
+    def tool(context: Context) -> ResourceLink:
+        return context.keep("x " * (PART // 2 - 10) + TOKEN + " \u202eend", "k")
+
+    server.add_tool(tool, effect="read", secrets=secrets)
+
+    async def once() -> str:
+        async with Client(server) as client:
+            uri, read = (await client.call_tool("tool")).content[0].uri, ""
+            while uri:
+                part, *more = await client.read_resource(uri)
+                read += part.text
+                uri = more[0].uri if more else ""
+            return read
+
+    read = asyncio.run(once())
+    assert read.endswith(" end")
+    assert (TOKEN in read) is (secrets == "keep")
+    assert ("[secret masked: github-token " in read) is (secrets == "mask")
 
 
 @pytest.mark.attack("C13", "C15")

@@ -80,11 +80,13 @@ class _Tidy(Wrapper):
             _check_output(tool, outcome)
         data, size = seen(outcome)
         limit = tool.max_bytes or self.max_bytes
+        if size <= BUDGET and ((suspicion := look(data, masks)) or not all_text(outcome.content)):
+            clean = await self._swept(tool, outcome, call.context, suspicion)
+            if clean is not outcome:
+                outcome, size = clean, seen(clean)[1]  # a mask may be longer than what it stands for
         if size > BUDGET or (size > limit and limit < LEAST):
             raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
-        suspicion = look(data, masks)
-        if suspicion or not all_text(outcome.content):
-            outcome = await self._swept(tool, outcome, call.context, suspicion)
+        _clean_kept(call.context, masks)
         if size > limit or len(outcome.content) > MAX_BLOCKS:
             outcome = fitted(tool, outcome, limit, call.context, self.language)
         return _marked(outcome) if tool.untrusted else outcome
@@ -110,32 +112,39 @@ class _Tidy(Wrapper):
         outcome = await self.inner.read_resource(read)
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, self.secrets == "mask")
-        # What was kept is read in parts, of a size of their own.
-        limit = float("inf") if read.uri.startswith(SCHEME) else self.max_bytes
-        return self._cleaned(read.uri, outcome, outcome.contents, limit)
+        if read.uri.startswith(SCHEME):
+            return outcome  # it was cleaned when it was kept, and its parts have a size of their own
+        _clean_kept(read.context, self.secrets == "mask")
+        return self._cleaned(read.uri, outcome, lambda outcome: outcome.contents)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         outcome = await self.inner.get_prompt(get)
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, self.secrets == "mask")
-        return self._cleaned(get.name, outcome, [message.content for message in outcome.messages], self.max_bytes)
+        _clean_kept(get.context, self.secrets == "mask")
+        return self._cleaned(get.name, outcome, lambda outcome: [message.content for message in outcome.messages])
 
     async def complete(self, get: CompletionGet) -> Completion:
         completion = await self.inner.complete(get)
         said = encode(completion)
         _check_size(get.name, len(said), self.max_bytes)
         suspicion = look(said, self.secrets == "mask")
-        return Sweep(suspicion).part(completion) if suspicion else completion
+        if suspicion:
+            completion = Sweep(suspicion).part(completion)
+            _check_size(get.name, len(encode(completion)), self.max_bytes)
+        return completion
 
-    def _cleaned(self, name: str, outcome: Outcome, parts: Sequence[object], limit: float) -> Outcome:
+    def _cleaned(self, name: str, outcome: Outcome, parts: Callable[[Outcome], Sequence[object]]) -> Outcome:
         """What was read or is a prompt; there is no schema that it could break."""
-        data, size = pieces(parts)
-        _check_size(name, size, limit)
+        data, size = pieces(parts(outcome))
+        _check_size(name, size, self.max_bytes)
         suspicion = look(data + encode(outcome.meta), self.secrets == "mask")
         if not suspicion:
             return outcome
         sweep = Sweep(suspicion)
-        return replaced(clean := sweep.part(outcome), meta=sweep.note(clean.meta))
+        clean = sweep.part(outcome)
+        _check_size(name, pieces(parts(clean))[1], self.max_bytes)
+        return replaced(clean, meta=sweep.note(clean.meta))
 
 
 def _check_size(name: str, size: int, limit: float) -> None:
@@ -212,6 +221,14 @@ def _fact(sweep: Sweep, fact: Any) -> Any:
         return sweep.value(fact)
     clean = sweep.text(said := str(fact))
     return fact if clean == said else clean
+
+
+def _clean_kept(context: RequestContext, masks: bool) -> None:
+    """What a call hands out by reference, as a whole: where it will be divided, a secret may stand on both sides."""
+    for place, thing in enumerate(context.kept):
+        if thing.is_text and (suspicion := look(thing.data, masks)):
+            text = Sweep(suspicion).text(thing.data.decode())
+            context.kept[place] = replaced(thing, data=text.encode())
 
 
 def _with_clean_channel(context: RequestContext, masks: bool) -> RequestContext:
