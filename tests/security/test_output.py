@@ -573,6 +573,20 @@ INSIDE = [
     "http://169.254.169.254/latest/meta-data/",
     "https://printer.local/",
     "http://localhost:3000/",
+    "http://[64:ff9b::a9fe:a9fe]/",
+    "http://[2002:a9fe:a9fe::]/",
+    "http://[fe80::1%25eth0]/",
+    "http://169.254.169.254./",
+    "http:///169.254.169.254/",
+    "http:169.254.169.254/",
+    "http:\\\\127.0.0.1\\",
+    "http://127.0.0.1\\@example.com/",
+    "http://%31%32%37.0.0.1/",
+    "http://①②⑦.⓪.⓪.①/",
+    "http://127。0。0。1/",
+    "http://168.63.129.16/metadata",
+    "http://LOCALHOST./",
+    "http://%6cocalhost/",
     "javascript:alert(1)",
     "data:text/html,<script>",
     "no uri",
@@ -588,7 +602,14 @@ def test_c21_no_link_leads_to_files_or_inside(uri: str):
 
 @pytest.mark.twin("C21")
 def test_c21_twin_links_to_what_is_served_here_or_in_public_leave():
-    for uri in ("https://example.com/a", "http://8.8.8.8/", "reports://2026", "urn:isbn:0451450523"):
+    for uri in (
+        "https://example.com/a",
+        "http://8.8.8.8/",
+        "https://[2001:4860:4860::8888]/",
+        "https://例子.测试/路径",
+        "reports://2026",
+        "urn:isbn:0451450523",
+    ):
         assert result_of(lambda uri=uri: ResourceLink(uri=uri, name="n")).content[0].uri == uri
     server = Server("t")
     server.add_resource("file:///notes.txt", lambda: "mine", name="notes")

@@ -6,7 +6,10 @@ import binascii
 import ipaddress
 import re
 import socket
-from urllib.parse import urlsplit
+import unicodedata
+from urllib.parse import unquote, urlsplit
+
+from toolwright.transport.addresses import is_public, parse
 
 __all__ = ["bytes_problem", "is_inside", "link_problem"]
 
@@ -76,6 +79,8 @@ def link_problem(uri: str) -> str | None:
         return f"{scheme}: is no place"
     if scheme == "file":
         return "a file is not opened by its path"
+    if scheme in _NETWORK and (not host or "\\" in uri):
+        return "which host it names is not certain"
     if scheme in _NETWORK and is_inside(host):
         return f"{host[:80]} is an address of an inner network"
     return None
@@ -83,16 +88,19 @@ def link_problem(uri: str) -> str | None:
 
 def is_inside(host: str) -> bool:
     """Whether a host, as it is written, is this machine or on an inner network. Nothing is looked up."""
-    try:
-        address = ipaddress.ip_address(_bytes_of(host) or host.partition("%")[0])
-    except ValueError:
-        return _HERE.fullmatch(host) is not None
-    return not (getattr(address, "ipv4_mapped", None) or address).is_global
+    host = _as_read(host)
+    address = parse(host) or _ipv4(host)
+    return _HERE.fullmatch(host) is not None if address is None else not is_public(address)
 
 
-def _bytes_of(host: str) -> bytes | None:
+def _as_read(host: str) -> str:
+    """A host as browsers read it: unquoted, full-width and circled signs as plain ones, without a dot at the end."""
+    return unicodedata.normalize("NFKC", unquote(host)).replace("\u3002", ".").rstrip(".")
+
+
+def _ipv4(host: str) -> ipaddress.IPv4Address | None:
     """An IPv4 address as browsers read it: 127.1, 2130706433 and 0x7f000001 are 127.0.0.1."""
     try:
-        return socket.inet_aton(host)
+        return ipaddress.IPv4Address(socket.inet_aton(host))
     except OSError:
         return None
