@@ -1,26 +1,39 @@
 """Arguments for the eyes of a person who decides: all of them, and nothing in them that hides, moves or imitates.
 
-What cannot be seen, or turns the direction of text, is written ``\\u202e``; a sign that stands many times in a row is
-written once, with how often (``⟨10000 × " "⟩``), so that nothing can be pushed out of sight. Nothing is left out.
+What cannot be seen, or turns the direction of text, is written ``\\u202e``, and so is a mark that would change a sign
+which is no letter or digit. A sign that stands many times in a row is written once, with how often (``⟨10000 × " "⟩``),
+so that nothing can be pushed out of sight. Words that are written from right to left stand between marks that isolate
+them, so that they move nothing beside them. Nothing is left out.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = ["shown", "shown_text"]
 
 _RUN = 24
-# They have a glyph for Python, and none for a person: fillers, joiners, selectors, and a blank of Braille.
+# They have a glyph for Python, and none for a person: fillers, joiners, selectors, and blanks of Braille, of Khitan, of
+# hieroglyphs and of music.
 _BLANK = frozenset(
-    {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}.union(
+    {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x13441, 0x13442, 0x16FE4, 0x1D159}.union(
         range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
     )
 )
 _OURS = "⟨⟩"
+_BLOCKS_FROM_RIGHT = (
+    range(0x590, 0x900),
+    range(0xFB1D, 0xFE00),
+    range(0xFE70, 0xFF00),
+    range(0x10800, 0x11000),
+    range(0x1E800, 0x1F000),
+)
+_UNIT = re.compile(r"\\u[0-9a-f]{4}|\\.|.", re.DOTALL)
 _SAME = re.compile(r"(\\\\|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|.)\1*", re.DOTALL)
 
 
@@ -44,7 +57,36 @@ def shown_text(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Text in which a backslash begins an escape, with nothing invisible left, and each long run counted."""
-    return _SAME.sub(_counted, "".join(sign if _is_plain(sign) else _escaped(sign) for sign in text))
+    return _isolated(_SAME.sub(_counted, text if text.isascii() and text.isprintable() else "".join(_signs(text))))
+
+
+def _signs(text: str) -> Iterator[str]:
+    carries = False  # whether a mark may follow
+    for unit in _UNIT.findall(text):
+        is_plain = len(unit) > 1 or (_is_plain(unit) and (carries or not _is_mark(unit)))
+        carries = is_plain and len(unit) == 1 and (unit.isalnum() or _is_mark(unit))
+        yield unit if is_plain else _escaped(unit)
+
+
+def _is_mark(sign: str) -> bool:
+    return not sign.isascii() and unicodedata.category(sign)[0] == "M"
+
+
+def _isolated(text: str) -> str:
+    """Words from right to left, and numbers that would move like them, each group within an isolate. What stands
+    between two groups, digits and punctuation, keeps its place from left to right."""
+    return text if text.isascii() else _from_right().sub("\u2068\\g<0>\u2069", text)
+
+
+@functools.cache
+def _from_right() -> re.Pattern[str]:
+    kinds = {"R": "", "AL": "", "NSM": "\u0300-\u036f", "AN": ""}
+    for block in _BLOCKS_FROM_RIGHT:
+        for sign in map(chr, block):
+            if (kind := unicodedata.bidirectional(sign)) in kinds:
+                kinds[kind] += sign
+    word = f"[{kinds['R']}{kinds['AL']}][{''.join(kinds[kind] for kind in ('R', 'AL', 'NSM'))}]*"
+    return re.compile(f"{word}(?: {word})*|[{kinds['AN']}]+")
 
 
 def _is_plain(sign: str) -> bool:

@@ -103,6 +103,8 @@ def test_a_target_that_is_none_is_refused_with_what_would_be_one(spec: Spec, cod
         ("a\rb", "a\\x0db"),
         ("\u202edrow", "\\x202edrow"),
         ("\x00\x9b", "\\x00\\x9b"),
+        ("a \u2068\u05d0\x1b\u2069 1", "a \u2068\u05d0\\x1b\u2069 1"),
+        ("\u2068\u05d0 \u2068x", "\\x2068\u05d0 \\x2068x"),
     ],
 )
 def test_text_of_others_cannot_command_our_terminal(text: str, shown: str):
