@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from journeys.serving import Process, command, environment, http, started
+from toolwright.processes import descendants
 from toolwright.testing.state import LIMIT
 from wire.raw_http import Answer, Endpoint, modern
 
@@ -143,3 +145,13 @@ def test_a_second_signal_ends_it_at_once() -> None:
 def test_what_is_about_http_needs_http(options: tuple[str, ...]) -> None:
     done = subprocess.run(command("serve", SERVER, *options), env=environment(), capture_output=True, timeout=LIMIT)
     assert (done.returncode, b"[TW4004]" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there are no environments to be read")
+def test_no_environment_of_a_worker_holds_what_it_seals_with() -> None:
+    key = base64.b64encode(bytes(range(32))).decode()
+    with http("--workers", "2", env=environment(TOOLWRIGHT_KEY=key)) as (_, process):
+        workers = [*descendants(process.popen.pid)]
+        environments = [Path(f"/proc/{worker}/environ").read_bytes() for worker in workers]
+    assert len(workers) >= 2
+    assert not [one for one in environments if key.encode() in one]

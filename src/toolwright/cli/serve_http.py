@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import json
 import logging
 import os
 import secrets
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -20,7 +20,7 @@ from toolwright.cli import logs
 from toolwright.cli.callers import Callers
 from toolwright.cli.keys import read_keys
 from toolwright.cli.targets import Spec, load_server
-from toolwright.cli.worker import VARIABLE, Job
+from toolwright.cli.worker import Job, begin
 from toolwright.errors import ConfigurationError
 from toolwright.policy.observe import OPERATIONS
 from toolwright.server.sealing import new_key
@@ -66,11 +66,11 @@ def serve_http(
         hosts = (*http_runner.hosts_of(address), *callers.hosts, *hosts)
         sealing = tuple(base64.b64encode(key).decode() for key in keys or (new_key(),))
         crew = (secrets.token_hex(8), workers)
-        _hand_over(Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format))
+        job = Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
         count = "1 worker" if workers == 1 else f"{workers} workers"
         said = f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})"
         click.echo(said, err=True) if log_format == "text" else _log.info(said)
-        http_runner.run("toolwright.cli.worker:app", listener, workers=workers)
+        http_runner.run(partial(begin, job), listener, workers=workers)
 
 
 async def _check_state(url: str, *, has_keys: bool) -> None:
@@ -89,8 +89,3 @@ def _shared_state(url: str | None, workers: int) -> Generator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="toolwright-") as folder:
         yield f"sqlite://{Path(folder) / 'state.db'}"
-
-
-def _hand_over(job: Job) -> None:
-    """What each worker needs to know, the key among it. A worker takes it out of its environment at once."""
-    os.environ[VARIABLE] = json.dumps(job.as_dict())

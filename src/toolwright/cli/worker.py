@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import json
-import os
 import signal
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -20,9 +18,8 @@ from toolwright.state.urls import open_facts
 from toolwright.transport import processes
 from toolwright.transport.http_server import Access, HttpApp, Receive, Scope, Send
 
-__all__ = ["VARIABLE", "Job", "Worker", "app"]
+__all__ = ["Job", "Worker", "begin"]
 
-VARIABLE = "TOOLWRIGHT_WORKER"
 _LAST_SECONDS = 1.8
 
 
@@ -44,23 +41,11 @@ class Job:
     drain: float = 0.0
     log_format: str = "text"
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-    @staticmethod
-    def read(text: str) -> Job:
-        said = json.loads(text)
-        config, confirm = said["spec"]["config"], said["spec"]["confirm"]
-        spec = Spec(said["spec"]["target"], tuple(said["spec"]["roots"]), config and (config[0], config[1]), confirm)
-        hosts, keys, crew = (tuple[Any, ...](said[name]) for name in ("hosts", "keys", "crew"))
-        more = (said[name] for name in ("metrics", "drain", "log_format"))
-        callers = Callers(**said["callers"])
-        return Job(spec, callers, hosts, said["state"], keys, said["sse"], (crew[0], crew[1]), *more)
-
-
-def app() -> Worker:
-    """The application of this worker. The keys do not stay where a tool's child process would inherit it."""
-    job = Job.read(os.environ.pop(VARIABLE))
+def begin(job: Job) -> Worker:
+    """The application of this worker. The job comes by a pipe, where it is another process: what stands in an
+    environment, any process of the same user can read as long as that one lives.
+    """
     logs.begin(job.log_format)
     return Worker(job)
 

@@ -6,7 +6,9 @@ import asyncio
 import ipaddress
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -121,8 +123,10 @@ class _Protocol(HttpToolsProtocol):
             self._timer = None
 
 
-def run(factory: str, listener: socket.socket, *, workers: int) -> None:
-    """Serve the application that ``factory`` (``module:function``) makes until SIGINT or SIGTERM; no child is left."""
+def run(factory: Callable[[], Any], listener: socket.socket, *, workers: int) -> None:
+    """Serve the application that ``factory`` makes until SIGINT or SIGTERM; no child is left. It is called by each
+    worker; where there are several, it is pickled.
+    """
     config = uvicorn.Config(
         factory,
         factory=True,
