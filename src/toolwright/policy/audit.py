@@ -60,6 +60,8 @@ class _Audit(Layer):
     recorder: Recorder
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        if self.recorder.log.behind:
+            await self.recorder.wait()
         trail, begun = Trail(), _begun(operation, self.recorder)
         context = replaced(operation.context, trail=trail)
         began = perf_counter()

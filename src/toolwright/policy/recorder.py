@@ -97,6 +97,12 @@ class Recorder:
 
     # --- before an operation ---
 
+    async def wait(self) -> None:
+        """Let the log write what it has been given: calls may be quicker than a disk, and none is to be left out."""
+        if not self.log.failing:
+            with contextlib.suppress(StateError):  # what cannot be written is reported, and `must_prove` goes by it
+                await self.log.head()
+
     def must_prove(self, effect: Effect) -> bool:
         """Whether an operation of this effect runs only once a record of it is durable."""
         if effect == "destructive":

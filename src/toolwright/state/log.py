@@ -74,6 +74,11 @@ class Log(Protocol):
 
     failing: bool
 
+    @property
+    def behind(self) -> bool:
+        """Whether so many notes wait that whoever writes more had better wait too: :meth:`head` comes after them."""
+        ...
+
     async def append(self, record: Mapping[str, Any] | Draft) -> int:
         """Write ``record`` and return its position once it survives a crash of the process and the machine.
 
@@ -142,6 +147,7 @@ class MemoryLog:
     """
 
     failing = False
+    behind = False
 
     def __init__(self, keep: int = 10_000, *, writer: str | None = None) -> None:
         self._keep = keep

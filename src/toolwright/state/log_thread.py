@@ -54,6 +54,10 @@ class ThreadLog(Generic[ConnectionT]):
         self._waiting: deque[str | Draft] = deque()
         self._is_posted = False
 
+    @property
+    def behind(self) -> bool:
+        return len(self._waiting) * 2 > self._capacity
+
     async def __aenter__(self) -> Self:
         await self._thread.start()
         return self

@@ -21,11 +21,13 @@ from toolwright.errors import StateError
 from toolwright.policy.audit_settings import Audit, OnFailure
 from toolwright.policy.masking import MASKED
 from toolwright.policy.pipeline import Guard, Limits, standard
+from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import ALLOW, Allow, Deny
 from toolwright.protocol.types import ResourceTemplate
 from toolwright.server.served import SILENT
 from toolwright.state.log import MemoryLog
+from toolwright.state.sqlite import SqliteLog
 from toolwright.state.verify import verify
 from toolwright.tools.library import LocalLibrary, shelved
 from toolwright.tools.local import LocalToolset
@@ -585,3 +587,28 @@ def test_the_operator_says_where_by_the_environment(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TOOLWRIGHT_AUDIT", "postgresql://ann:hunter2@db/audit")
     [row] = [row for row in Server("t").guard() if row[0] == "audit"]
     assert row == ("audit", "on: postgresql://…@db/audit; head kept by the database", "TOOLWRIGHT_AUDIT")
+
+
+# --- a log that is slower than the calls ------------------------------------------------------------------------------
+
+
+def test_calls_that_are_quicker_than_the_log_wait_for_it_and_none_is_left_out(tmp_path: Path):
+    tools = LocalToolset()
+    tools.add(quick, name="tool", effect="read")
+
+    async def flood() -> tuple[int, int]:
+        log = SqliteLog(tmp_path / "log.db", capacity=20)
+        audit = Audit(log)
+        guard, recorder = Guard(audit=audit, rate=RateLimits.of(Rate(1e6, 10**6))), Recorder(audit)
+        provider = standard(shelved(tools, LocalLibrary()), guard, None, recorder)
+        async with recorder.open():
+            for _ in range(1_000):
+                await provider.call_tool(ToolCall("tool", {}, RequestContext(LOCAL, SILENT)))
+            return (await log.head()).position, log.lost
+
+    assert asyncio.run(flood()) == (1_000, 0)
+
+
+async def quick() -> str:
+    """Be quick."""
+    return ""
