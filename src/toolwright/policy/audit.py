@@ -62,11 +62,14 @@ class _Audit(Layer):
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         if self.recorder.log.behind:
             await self.recorder.wait()
-        trail, begun = Trail(), _begun(operation, self.recorder)
-        context = replaced(operation.context, trail=trail)
+        trail, begun = operation.context.trail, _begun(operation, self.recorder)
+        if trail is None or trail.taken:
+            trail = Trail()
+            operation = replaced(operation, context=replaced(operation.context, trail=trail))
+        trail.taken, context = True, operation.context
         began = perf_counter()
         try:
-            outcome = await proceed(replaced(operation, context=context))
+            outcome = await proceed(operation)
         except BaseException as error:
             seconds = perf_counter() - began
             if isinstance(error, ToolwrightError):
@@ -121,7 +124,9 @@ def _record(
     context: RequestContext, begun: _Begun, trail: Trail, outcome: str = "", seconds: float = 0.0, bytes_out: int = 0
 ) -> Record:
     rounds = 0 if context.rounds is None else context.rounds.number
-    return Record(*begun, context.principal, context.meta, trail, rounds, outcome, seconds, bytes_out)
+    # Of `_meta` what is needed and no more: a record that waits must not keep a request alive.
+    traceparent = context.meta.get("traceparent") if context.meta else None
+    return Record(*begun, context.principal, traceparent, trail, rounds, outcome, seconds, bytes_out)
 
 
 def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:

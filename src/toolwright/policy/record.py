@@ -56,7 +56,7 @@ class Record(Value, Draft, frozen=True, gc=False):
     size: int
     at: float
     principal: Principal
-    meta: Mapping[str, Any]
+    traceparent: object
     trail: Trail
     rounds: int
     outcome: str = ""
@@ -87,7 +87,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             trail.rule,
             tuple(sorted(scopes)) if scopes else (),
             subject,
-            _trace(self.meta) if self.meta else "",
+            _trace(self.traceparent),
             self.principal.id,
         )
         try:
@@ -120,9 +120,8 @@ def _ascii(arguments: bytes, said: _Said) -> str:
     )
 
 
-def _trace(meta: Mapping[str, Any]) -> str:
+def _trace(said: object) -> str:
     """The trace id of W3C Trace Context, where the request has one."""
-    said = meta.get("traceparent")
     found = _TRACEPARENT.fullmatch(said) if isinstance(said, str) else None
     return "" if found is None else found[1]
 

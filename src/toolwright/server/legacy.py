@@ -50,6 +50,7 @@ from toolwright.tools.toolset import (
     ResourceRead,
     Tool,
     ToolCall,
+    Trail,
 )
 
 __all__ = ["LegacyDoor", "Session"]
@@ -312,7 +313,7 @@ class _Asked:
 
     def context(self, rounds: Rounds | None = None) -> RequestContext:
         capabilities, has_words = self.session.capabilities, self.projection.has_words
-        return RequestContext(self.principal, self._channel, capabilities, self._meta, rounds, has_words)
+        return RequestContext(self.principal, self._channel, capabilities, self._meta, rounds, has_words, Trail())
 
     def close(self) -> None:
         self._channel.close()

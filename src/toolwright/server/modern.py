@@ -36,6 +36,7 @@ from toolwright.tools.toolset import (
     ResourceRead,
     Tool,
     ToolCall,
+    Trail,
 )
 from toolwright.transport.carrier import Carrier
 
@@ -246,7 +247,8 @@ class _Asked:
 
     def context(self, rounds: Rounds | None = None) -> RequestContext:
         channel = self._channel or SILENT
-        return RequestContext(self.principal, channel, self.facts.capabilities, self.facts.meta, rounds)
+        facts = self.facts
+        return RequestContext(self.principal, channel, facts.capabilities, facts.meta, rounds, trail=Trail())
 
     def close(self) -> None:
         if self._channel is not None:

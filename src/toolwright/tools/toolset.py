@@ -107,6 +107,7 @@ class Trail(Mutable):
 
     ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
     it was allowed, ``code`` is that of the failure, and ``intent`` the id of a record that was written before.
+    ``taken``: it belongs to an operation already, and whatever a tool does with its context needs one of its own.
     """
 
     tool: Tool | None = None
@@ -115,6 +116,7 @@ class Trail(Mutable):
     rule: str = ""
     code: str = ""
     intent: str = ""
+    taken: bool = False
 
 
 def _for_all(request: InputRequest) -> bool:
