@@ -9,6 +9,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -255,6 +256,22 @@ def test_j08_a_call_in_the_middle_of_which_the_process_was_killed_is_listed(tmp_
     done = audit(tmp_path, "search", "--unfinished", "--json")
     [unfinished] = [json.loads(line) for line in done.stdout.splitlines()]
     assert unfinished["arguments"] == {"name": "second", "hang": True}
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.process
+@pytest.mark.attack("J08")
+def test_j08_of_the_calls_that_were_answered_a_killed_process_loses_those_of_its_last_moment_at_most(tmp_path: Path):
+    with audited(tmp_path) as server:
+        answered = [time.monotonic()]
+        while answered[-1] - answered[0] < 1.5:
+            server.result("echo", text=str(len(answered)))
+            answered.append(time.monotonic())
+        server.popen.kill()
+    kept = {record["arguments"]["text"] for record in records(tmp_path)}
+    lost = [at for number, at in enumerate(answered[1:], 1) if str(number) not in kept]
+    # A group waits 50 ms for company; the rest is what a busy machine may take to write it.
+    assert all(answered[-1] - at < 0.75 for at in lost)
     assert faults(tmp_path) == []
 
 
