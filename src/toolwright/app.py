@@ -62,8 +62,8 @@ class Server:
     a file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code.
     Both have to allow a call. ``confirm`` says before which tools a person is asked; ``instance``, what this server
     works on, where others of its name work on something else: a yes to one is none to another. ``secrets`` are
-    masked in what leaves, unless it is ``keep``. ``audit`` is where is recorded what happens: a URL, a ``Log``, or an
-    ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
+    masked in what leaves, unless it is ``keep``. ``audit`` says where records of what happens go: a URL, a ``Log``, or
+    an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
     ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback only. ``keys``
     seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions,
     cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves figures at

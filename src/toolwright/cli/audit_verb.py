@@ -164,7 +164,7 @@ def verify_command(server: str | None, url: str | None, seal: str | None, key: s
     sealed = f"{len(kept)} seals in {found}" if kept else "no seals: an end that was cut off cannot be seen"
     click.echo(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
     if report.faults:
-        click.echo(f"{len(report.faults)} faults", err=True)
+        click.echo(f"faults: {len(report.faults)}", err=True)
         sys.exit(1)
 
 
