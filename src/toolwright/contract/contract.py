@@ -1,19 +1,30 @@
-"""One canonical form for the definition of a tool, and for the arguments of a call, and digests of both.
+"""One canonical form for the definition of a tool, for the arguments of a call and for all that a server promises, and
+digests of them.
 
-What a person has agreed to is known again by them: the tool as it was (its *pin*), and the arguments as they were.
+What a person has agreed to is known again by them: the tool as it was (its *pin*), the arguments as they were, and the
+server as a whole (its :class:`Contract`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
 
+from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from toolwright.jsonrpc.messages import canonical as sorted_json
-from toolwright.protocol.types import Tool
+from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool
 
-__all__ = ["canonical", "digest", "fields", "pin"]
+__all__ = ["Contract", "Definition", "Path", "canonical", "definition_of", "digest", "fields", "pin", "place"]
+
+Definition: TypeAlias = Mapping[str, Json]
+"""A tool, a prompt or a resource as it is on the wire."""
+
+Path: TypeAlias = tuple[str | int, ...]
 
 
 def canonical(value: Json) -> bytes:
@@ -36,12 +47,92 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def fields(definition: Tool) -> Mapping[str, str]:
+def definition_of(said: Tool | Resource | ResourceTemplate | Prompt | Definition) -> dict[str, Json]:
+    """A definition as plain JSON, a copy of our own."""
+    return decode(encode(said))
+
+
+def fields(definition: Tool | Definition) -> Mapping[str, str]:
     """The digest of each field of a definition (``name``, ``description``, ``inputSchema``, …) that it has."""
-    said: dict[str, Json] = decode(encode(definition))
-    return {name: digest(value) for name, value in sorted(said.items())}
+    return {name: digest(value) for name, value in sorted(definition_of(definition).items())}
 
 
-def pin(definition: Tool) -> str:
+def pin(definition: Tool | Definition) -> str:
     """Names a tool as it is published now; whatever changes in its definition changes this."""
     return digest(dict(fields(definition)))
+
+
+def place(path: Path) -> str:
+    """``$.tools.add["a b"][0]``: a JSON path, whole, in which nothing hides."""
+    return "$" + "".join(map(_step, path))
+
+
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if re.fullmatch(r"[A-Za-z0-9_$-]+", step) else f"[{json.dumps(step)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """All that a server promises: what it says of itself, and each definition whole, by its name or URI."""
+
+    tools: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    instructions: str | None = None
+    prompts: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    resources: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+
+    @classmethod
+    def of(
+        cls,
+        tools: Iterable[Tool | Definition],
+        instructions: str | None = None,
+        *,
+        prompts: Iterable[Prompt | Definition] = (),
+        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+    ) -> Self:
+        """The contract of what a server has listed. ``DefinitionError`` where two have one name, or one has none."""
+        return cls(
+            _named(map(definition_of, tools)),
+            instructions,
+            _named(map(definition_of, prompts)),
+            _named(map(definition_of, resources)),
+        )
+
+    def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
+        """The definitions by what they are: ``tools``, ``prompts``, ``resources``."""
+        return (("tools", self.tools), ("prompts", self.prompts), ("resources", self.resources))
+
+    def data(self) -> dict[str, Json]:
+        """As JSON: ``tools`` always, the rest where there is some."""
+        said: dict[str, Json] = {"tools": {name: dict(self.tools[name]) for name in sorted(self.tools)}}
+        for section, entries in (("prompts", self.prompts), ("resources", self.resources)):
+            if entries:
+                said[section] = {name: dict(entries[name]) for name in sorted(entries)}
+        return said if self.instructions is None else {"instructions": self.instructions, **said}
+
+    def hashes(self) -> dict[str, str]:
+        """The digest of each field, by its JSON path: ``$.tools.add.description``."""
+        data = self.data()
+        found = {place((name,)): digest(value) for name, value in data.items() if name == "instructions"}
+        for section in ("tools", "prompts", "resources"):
+            for name, definition in data.get(section, {}).items():
+                found |= {place((section, name, one)): said for one, said in fields(definition).items()}
+        return found
+
+    @property
+    def pin(self) -> str:
+        """Names the contract as a whole."""
+        return digest(self.hashes())
+
+
+def _named(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
+    found: dict[str, Definition] = {}
+    for definition in definitions:
+        name = definition.get("uri") or definition.get("uriTemplate") or definition.get("name")
+        if not isinstance(name, str):
+            raise DefinitionError.of("TW9001")
+        if name in found:
+            raise DefinitionError.of("TW9002", name=name)
+        found[name] = definition
+    return found

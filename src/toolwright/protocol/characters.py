@@ -119,7 +119,7 @@ def check_plain(what: str, definition: object) -> None:
     data = encode(definition)
     if data.isascii() and b"\x7f" not in data and ESCAPE.search(data) is None:
         return
-    for text in _strings(decode(data)):
+    for text in filter(may_hide, _strings(decode(data))):
         found: dict[str, int] = {}
         clean = cleaned(text, found)
         if clean != text:

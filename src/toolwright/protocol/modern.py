@@ -232,7 +232,7 @@ class Results:
         self._tail = b',"_meta":%b}' % encode(self._meta)
 
     def outcome(self, outcome: ToolOutcome) -> bytes:
-        if isinstance(outcome, CallToolResult):
+        if type(outcome) is CallToolResult:
             return self.call(outcome)
         return self._question(outcome)
 

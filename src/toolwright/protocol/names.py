@@ -9,7 +9,12 @@ from collections.abc import Iterable
 
 from toolwright.errors import DefinitionError
 
-__all__ = ["check_meta", "is_name"]
+__all__ = ["DEPRECATED", "REPLACES", "check_meta", "is_name"]
+
+REPLACES = "toolwright/replaces"
+"""The key of a tool's ``_meta`` with the names that it had before, by which it can still be called."""
+DEPRECATED = "toolwright/deprecated"
+"""The key of ``_meta`` of a tool that is given up, with what to use instead; and of a result of such a call."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 

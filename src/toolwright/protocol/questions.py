@@ -22,6 +22,7 @@ __all__ = [
     "METHODS",
     "SAMPLE",
     "InputRequest",
+    "check_field",
     "check_form",
     "check_messages",
     "check_request",
@@ -140,10 +141,15 @@ def check_form(schema: Mapping[str, Json]) -> None:
     if unknown:
         raise DefinitionError.of("TW3201", problem=f"{unknown[0]!r} is required, and is not there")
     for name, field in properties.items():
-        if any(map(_asks_for_a_secret, (name, _title(field)))):
-            raise DefinitionError.of("TW3202", name=name)
+        check_field(name, field)
         if problem := _field_problem(field):
             raise DefinitionError.of("TW3201", problem=f"the field {name!r} {problem}")
+
+
+def check_field(name: str, field: Json) -> None:
+    """``DefinitionError`` for a field that asks for a secret."""
+    if any(map(_asks_for_a_secret, (name, _title(field)))):
+        raise DefinitionError.of("TW3202", name=name)
 
 
 def _title(field: Json) -> str:

@@ -7,7 +7,7 @@ the schema's own, camelCase included.
 from __future__ import annotations
 
 import base64
-from typing import Any, Literal, Self, TypeAlias, TypeGuard
+from typing import Any, Literal, Self, TypeAlias, TypeGuard, final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -187,6 +187,7 @@ class EmbeddedResource(_Block, frozen=True, omit_defaults=True, tag="resource"):
 ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
 
+@final
 class CallToolResult(msgspec.Struct, frozen=True):
     """A finished call. ``structuredContent`` may be any JSON value; ``UNSET`` is absent, ``None`` is null.
 
@@ -200,6 +201,7 @@ class CallToolResult(msgspec.Struct, frozen=True):
     encoded: bytes | None = None
 
 
+@final
 class InputRequiredResult(msgspec.Struct, frozen=True):
     """A call that needs something from the client first; at least one of the two members is there.
 

@@ -58,6 +58,8 @@ _DRAFT_07: Final = Dialect(
     frozenset({*_ONLY_2020_12, "$dynamicRef", "dependentRequired", "minContains", "maxContains"}),
     True,
 )
+APPLICATORS: Final = frozenset(_SHARED | _ONLY_2020_12 | _ONLY_DRAFT_07)
+"""The keywords that hold subschemas, in either dialect."""
 _DIALECTS: Final = {
     "json-schema.org/draft/2020-12/schema": _DRAFT_2020_12,
     "json-schema.org/draft-07/schema": _DRAFT_07,

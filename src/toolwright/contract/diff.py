@@ -1,0 +1,342 @@
+"""What has changed between two contracts, and what that means for whoever relied on the first.
+
+A change is put into a class by what it can do to a caller, never by how large it is. What cannot be decided is
+``NARROWED``. The words of a schema are compared by :mod:`toolwright.contract.comparing`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+from typing import Any
+
+from toolwright.contract.comparing import ABSENT, Effect, SchemaChange, compare, same_words
+from toolwright.contract.contract import Contract, Definition, Path, canonical, place
+from toolwright.contract.shown import shown
+from toolwright.jsonrpc.messages import Json, is_array, is_object
+from toolwright.protocol.names import DEPRECATED, REPLACES
+from toolwright.wording import sentence
+
+__all__ = ["Bump", "Change", "Class", "Diff", "diff", "diff_tools"]
+
+
+class Class(Enum):
+    """From harmless to what looks like a rug being pulled."""
+
+    COSMETIC = "cosmetic"
+    """White space, an icon, the case of a title: nobody's behaviour changes."""
+    TEXT = "text"
+    """Wording, which is what a model goes by."""
+    WIDENED = "widened"
+    """All that was accepted is accepted, all that was promised is kept."""
+    ADDED = "added"
+    """A tool, a prompt or a resource that was not there."""
+    NARROWED = "narrowed"
+    """What was accepted may be refused, or what was promised may not come; and whatever could not be decided."""
+    REMOVED = "removed"
+    """It is gone."""
+    LOOSENED = "loosened"
+    """It says that it needs less care than before: read-only now, not destructive any more."""
+
+    @property
+    def rank(self) -> int:
+        return list(Class).index(self)
+
+
+class Bump(Enum):
+    """The part of a version that has to grow."""
+
+    NONE = "none"
+    PATCH = "patch"
+    MINOR = "minor"
+    MAJOR = "major"
+
+
+_BUMPS = {
+    Class.COSMETIC: Bump.PATCH,
+    Class.TEXT: Bump.PATCH,
+    Class.WIDENED: Bump.MINOR,
+    Class.ADDED: Bump.MINOR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference. ``path`` leads to it from the contract; ``before`` or ``after`` is ABSENT where there is none."""
+
+    path: Path
+    kind: Class
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    before: Json = ABSENT
+    after: Json = ABSENT
+
+    @property
+    def subject(self) -> str:
+        """The tool, prompt or resource that has changed; nothing for what the server says of itself."""
+        return str(self.path[1]) if len(self.path) > 1 else ""
+
+    @property
+    def place(self) -> str:
+        return place(self.path)
+
+    def say(self, language: str = "en") -> str:
+        return shown(sentence(self.code, language, self.facts))
+
+    def data(self) -> dict[str, Json]:
+        """As JSON. ``before`` and ``after`` are left out where there is none."""
+        said: dict[str, Json] = {"class": self.kind.value, "path": self.place, "code": self.code, "text": self.say()}
+        if self.before is not ABSENT:
+            said["before"] = self.before
+        if self.after is not ABSENT:
+            said["after"] = self.after
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """All that differs, in the order of the contract: first what the server says of itself, then each tool by name."""
+
+    changes: tuple[Change, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    @property
+    def worst(self) -> Class | None:
+        return max((one.kind for one in self.changes), key=lambda kind: kind.rank, default=None)
+
+    @property
+    def bump(self) -> Bump:
+        """Which part of the version has to grow; a program that follows versions is not surprised then."""
+        bumps = [_BUMPS.get(one.kind, Bump.MAJOR) for one in self.changes]
+        return max(bumps, key=list(Bump).index, default=Bump.NONE)
+
+    def of(self, subject: str, section: str = "tools") -> Diff:
+        """What has changed of one tool, or of a definition of another ``section``."""
+        return Diff(tuple(one for one in self.changes if one.path[:2] == (section, subject)))
+
+    def counts(self) -> dict[str, int]:
+        """How many changes there are of each class that has some."""
+        kinds = [one.kind for one in self.changes]
+        return {kind.value: kinds.count(kind) for kind in Class if kind in kinds}
+
+    def data(self) -> dict[str, Json]:
+        return {
+            "changes": [one.data() for one in self.changes],
+            "counts": self.counts(),
+            "worst": None if self.worst is None else self.worst.value,
+            "bump": self.bump.value,
+        }
+
+    def lines(self, language: str = "en") -> Iterator[str]:
+        """For a terminal: each change with its class, where it is and what it does, and its lines before and after.
+        Nothing that hides in the contracts is in them."""
+        for one in self.changes:
+            yield f"{one.kind.value:<9} {one.place}  {one.say(language)}"
+            yield from (f"    {line}" for line in _unified(one.before, one.after))
+
+
+def _unified(before: Json, after: Json) -> Iterator[str]:
+    old, new = ([] if value is ABSENT else _lines(value) for value in (before, after))
+    if len(old) + len(new) > _MAX_MATCHED:
+        return iter([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+    found = islice(difflib.unified_diff(old, new, lineterm="", n=0), 2, None)
+    return (line for line in found if not line.startswith("@@"))
+
+
+_MAX_MATCHED = 1_000  # beyond that many lines, what a stranger wrote is not searched for what is alike
+
+
+def _lines(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [shown(line) for line in value.split("\n")]
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if len(text) > 100:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2)
+    return [shown(line) for line in text.split("\n")]
+
+
+def diff(old: Contract, new: Contract) -> Diff:
+    """What has changed from ``old`` to ``new``."""
+    return Diff(tuple(_changes(old, new)))
+
+
+def diff_tools(old: Definition, new: Definition) -> Diff:
+    """What has changed of one tool, which may have another name now."""
+    name = str(new.get("name"))
+    return Diff(tuple(_definitions(old, new, ("tools", name))))
+
+
+def _changes(old: Contract, new: Contract) -> Iterator[Change]:
+    yield from _text(("instructions",), old.instructions, new.instructions)
+    for section, before, after in (
+        ("tools", old.tools, new.tools),
+        ("prompts", old.prompts, new.prompts),
+        ("resources", old.resources, new.resources),
+    ):
+        now = {was: name for name, was in _renamed(before, after)} if section == "tools" else {}
+        for name in sorted(before.keys() | after.keys()):
+            path = (section, name)
+            if name in now:
+                yield from _moved(name, now[name], before[name], after[now[name]])
+            elif name in now.values():
+                continue
+            elif name not in after:
+                yield Change(path, Class.REMOVED, "TW9011", {"name": name}, dict(before[name]))
+            elif name not in before:
+                yield Change(path, Class.ADDED, "TW9010", {"name": name}, ABSENT, dict(after[name]))
+            else:
+                yield from _definitions(before[name], after[name], path)
+
+
+def _renamed(before: Mapping[str, Definition], after: Mapping[str, Definition]) -> Iterator[tuple[str, str]]:
+    """The present and the old name of each tool that is new by its name alone: it says so, and the old one is gone."""
+    for name in sorted(after.keys() - before.keys()):
+        was = next((old for old in _names(_said(after[name]), REPLACES) if old in before and old not in after), None)
+        if was is not None:
+            yield name, was
+
+
+def _moved(was: str, name: str, old: Definition, new: Definition) -> Iterator[Change]:
+    path = ("tools", name)
+    yield Change((*path, "name"), Class.WIDENED, "TW9040", {"was": was, "now": name}, was, name)
+    for one in _definitions({**old, "name": name}, new, path):
+        if one.code != "TW9041" or one.facts["names"] != was:  # that is the very change
+            yield one
+
+
+def _definitions(old: Definition, new: Definition, path: Path) -> Iterator[Change]:
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name, ABSENT), new.get(name, ABSENT)
+        if before is ABSENT or after is ABSENT or canonical(before) != canonical(after):
+            yield from _FIELDS.get(name, _other)((*path, name), before, after)
+
+
+def _other(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    """A field that this code knows nothing of."""
+    yield Change(path, Class.NARROWED, "TW9017", {"field": str(path[-1])}, before, after)
+
+
+def _text(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    before, after = (ABSENT if value is None else value for value in (before, after))
+    if before is after or (isinstance(before, str) and before == after):
+        return
+    kind = Class.COSMETIC if same_words(before, after) else Class.TEXT
+    yield Change(path, kind, "TW9012", {"field": str(path[-1])}, before, after)
+
+
+def _title(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    alike = all(isinstance(one, str) for one in (before, after)) and same_words(before.casefold(), after.casefold())
+    yield Change(path, Class.COSMETIC if alike else Class.TEXT, "TW9012", {"field": "title"}, before, after)
+
+
+def _icons(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    yield Change(path, Class.COSMETIC, "TW9013", {}, before, after)
+
+
+def _input(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    return _schema(path, before, after, gives=False)
+
+
+def _output(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    if before is ABSENT:
+        yield Change(path, Class.WIDENED, "TW9015", {}, before, after)
+    elif after is ABSENT:
+        yield Change(path, Class.NARROWED, "TW9016", {}, before, after)
+    else:
+        yield from _schema(path, before, after, gives=True)
+
+
+# What a caller sends and what it gets are judged the opposite way: a server may take more and give less.
+_TAKEN = {Effect.MORE: Class.WIDENED, Effect.LESS: Class.NARROWED, Effect.UNCLEAR: Class.NARROWED}
+_GIVEN = {Effect.MORE: Class.NARROWED, Effect.LESS: Class.WIDENED, Effect.UNCLEAR: Class.NARROWED}
+_READ = {Effect.COSMETIC: Class.COSMETIC, Effect.TEXT: Class.TEXT}
+
+
+def _schema(path: Path, before: Json, after: Json, *, gives: bool) -> Iterator[Change]:
+    classes = {**(_GIVEN if gives else _TAKEN), **_READ}
+    for one in compare(before, after, gives=gives):
+        yield _of_schema(path, one, classes[one.effect])
+
+
+def _of_schema(path: Path, one: SchemaChange, kind: Class) -> Change:
+    return Change((*path, *one.path), kind, one.code, one.facts, one.before, one.after)
+
+
+# A hint → what it says when it is absent (2026-07-28, server/tools "ToolAnnotations"), and what needs less care.
+_HINTS = {
+    "readOnlyHint": (False, True),
+    "destructiveHint": (True, False),
+    "idempotentHint": (False, True),
+    "openWorldHint": (True, False),
+}
+
+
+def _annotations(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    said = [value if is_object(value) else {} for value in (before, after)]
+    for name in sorted(said[0].keys() | said[1].keys()):
+        one, other = (each.get(name, ABSENT) for each in said)
+        if canonical([] if one is ABSENT else [one]) == canonical([] if other is ABSENT else [other]):
+            continue
+        yield from _title((*path, name), one, other) if name == "title" else _hint((*path, name), one, other)
+    if not said[0].keys() | said[1].keys():
+        yield Change(path, Class.COSMETIC, "TW9014", {"hint": "annotations"}, before, after)
+
+
+def _hint(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    name = str(path[-1])
+    absent, careless = _HINTS.get(name, (None, None))
+    was, now = (absent if value in (ABSENT, None) else value for value in (before, after))
+    if careless is None or not isinstance(was, bool) or not isinstance(now, bool):
+        yield from _other(path, before, after)
+    elif was is now:
+        yield Change(path, Class.COSMETIC, "TW9014", {"hint": name}, before, after)
+    elif now is careless:
+        yield Change(path, Class.LOOSENED, "TW9018", {"hint": name, "now": json.dumps(now)}, before, after)
+    else:
+        yield Change(path, Class.NARROWED, "TW9019", {"hint": name, "was": json.dumps(was)}, before, after)
+
+
+def _said(definition: Definition) -> Mapping[str, Json]:
+    meta = definition.get("_meta")
+    return meta if is_object(meta) else {}
+
+
+def _names(meta: Mapping[str, Json], key: str) -> list[str]:
+    names = meta.get(key)
+    return [name for name in names if isinstance(name, str)] if is_array(names) else []
+
+
+def _meta(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    """What a tool says of its old names and of its end is known; of the rest nothing is."""
+    yield from [*_known_meta(path, before, after)] or _other(path, before, after)
+
+
+def _known_meta(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    old, new = (value if is_object(value) else {} for value in (before, after))
+    was, now = (set(_names(meta, REPLACES)) for meta in (old, new))
+    for names, kind, code in ((now - was, Class.WIDENED, "TW9041"), (was - now, Class.NARROWED, "TW9042")):
+        if names:
+            yield Change((*path, REPLACES), kind, code, {"names": ", ".join(sorted(names))}, sorted(was), sorted(now))
+    one, other = (meta.get(DEPRECATED, ABSENT) for meta in (old, new))
+    if canonical([] if one is ABSENT else [one]) != canonical([] if other is ABSENT else [other]):
+        yield Change((*path, DEPRECATED), Class.TEXT, "TW9044" if other is ABSENT else "TW9043", {}, one, other)
+    rest = [{key: value for key, value in meta.items() if key not in (REPLACES, DEPRECATED)} for meta in (old, new)]
+    if canonical(rest[0]) != canonical(rest[1]):
+        yield from _other(path, before, after)
+
+
+_FIELDS = {
+    "_meta": _meta,
+    "title": _title,
+    "description": _text,
+    "icons": _icons,
+    "inputSchema": _input,
+    "outputSchema": _output,
+    "annotations": _annotations,
+}

@@ -1,0 +1,53 @@
+"""What was found in a definition, where, and how much it weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from toolwright.contract.contract import Path, place
+from toolwright.contract.shown import shown
+from toolwright.jsonrpc.messages import Json
+from toolwright.wording import sentence
+
+__all__ = ["Finding", "Severity", "is_blocked"]
+
+
+class Severity(Enum):
+    BLOCK = "block"
+    WARN = "warn"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something suspicious: ``path`` leads to it from the definition, ``excerpt`` is safe to print."""
+
+    code: str
+    severity: Severity
+    path: Path
+    excerpt: str
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def place(self) -> str:
+        return place(self.path)
+
+    def say(self, language: str = "en") -> str:
+        """Why it was found."""
+        return shown(sentence(self.code, language, self.facts))
+
+    def data(self) -> dict[str, Json]:
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "path": self.place,
+            "excerpt": self.excerpt,
+            "text": self.say(),
+        }
+
+
+def is_blocked(findings: Iterable[Finding]) -> bool:
+    return any(one.severity is Severity.BLOCK for one in findings)

@@ -1,0 +1,144 @@
+"""Names that can be taken for each other: letters that look alike, one slip of the finger, another case.
+
+A name is compared as it is seen: in one normal form, with the letters of other scripts that look like Latin ones turned
+into these. The table holds those that a typeface does not tell apart; it is not the whole of Unicode TR 39.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Final
+
+__all__ = ["Likeness", "Names", "latin", "skeleton", "words"]
+
+_PAIRS: Final = (
+    "аa ӓa еe ёe іi їi јj оo ӧo рp сc ҫc уy ӱy хx ѕs һh ԁd ԛq ԝw кk мm тt вb нh ӏl гr пn "
+    "АA ВB ЕE ЁE ІI ЇI ЈJ КK МM НH ОO РP СC ТT УY ХX ЅS ԌG ԚQ ԜW "
+    "αa εe νv ιi κk οo ρp τt υu χx γy ωw ηn ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX "
+    "ϲc ıi ȷj ɑa ɡg ɩi ʟl ɴn ʀr ∣| ǀ| օo ոn սu հh"
+)
+_LOOK_ALIKE: Final = str.maketrans({pair[0]: pair[1] for pair in _PAIRS.split()})
+
+
+def latin(text: str) -> str:
+    """``text`` in normal form KC, with Latin letters for those that look like them."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
+
+
+def skeleton(name: str) -> str:
+    """What is left of a name for somebody who reads it quickly: two names with one skeleton look alike."""
+    plain = latin(name).translate(str.maketrans("I1|0", "lllo")).casefold()
+    return plain.replace("rn", "m").replace("vv", "w")
+
+
+def words(name: str) -> str:
+    """A name with its words apart: ``contentOf_the-file`` is ``content of the file``."""
+    apart = name if name.islower() else _HUMP.sub(" ", name)
+    return _SEPARATORS.sub(" ", apart).strip().casefold()
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS: Final = re.compile(r"[_.\- ]{1,200}")
+
+
+class Likeness(Enum):
+    LOOKS = "looks"
+    """It looks the same."""
+    CASE = "case"
+    """It differs in case, spaces or separators only."""
+    SLIP = "slip"
+    """It is one slip away; two, when it is long."""
+
+
+_LONG: Final = 10
+_LONGEST: Final = 40  # of those, only one slip is looked for
+_SHORT: Final = 6
+_WORD: Final = 5
+
+
+class Names:
+    """Names to compare others with: made once, asked often."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._skeletons: dict[str, list[str]] = {}
+        self._plain: dict[str, list[str]] = {}
+        self._by_length: dict[int, list[tuple[int, str]]] = {}
+        for name in sorted(set(names)):
+            self._skeletons.setdefault(skeleton(name), []).append(name)
+            self._plain.setdefault(_joined(name), []).append(name)
+            self._by_length.setdefault(len(name), []).append((_letters(name), name))
+
+    def like(self, name: str) -> Iterator[tuple[str, Likeness]]:
+        """The names that this one could be taken for; itself is none of them. Each once, by what is worst."""
+        met = {name}
+        for other in self._plain.get(_joined(name), ()):
+            if other not in met:
+                met.add(other)
+                yield other, Likeness.CASE
+        for other in self._skeletons.get(skeleton(name), ()):
+            if other not in met:
+                met.add(other)
+                yield other, Likeness.LOOKS
+        for other in self._near(name):
+            if other not in met and _is_slip(name, other):
+                yield other, Likeness.SLIP
+
+    def _near(self, name: str) -> Iterator[str]:
+        """Names of about that length with about those letters. A slip changes two letters of the set at the most."""
+        slips, letters = _allowed(len(name)), _letters(name)
+        for length in range(len(name) - slips, len(name) + slips + 1) if slips else ():
+            for others, other in self._by_length.get(length, ()):
+                if (letters ^ others).bit_count() <= 2 * slips:
+                    yield other
+
+
+def _joined(name: str) -> str:
+    return re.sub(r"[_.\-\s]", "", unicodedata.normalize("NFKC", name)).casefold()
+
+
+def _allowed(length: int) -> int:
+    return 0 if length < _SHORT else 2 if _LONG <= length <= _LONGEST else 1
+
+
+def _letters(name: str) -> int:
+    """The letters of a name as a set of bits."""
+    found = 0
+    for letter in name.casefold():
+        found |= 1 << (ord(letter) & 63)
+    return found
+
+
+def _is_slip(name: str, other: str) -> bool:
+    """Whether it takes few slips from one to the other, and these do not make another word: a number, a plural, or a
+    short word for another (``get_user``, ``set_user``)."""
+    one, two = name.casefold(), other.casefold()
+    if re.sub(r"[0-9]", "", one) == re.sub(r"[0-9]", "", two):
+        return False
+    parts = words(name).split(), words(other).split()
+    if len(parts[0]) == len(parts[1]):
+        differing = [pair for pair in zip(*parts, strict=True) if pair[0] != pair[1]]
+        if all(_is_other_word(*pair) for pair in differing):
+            return False
+    return _distance(one, two) <= min(_allowed(len(one)), _allowed(len(two)))
+
+
+def _is_other_word(one: str, two: str) -> bool:
+    return max(len(one), len(two)) < _WORD or one.rstrip("s") == two.rstrip("s") or one[:1] != two[:1]
+
+
+def _distance(one: str, two: str) -> int:
+    """How many letters are changed, added, left out, or exchanged with their neighbour (Damerau-Levenshtein)."""
+    before: list[int] = []
+    last = list(range(len(two) + 1))
+    for row, letter in enumerate(one, 1):
+        here = [row]
+        for column, other in enumerate(two, 1):
+            cost = min(last[column] + 1, here[column - 1] + 1, last[column - 1] + (letter != other))
+            if row > 1 and column > 1 and letter == two[column - 2] and one[row - 2] == other:
+                cost = min(cost, before[column - 2] + 1)
+            here.append(cost)
+        before, last = last, here
+    return last[-1]

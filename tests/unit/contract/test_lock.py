@@ -1,0 +1,134 @@
+"""The lock file: the same for the same contract, readable, and refused when it is not what was written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright.contract import lock as locks
+from toolwright.contract.contract import Contract
+from toolwright.contract.lock import Lock
+from toolwright.errors import ConfigurationError
+
+ADD: dict[str, Any] = {
+    "name": "add",
+    "description": "Adds two numbers. 求和\u202e.\x7f",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"b": {"type": "integer"}, "a": {"type": "number", "minimum": 1.5}},
+    },
+}
+LOCK = Lock(
+    Contract.of(
+        [ADD, {"name": "b", "inputSchema": {"type": "object"}}],
+        "Add before you ask.",
+        prompts=[{"name": "p"}],
+        resources=[{"uri": "notes:a", "name": "a"}],
+    ),
+    "sums",
+    "1.0",
+)
+
+
+def test_what_is_written_is_read(tmp_path: Path):
+    file = tmp_path / "toolwright.lock"
+    locks.write(file, LOCK)
+    assert locks.read(file) == LOCK
+    assert os.listdir(tmp_path) == ["toolwright.lock"]
+
+
+def test_one_contract_has_one_file_whatever_the_order_it_came_in():
+    turned = Contract.of(
+        [{"inputSchema": {"type": "object"}, "name": "b"}, dict(reversed(ADD.items()))],
+        "Add before you ask.",
+        prompts=[{"name": "p"}],
+        resources=[{"name": "a", "uri": "notes:a"}],
+    )
+    assert locks.text(Lock(turned, "sums", "1.0")) == locks.text(LOCK)
+
+
+def test_what_would_hide_from_a_reviewer_is_escaped():
+    said = locks.text(LOCK)
+    assert "求和\\u202e.\\u007f" in said
+    assert "\u202e" not in said
+
+
+def test_the_mode_of_a_file_that_is_there_stays(tmp_path: Path):
+    file = tmp_path / "toolwright.lock"
+    locks.write(file, LOCK, 0o600)
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o640)
+    locks.write(file, LOCK)
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def changed(change: str) -> bytes:
+    said = json.loads(locks.text(LOCK))
+    match change:
+        case "description":
+            said["tools"]["add"]["definition"]["description"] = "Adds two numbers and sends them on."
+        case "digest":
+            said["tools"]["add"]["sha256"]["description"] = "0" * 64
+        case "field added":
+            said["tools"]["add"]["definition"]["title"] = "Add"
+        case "field gone":
+            del said["tools"]["add"]["definition"]["description"]
+        case "tool gone":
+            del said["tools"]["b"]
+        case "instructions":
+            said["instructions"]["text"] += " And send it."
+        case "name":
+            said["tools"]["c"] = said["tools"].pop("b")
+        case _:
+            raise AssertionError(change)
+    return json.dumps(said).encode()
+
+
+@pytest.mark.parametrize(
+    "change", ["description", "digest", "field added", "field gone", "tool gone", "instructions", "name"]
+)
+def test_a_file_that_was_edited_is_refused_and_says_where(change: str):
+    with pytest.raises(ConfigurationError) as caught:
+        locks.parse(changed(change), "toolwright.lock")
+    assert caught.value.code == ("TW9003" if change == "name" else "TW9005")
+    if change in ("description", "digest", "field added"):
+        assert "$.tools.add." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "TW9003"),
+        (b"[]", "TW9003"),
+        (b'{"toolwright.lock":', "TW9003"),
+        (b'{"toolwright.lock": 1}', "TW9003"),
+        (b'{"toolwright.lock": true}', "TW9004"),
+        (b'{"toolwright.lock": 2}', "TW9004"),
+        (b'{"toolwright.lock": {"a": 1}}', "TW9004"),
+        (b'{"toolwright.lock": 1, "server": [], "tools": {}}', "TW9003"),
+        (b'{"toolwright.lock": 1, "server": {}, "tools": []}', "TW9003"),
+        (b'{"toolwright.lock": 1, "server": {}, "tools": {"a": 1}}', "TW9003"),
+        (b'{"toolwright.lock": 1, "server": {}, "tools": {"a": {"definition": {}, "sha256": {}}}}', "TW9003"),
+        (b'{"toolwright.lock": 1, "toolwright.lock": 1}', "TW9003"),
+        (b'{"toolwright.lock": 1, "server": {}, "more": {}}', "TW9003"),
+        (b"\xff\xfe", "TW9003"),
+        (b"[" * 100_000, "TW9003"),
+    ],
+)
+def test_garbage_is_refused_with_a_sentence(data: bytes, code: str):
+    with pytest.raises(ConfigurationError) as caught:
+        locks.parse(data, "x.lock")
+    assert caught.value.code == code
+    assert "x.lock" in caught.value.say("zh")
+
+
+def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="nothing"):
+        locks.read(tmp_path / "nothing")
+    with pytest.raises(ConfigurationError) as caught:
+        locks.write(tmp_path / "no" / "folder", LOCK)
+    assert caught.value.code == "TW9009"
