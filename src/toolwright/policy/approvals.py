@@ -28,7 +28,7 @@ from toolwright.protocol.types import Value, replaced
 from toolwright.state.facts import Values
 from toolwright.state.places import state_folder
 
-__all__ = ["MAX_TICKETS", "Approvals", "Scope", "Ticket", "Wanted", "approvals_url", "instance_of", "place_of"]
+__all__ = ["MAX_TICKETS", "Approvals", "Last", "Scope", "Ticket", "Wanted", "approvals_url", "instance_of", "place_of"]
 
 Scope: TypeAlias = Literal["once", "session", "pattern"]
 State: TypeAlias = Literal["open", "once", "session", "pattern", "denied", "running", "used"]
@@ -38,6 +38,7 @@ MAX_OF_ONE = 10  # of one principal at one server: nobody takes the places of al
 _OPEN_SECONDS = 86_400.0
 _ONCE_SECONDS = 3_600.0
 _SETTLED_SECONDS = 3_600.0
+_LAST_SECONDS = 7_776_000.0  # 90 days
 _RUNNING_SECONDS = 900.0  # of a process that was killed meanwhile, nothing is heard
 
 
@@ -62,7 +63,8 @@ def place_of(path: str) -> str:
 class Wanted(Value, frozen=True):
     """A call that a person has to agree to. ``reason`` is what a rule says of it, ``preview`` what the tool says that
     it would do. ``instance`` tells servers of the same name apart, or ``started``, how it was
-    started, where nobody has said what this one works on."""
+    started, where nobody has said what this one works on. ``stake`` is what else is at stake this time: a yes that was
+    given without it is none to this."""
 
     server: str
     principal: str
@@ -74,6 +76,7 @@ class Wanted(Value, frozen=True):
     preview: str = ""
     instance: str = ""
     started: str = ""
+    stake: str = ""
 
     @property
     def whose(self) -> str:
@@ -84,12 +87,17 @@ class Wanted(Value, frozen=True):
     @property
     def key(self) -> str:
         """The same for the identical call, and for no other."""
-        return digest([self.server, self.instance, self.started, self.principal, self.pin, dict(self.arguments)])
+        return digest([*self._family, dict(self.arguments)])
 
     @property
     def family(self) -> str:
         """The same for all calls of this tool by this principal."""
-        return digest([self.server, self.instance, self.started, self.principal, self.pin])
+        return digest(self._family)
+
+    @property
+    def _family(self) -> list[str]:
+        stake = [self.stake] if self.stake else []
+        return [self.server, self.instance, self.started, self.principal, self.pin, *stake]
 
     @property
     def asker(self) -> str:
@@ -98,7 +106,8 @@ class Wanted(Value, frozen=True):
 
 
 class Ticket(Value, frozen=True):
-    """``asked`` and ``until`` are seconds since 1970, and ``pattern`` is the schema of the state of that name."""
+    """``asked`` and ``until`` are seconds since 1970, and ``pattern`` is the schema of the state of that name. ``why``
+    is why a person said no."""
 
     id: str
     wanted: Wanted
@@ -106,6 +115,14 @@ class Ticket(Value, frozen=True):
     until: float
     state: State = "open"
     pattern: Mapping[str, Any] | None = None
+    why: str = ""
+
+
+class Last(Value, frozen=True):
+    """A call that was agreed to: the digests of the fields of its definition, and its arguments."""
+
+    fields: Mapping[str, str]
+    arguments: Mapping[str, Any]
 
 
 def _read(data: bytes) -> Ticket:
@@ -171,11 +188,27 @@ class Approvals:
         """The call has run, to whatever end."""
         await self._turn(wanted, "running", "used", self._clock() + _SETTLED_SECONDS)
 
-    async def remember(self, wanted: Wanted, scope: Scope, seconds: float | None = None) -> None:
-        """A person has agreed to this call through the client, and that has to hold beyond the request."""
+    async def remember(
+        self,
+        wanted: Wanted,
+        scope: Scope,
+        seconds: float | None = None,
+        pattern: Mapping[str, Any] | None = None,
+    ) -> None:
+        """A person has agreed to this call where it was asked, and that has to hold beyond the request.
+        ``ConfigurationError`` for a pattern that the call does not fit."""
         now = self._clock()
         ticket = await self.ticket(wanted) or Ticket("t-" + secrets.token_hex(4), wanted, now, now)
-        await self.allow(ticket, scope, seconds=seconds)
+        await self.allow(ticket, scope, seconds=seconds, pattern=pattern)
+
+    async def last(self, wanted: Wanted) -> Last | None:
+        """What was agreed to last of this tool, by its name; whatever has become of it since."""
+        data = await self._values.get(_last(wanted))
+        return None if data is None else Last(**decode(data))
+
+    async def note_last(self, wanted: Wanted, fields: Mapping[str, str]) -> None:
+        """A person has agreed to this call. ``fields`` are the digests of the fields of its definition."""
+        await self._values.put(_last(wanted), encode(Last(fields, wanted.arguments)), _LAST_SECONDS)
 
     # --- for the person
 
@@ -199,15 +232,15 @@ class Approvals:
         if pattern is not None and not _accepts(pattern, wanted.arguments):
             raise ConfigurationError.of("TW4403", ticket=ticket.id)
         seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
-        ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern)
+        ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
         await self._list(ticket)
         await self._keep_pattern(ticket)
         await self._values.put(_ticket(wanted), encode(ticket), seconds)
         return ticket
 
-    async def deny(self, ticket: Ticket) -> None:
-        """Refuse the call of a ticket, and take back what it has let run."""
-        ticket = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None)
+    async def deny(self, ticket: Ticket, why: str = "") -> None:
+        """Refuse the call of a ticket, and take back what it has let run. ``why`` is told to the model."""
+        ticket = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None, why=why)
         await self._values.put(_ticket(ticket.wanted), encode(ticket), _SETTLED_SECONDS)
         await self._keep_pattern(ticket)
         await self._list(ticket)
@@ -299,6 +332,10 @@ def _hash(word: str) -> bytes:
 
 def _ticket(wanted: Wanted) -> str:
     return _TICKET + wanted.key
+
+
+def _last(wanted: Wanted) -> str:
+    return "approval-last:" + digest([wanted.server, wanted.instance, wanted.started, wanted.principal, wanted.tool])
 
 
 def _pattern(wanted: Wanted) -> str:

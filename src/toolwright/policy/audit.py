@@ -77,7 +77,7 @@ class _Audit(Layer):
             self.recorder.ended(_record(context, begun, trail, _failure(error, trail), seconds))
             raise
         seconds = perf_counter() - began
-        if isinstance(outcome, InputRequiredResult):
+        if type(outcome) is InputRequiredResult:
             self.recorder.asked(_record(context, begun, trail, "asked", seconds))
         else:
             self.recorder.ended(_record(context, begun, trail, _result(outcome, trail), seconds, _size(outcome)))
@@ -91,7 +91,8 @@ class _Intent(Layer):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         trail = call.context.trail
         if trail is not None:  # it is, unless somebody has composed layers without `audit`
-            call, tool = await found(self.inner, call)
+            if (tool := call.tool) is None:
+                call, tool = await found(self.inner, call)
             if self.recorder.must_prove(tool.effect):
                 await self.recorder.prove(_record(call.context, _begun(call, self.recorder), trail))
             trail.tool, trail.ran = tool, True
@@ -111,18 +112,21 @@ class _Intent(Layer):
             raise
 
 
-_Begun: TypeAlias = tuple[Masks, str, str, bytes, int, float]
+_Begun: TypeAlias = tuple[Masks, str, str, str, bytes, int, float]
 """The first members of a record: what is known when an operation begins."""
 
 
 def _begun(operation: Operation, recorder: Recorder) -> _Begun:
     kind, subject, said = _facts(operation)
-    return recorder.masks, kind, subject, *snapshot(said), recorder.clock()
+    return recorder.masks, recorder.instance, kind, subject, *snapshot(said), recorder.clock()
 
 
 def _record(
     context: RequestContext, begun: _Begun, trail: Trail, outcome: str = "", seconds: float = 0.0, bytes_out: int = 0
 ) -> Record:
+    if trail.edited is not None:  # what was decided about, and ran
+        masks, instance, kind, subject, _, _, at = begun
+        begun = masks, instance, kind, subject, *snapshot(trail.edited), at
     rounds = 0 if context.rounds is None else context.rounds.number
     # Of `_meta` what is needed and no more: a record that waits must not keep a request alive.
     traceparent = context.meta.get("traceparent") if context.meta else None
@@ -159,13 +163,16 @@ def _result(outcome: object, trail: Trail) -> str:
         return "refused"
     if trail.code == _ABANDONED:
         return "abandoned"
-    return "error" if isinstance(outcome, CallToolResult) and outcome.isError else "ok"
+    return "error" if type(outcome) is CallToolResult and outcome.isError else "ok"
 
 
 def _size(outcome: object) -> int:
     """How many bytes of answer there are; what is said as text and as value is counted once."""
-    if not isinstance(outcome, CallToolResult):
+    if type(outcome) is not CallToolResult:
         return len(encode(outcome))
     if outcome.encoded is not None:
         return len(outcome.encoded)
-    return sum(len(one.text) if type(one) is TextContent else len(encode(one)) for one in outcome.content)
+    size = 0
+    for part in outcome.content:
+        size += len(part.text if type(part) is TextContent else encode(part))
+    return size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from toolwright.errors import ConfigurationError
 from toolwright.state.log import Log, MemoryLog
@@ -53,6 +53,13 @@ class Audit:
     def at(self, server: str) -> Audit:
         """These settings for a server of this name, whose file it is where nothing else was said."""
         return replace(self, to=f"sqlite://{audit_file(server)}", is_default=True) if self.to is None else self
+
+    def said_instead(self, *, on: bool | None = None, to: str | None = None, **others: Any) -> Audit:
+        """These settings, with what the operator says instead: whoever says where records go wants some."""
+        if to is not None:
+            others |= {"to": to, "is_default": False}
+        is_on = on if on is not None else self.is_on or to is not None
+        return replace(self, is_on=is_on, **others)
 
     @property
     def is_kept(self) -> bool:

@@ -62,10 +62,11 @@ class _Required(Wrapper):
     """What is left of it where nothing is hidden and no arguments count: the scopes that a tool requires."""
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
         if tool.requires and isinstance(verdict := required_only(tool, call.context, None), Deny):
             _note(call.context, verdict)
-            raise _refused(verdict, call.name)
+            raise _refused(verdict, call)
         return await self.inner.call_tool(call)
 
 
@@ -90,10 +91,11 @@ class _Authorize(Wrapper):
         return await self.shown.find_tool(name, context)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
         if isinstance(verdict := self.decide(tool, call.context, None), Deny):
             _note(call.context, verdict)
-            raise _refused(verdict, call.name)
+            raise _refused(verdict, call)
         return await self.inner.call_tool(call)
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.Resource, ...]:
@@ -171,12 +173,13 @@ class _AuthorizeArguments(Wrapper):
     decide: Decide
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
         verdict = self.decide(tool, call.context, call.arguments)
         _note(call.context, verdict)
         match verdict:
             case Deny():
-                raise _refused(verdict, call.name)
+                raise _refused(verdict, call)
             case Ask(question):
                 return await self.inner.call_tool(replaced(call, asks=question))
             case Allow():
@@ -190,13 +193,13 @@ def _note(context: RequestContext, verdict: Verdict) -> None:
         context.trail.rule = verdict.rule
 
 
-def _refused(verdict: Deny, name: str) -> RpcError | ToolError:
+def _refused(verdict: Deny, call: ToolCall) -> RpcError | ToolError:
     if verdict.hidden:
-        return UnknownTool(name)
+        return UnknownTool(call.called or call.name)  # who may not know of a tool learns no other name of it
     if verdict.scopes:
         return ScopeNeeded.needing(verdict.scopes)
     code, facts = _said(verdict, "TW2007")
-    return ToolError.of(code, **{"tool" if code == "TW2007" else "subject": name}, **facts)
+    return ToolError.of(code, **{"tool" if code == "TW2007" else "subject": call.name}, **facts)
 
 
 def _said(verdict: Deny, of_author: str) -> tuple[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwright.jsonrpc.messages import encode
 from toolwright.policy.cleaning import Sweep
-from toolwright.policy.scan import look
+from toolwright.policy.scan import Wants, look
 from toolwright.tools.toolset import Channel
 
 __all__ = ["CleanChannel"]
@@ -18,7 +18,7 @@ class CleanChannel:
     """Progress and logs on their way to the client. Takes calls from any thread."""
 
     inner: Channel
-    masks: bool
+    wants: Wants
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         self.inner.progress(progress, total, message and self._clean(message))
@@ -30,5 +30,5 @@ class CleanChannel:
         self.inner.detach()
 
     def _clean(self, said: Any) -> Any:
-        suspicion = look(encode(said), self.masks)
+        suspicion = look(encode(said), *self.wants)
         return Sweep(suspicion).value(said) if suspicion else said

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from toolwright.errors import InvalidResult, RpcError
 from toolwright.jsonrpc.messages import decode, encode
+from toolwright.policy import personal
 from toolwright.policy.scan import Suspicion, suspected
 from toolwright.policy.secrets import masked
 from toolwright.protocol.characters import cleaned
@@ -36,6 +37,7 @@ class Sweep:
     suspicion: Suspicion
     hidden: dict[str, int] = field(default_factory=dict[str, int])
     secrets: list[str] = field(default_factory=list[str])
+    personal: list[str] = field(default_factory=list[str])
     left_out: list[str] = field(default_factory=list[str])
 
     def text(self, text: str) -> str:
@@ -43,6 +45,8 @@ class Sweep:
         if self.suspicion.hidden and (clean := cleaned(text, self.hidden)) != text and self.suspicion.masks:
             shapes = suspected(clean.encode(errors="replace"))  # what stood apart stands together now
         clean = masked(clean, shapes, self.secrets)
+        if self.suspicion.personal:
+            clean = personal.masked(clean, self.personal)
         return text if clean == text else clean
 
     def value(self, value: Any) -> Any:
@@ -69,8 +73,8 @@ class Sweep:
         return value if clean is plain else clean
 
     def _key(self, key: str) -> str:
-        if self.text(key) is not key:
-            raise InvalidResult(f"a key that hides something, or holds a secret: {ascii(key)[:80]}")
+        if (clean := self.text(key)) is not key:
+            raise InvalidResult(f"a key that hides something, or holds a secret: {ascii(clean)[:80]}")
         return key
 
     def part(self, part: PartT) -> PartT:
@@ -81,14 +85,15 @@ class Sweep:
 
     def note(self, meta: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """``_meta`` with a word on what was cleaned; itself where nothing was."""
-        said = {**self.hidden, "secrets": self.secrets, "left out": self.left_out}
+        said = {**self.hidden, "secrets": self.secrets, "personal": self.personal, "left out": self.left_out}
         said = {name: value for name, value in said.items() if value}
         return {**(meta or {}), CLEANED: said} if said else None if meta is None else dict(meta)
 
     def said(self) -> str:
         """What was found, in words."""
         kinds = [f"hidden characters ({', '.join(sorted(self.hidden))})"] if self.hidden else []
-        return " and ".join([*kinds, *(["secrets"] if self.secrets else [])])
+        kinds += ["secrets"] if self.secrets else []
+        return " and ".join([*kinds, *(["personal data"] if self.personal else [])])
 
 
 def _is_row(value: Any) -> TypeGuard[Sequence[Any]]:

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from toolwright.errors import ConfigurationError, SchemaError
 from toolwright.jsonrpc.messages import is_object
 from toolwright.policy import lines
+from toolwright.policy.audit_settings import OnFailure
+from toolwright.policy.auth_table import AUTH
 from toolwright.policy.globs import Globs, globs
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import Rule, Rules
@@ -35,10 +37,11 @@ __all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
 
 class Table(NamedTuple):
     """A table of the file: the JSON Schemas of its keys, and the settings of :class:`Guard` that they make: from what
-    is said and what holds otherwise."""
+    is said and what holds otherwise. ``required`` are the keys that it has to have."""
 
     keys: Mapping[str, Any]
     settings: Callable[[Mapping[str, Any], Guard], Mapping[str, Any]]
+    required: tuple[str, ...] = ()
 
 
 def _limits(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
@@ -57,18 +60,57 @@ def _abuse(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     return {"abuse": replace(guard.abuse, **said)}
 
 
+def _audit(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"audit": guard.audit.said_instead(**said)}
+
+
+def _confirm(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    effects = frozenset(said.get("effects", guard.confirm.effects))
+    return {"confirm": replace(guard.confirm, **{**said, "effects": effects})}
+
+
+def _nothing(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    """What no layer goes by."""
+    return {}
+
+
 def _held(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     return {"held": {principal: frozenset(scopes) for principal, scopes in said.items()}}
 
 
+def _repair(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    return {"repair": named(said["tools"])}
+
+
+def _of_hosts(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    """What only a host goes by (:mod:`toolwright.host.guarding`)."""
+    return {}
+
+
+def named(said: str | list[str]) -> Globs:
+    """One pattern, or several."""
+    return globs([said] if isinstance(said, str) else said)
+
+
 _SCOPES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}
 
+_TEXT: Final = {"type": "string", "minLength": 1}
+_EFFECT: Final = {"enum": list(EFFECTS)}
 _NUMBER: Final = {"type": "number", "exclusiveMinimum": 0}
 _COUNT: Final = {"type": "integer", "minimum": 1}
 _PACE: Final = {
     "type": "object",
     "properties": {"per_second": _NUMBER, "burst": _COUNT},
     "required": ["per_second", "burst"],
+    "additionalProperties": False,
+}
+
+_NAMES: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
+
+_EXCUSED: Final = {
+    "type": "object",
+    "properties": {"code": _TEXT, "tools": _NAMES, "server": _NAMES, "reason": _TEXT},
+    "required": ["code", "tools", "reason"],
     "additionalProperties": False,
 }
 
@@ -79,13 +121,40 @@ TABLES: Final[Mapping[str, Table]] = {
     "rate": Table({"tool": _PACE, "caller": _PACE, "server": _PACE}, _rate),
     "concurrency": Table({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),
     "abuse": Table({"pause": _NUMBER, "longest": _NUMBER}, _abuse),
+    "audit": Table(
+        {"on": {"type": "boolean"}, "to": _TEXT, "seal": _TEXT, "on_failure": {"enum": list(get_args(OnFailure))}},
+        _audit,
+    ),
+    "confirm": Table(
+        {
+            "effects": {"type": "array", "items": _EFFECT},
+            "session_seconds": _NUMBER,
+            "questions": _COUNT,
+            "max_shown": _COUNT,
+            "store": _TEXT,
+        },
+        _confirm,
+    ),
+    "auth": Table(AUTH, _nothing),
     "scopes": Table({"local": _SCOPES, "local:http": _SCOPES}, _held),
+    "repair": Table({"tools": _NAMES}, _repair, ("tools",)),
+    "check": Table({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _nothing),
+    "effects": Table(dict.fromkeys(EFFECTS, _NAMES), _of_hosts),
+    "flow": Table(dict.fromkeys(("private", "public", "untrusted", "trusted", "sends", "stays"), _NAMES), _of_hosts),
+    "budget": Table(
+        {"calls": _COUNT, "bytes": _COUNT, "seconds": _NUMBER, "tokens": _COUNT, "money": _NUMBER}, _of_hosts
+    ),
+    "loops": Table(
+        {"told_after": _COUNT, "stopped_after": _COUNT, "errors_after": _COUNT, "patient": _NAMES}, _of_hosts
+    ),
+    "retry": Table({"attempts": _COUNT, "pause": _NUMBER, "longest": _NUMBER, "idempotent": _NAMES}, _of_hosts),
+    "asking": Table(
+        {"seconds": _NUMBER, "always_seconds": _NUMBER, "waiting": _COUNT, "no_seconds": _NUMBER, "edits": _COUNT},
+        _of_hosts,
+    ),
 }
 """All tables beside the rules."""
 
-_TEXT: Final = {"type": "string", "minLength": 1}
-_NAMES: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
-_EFFECT: Final = {"enum": list(EFFECTS)}
 _RULE: Final = {
     "then": {"enum": ["allow", "deny", "ask", "hide"]},
     "name": _TEXT,
@@ -107,7 +176,7 @@ def _closed(keys: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 def _schema() -> Schema:
     rules = {"type": "array", "items": _closed(_RULE, "then"), "minItems": 1}
-    tables = {name: _closed(table.keys) for name, table in TABLES.items()}
+    tables = {name: _closed(table.keys, *table.required) for name, table in TABLES.items()}
     return compile_schema(_closed({"rules": rules, **tables}))
 
 
@@ -131,6 +200,11 @@ class Config:
         if self.rules is None:
             return guard
         return guard.given(name, rules=Rules(self.rules.rules, server, guard.held))
+
+    def said(self, table: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
+        """What a table says, what the table is called, and where each of its keys stands; nothing without the table."""
+        said = self.tables.get(table, {})
+        return said, f"{self.name} [{table}]" if said else "", {key: self.place((table, key)) for key in said}
 
     def place(self, path: lines.Path) -> str:
         """``FILE:LINE`` of what stands there, or of the nearest thing around it."""

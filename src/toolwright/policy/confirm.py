@@ -23,7 +23,7 @@ from toolwright.state.facts import Facts
 from toolwright.tools.rounds import InputRequired, Rounds, how_it_ended
 from toolwright.tools.toolset import EFFECTS, Effect, Grant, Provider, Tool, ToolCall, Wrapper, found
 
-__all__ = ["Confirm", "confirm", "spend"]
+__all__ = ["Confirm", "Confirming", "confirm", "previewed", "spend"]
 
 _log = logging.getLogger("toolwright")
 
@@ -68,7 +68,7 @@ def confirm(
     settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, started: str, language: str
 ) -> Callable[[Provider], Provider]:
     """Nothing runs that a person has to agree to and has not agreed to, for this principal, tool and arguments."""
-    return lambda inner: _Confirm(inner, settings, approvals, facts, server, instance, started, language)
+    return lambda inner: Confirming(inner, settings, approvals, facts, server, instance, started, language)
 
 
 def spend(inner: Provider) -> Provider:
@@ -85,7 +85,8 @@ class _Spend(Wrapper):
         await grant.take()
         outcome: ToolOutcome | None = None
         try:
-            outcome = await self.inner.call_tool(call)
+            # What has been asked and used up here is nothing to a pipeline further in.
+            outcome = await self.inner.call_tool(replaced(call, asks=None, stake="", grant=None))
             return outcome
         finally:
             # What only asked on has had no effect; whatever else came of it, it has run.
@@ -93,7 +94,9 @@ class _Spend(Wrapper):
 
 
 @dataclass(frozen=True)
-class _Confirm(Wrapper):
+class Confirming(Wrapper):
+    """Asks through the client; a host asks its person otherwise, and is otherwise the same."""
+
     settings: Confirm
     approvals: Approvals
     facts: Facts
@@ -103,7 +106,8 @@ class _Confirm(Wrapper):
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
         if call.asks is None and not self.settings.wants(tool):
             return await self.inner.call_tool(call)
         try:
@@ -116,30 +120,36 @@ class _Confirm(Wrapper):
         if (trail := call.context.trail) is not None:
             trail.rule = trail.rule or f"confirm: {decided.by}"
         try:
-            return await self.inner.call_tool(replaced(call, grant=decided))
+            # Who agreed to more than this call has not been shown this one.
+            agreed = replaced(call.context, agreed=not isinstance(decided, StandingGrant))
+            return await self.inner.call_tool(replaced(call, grant=decided, context=agreed))
         except (RpcError, ToolError):
             await decided.keep()
             raise
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
         """What lets the call run, or the question. ``ToolError`` where it may not run."""
-        wanted = Wanted(
-            self.server,
+        wanted = self._wanted(call, tool)
+        if (grant := await self._standing(wanted)) is not None:
+            return grant
+        rounds = call.context.rounds
+        if rounds is not None and call.context.can_ask(Consent("", self.language)):
+            return await self._asked(wanted, tool, rounds)
+        raise await self._ticket(await previewed(wanted, tool), "TW2403")
+
+    def _wanted(self, call: ToolCall, tool: Tool) -> Wanted:
+        return Wanted(
+            tool.server or self.server,
             call.context.principal.id,
             tool.name,
             tool.effect,
             pin(tool.definition),
             call.arguments,
             call.asks or "",
-            instance=self.instance,
+            instance=tool.instance or self.instance,
             started=self.started,
+            stake=call.stake,
         )
-        if (grant := await self._standing(wanted)) is not None:
-            return grant
-        rounds = call.context.rounds
-        if rounds is not None and call.context.can_ask(Consent("", self.language)):
-            return await self._asked(wanted, tool, rounds)
-        raise await self._ticket(await _previewed(wanted, tool), "TW2403")
 
     async def _standing(self, wanted: Wanted) -> Grant | None:
         match await self.approvals.granted(wanted):
@@ -168,7 +178,7 @@ class _Confirm(Wrapper):
 
     async def _first(self, wanted: Wanted, tool: Tool) -> list[str]:
         """Before the question is put for the first time: what stays the same over all rounds."""
-        wanted = await _previewed(wanted, tool)
+        wanted = await previewed(wanted, tool)
         message = put_to(wanted, self.language)
         if len(message) > self.settings.max_shown:
             raise await self._ticket(wanted, "TW2406")
@@ -189,6 +199,8 @@ class _Confirm(Wrapper):
         """The refusal that names the ticket of this very call; made, where there is none."""
         ticket = await self.approvals.ticket(wanted)
         state = "none" if ticket is None else ticket.state
+        if ticket is not None and state == "denied" and ticket.why:
+            return ToolError.of("TW2421", tool=wanted.tool, reason=ticket.why)
         if state in ("denied", "running"):
             return ToolError.of("TW2415" if state == "denied" else "TW2405", tool=wanted.tool)
         if ticket is None or state != "open":
@@ -202,7 +214,8 @@ def _open(key: str) -> str:
     return "asking:" + key
 
 
-async def _previewed(wanted: Wanted, tool: Tool) -> Wanted:
+async def previewed(wanted: Wanted, tool: Tool) -> Wanted:
+    """With what the tool says that the call would do, where it can say it."""
     if tool.preview is None:
         return wanted
     async with asyncio.timeout(_PREVIEW_SECONDS):

@@ -111,7 +111,7 @@ class _Observed(Layer):
             _tell(operation, method, outcome, code, seconds)
 
 
-_CHANGES = {"secrets": "masked", "left out": "cut"}
+_CHANGES = {"secrets": "masked", "personal": "masked", "left out": "cut"}
 
 
 def _name(operation: Operation) -> str:

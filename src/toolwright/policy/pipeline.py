@@ -17,17 +17,20 @@ from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.concurrency import Concurrency, concurrency
 from toolwright.policy.confirm import Confirm, confirm, spend
 from toolwright.policy.deciding import decision
+from toolwright.policy.globs import Globs
 from toolwright.policy.keep import BUDGET, keeping, kept
 from toolwright.policy.limits import sizes, timeout
 from toolwright.policy.observe import observe
 from toolwright.policy.rate import RateLimits, rate
 from toolwright.policy.recorder import Recorder
+from toolwright.policy.renames import renames
+from toolwright.policy.repair import repair
 from toolwright.policy.rules import Decide, Held, Rules, allow_all
 from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
 from toolwright.state.facts import Facts, MemoryFacts
-from toolwright.tools.toolset import Provider, Secrets, guarded
+from toolwright.tools.toolset import Personal, Provider, Secrets, guarded
 
 __all__ = ["Guard", "Limits", "described", "standard"]
 
@@ -55,7 +58,8 @@ class Limits:
 class Guard:
     """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked;
     ``instance`` tells servers of that name apart, or ``started``, so that a yes to one is none to another.
-    ``origins``: which of them came from where, for ``inspect``."""
+    ``repair``: of which tools arguments are mended that miss the schema by their spelling. ``origins``: which of them
+    came from where, for ``inspect``."""
 
     limits: Limits = Limits()
     decide: Decide = allow_all
@@ -73,7 +77,15 @@ class Guard:
     signals: Signals = field(default_factory=Signals)
     audit: Audit = field(default_factory=Audit)
     secrets: Secrets = "mask"
+    repair: Globs | None = None
+    personal: Personal = "keep"
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def which(self) -> str:
+        """The server by name, with what tells it from others of that name; nothing where nothing does."""
+        told = self.instance or self.started
+        return f"{self.server} ({told})" if told else ""
 
     def given(self, origin: str, **settings: Any) -> Self:
         """With those ``settings`` that are not ``None``; ``origin`` is where they came from, ``{}`` being the name."""
@@ -95,7 +107,7 @@ def standard(
     in ``facts``.
     """
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
-    recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
+    recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.held)
     return guarded(
         provider,
@@ -104,8 +116,10 @@ def standard(
         observe(guard.meter),  # sees how it ended, and why
         abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and who guesses at names
         authorize(decide),  # hidden and unknown read the same
+        renames(guard.language),  # a tool has one name from here on: a result says that it was called by another
         rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
         sizes(guard.limits.max_argument_bytes),  # before they are looked at closely
+        repair(guard.repair),  # what is declared to be mended is checked, decided about and shown as it will run
         validate,  # nobody is asked about arguments that are wrong
         authorize_arguments(decide),
         confirm(
@@ -123,7 +137,7 @@ def standard(
         timeout(guard.limits.seconds),
         keeping(facts),  # also what tidying had to leave out
         tidy(
-            guard.limits.max_bytes, guard.secrets, guard.language
+            guard.limits.max_bytes, guard.secrets, guard.language, guard.personal
         ),  # what leaves is clean, and fits the schema and the limit
         kept(facts, guard.language),
     )
@@ -137,8 +151,10 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("observe", "", lambda guard: "on: counts each operation by tool and outcome, spans where tracing is set up"),
     ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
     ("authorize", "rules", lambda guard: _decision(guard)),
+    ("renames", "", lambda guard: "on: old names of tools stand for the present ones, and results say so"),
     ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
     ("sizes", "limits", lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments"),
+    ("repair", "repair", lambda guard: _repair(guard)),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
     ("authorize arguments", "rules", lambda guard: _decision(guard)),
     ("confirm", "confirm", lambda guard: _confirmation(guard.confirm)),
@@ -148,6 +164,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("timeout", "limits", lambda guard: f"on: {guard.limits.seconds:g} s a call"),
     ("tidy", "limits", lambda guard: f"on: output schema, {guard.limits.max_bytes} bytes a result, cleaned"),
     ("secrets", "secrets", lambda guard: "on: masked" if guard.secrets == "mask" else "off: kept"),
+    ("personal data", "personal", lambda guard: "on: masked" if guard.personal == "mask" else "off: kept"),
     ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
 )
 # layer, in the order of `standard` → the setting it goes by → what it does
@@ -157,6 +174,11 @@ def _decision(guard: Guard) -> str:
     said = [f"{len(guard.rules.rules)} rules, closed where none matches"] if guard.rules else []
     said += ["the server's own decision"] if guard.decide is not allow_all else []
     return f"on: {' and '.join(said)}" if said else "on: scopes that tools require; allows all else"
+
+
+def _repair(guard: Guard) -> str:
+    tools = "" if guard.repair is None else f"{', '.join(guard.repair.patterns)}, and "
+    return f"on: {tools}tools that say so" if tools else "on: for tools that say so"
 
 
 def _confirmation(settings: Confirm) -> str:

@@ -2,18 +2,19 @@
 
 A call takes one from each of the three, or is refused and takes from none. Lists and pings cost nothing, and neither
 does a later round of a call, once: who sends the same state again calls again. What workers share is the store of
-facts; on one that is not in this process a worker takes several at once and spends them itself, so that not every call
-has to go there. That never grants more than the limit.
+facts; on one that is not in this process a worker takes as many at once as it has used in the last moment and spends
+them itself, so that not every call has to go there. Small bursts are counted one by one, exactly.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from toolwright.errors import ConfigurationError, StateError, ToolError
 from toolwright.policy.signals import KINDS, Sign, Signals
@@ -164,16 +165,39 @@ def _bucket(key: str, rate: Rate) -> Bucket:
     return Bucket(key, rate.per_second, rate.burst)
 
 
-class Leases:
-    """Takes from facts elsewhere, a fiftieth of a burst at a time; what is left of that is spent here.
+class _Lease(NamedTuple):
+    """``left`` of ``size`` calls may be made until then; ``waiting`` came while it was asked for."""
 
-    A lease ends when its calls would have come back anyway, so that nothing is saved up.
+    left: int
+    until: float
+    size: int
+    waiting: int = 0
+
+
+class _Asking:
+    """A question to the store that is not answered yet, for all who would ask the same."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+        self.waiting = 0
+        self.wait = 0.0
+        self.error: StateError | None = None
+
+
+class Leases:
+    """Takes from facts elsewhere as many as were used lately, a fiftieth of a burst at the most; they are spent here.
+
+    A lease ends after a tenth of a second, or when its calls would have come back anyway. What is left of it then is
+    lost to everybody: so it grows only where it was spent before its end, and shrinks to what was used of it. Of calls
+    at the same time one asks, and the others have what it brings. No more is granted in any time than what the limit
+    allows in it, and what was on lease when it began.
     """
 
     def __init__(self, facts: Rates, clock: Callable[[], float] = time.monotonic) -> None:
         self._facts = facts
         self._clock = clock
-        self._left: dict[str, tuple[int, float]] = {}
+        self._leases: dict[str, _Lease] = {}
+        self._asking: dict[str, _Asking] = {}
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
         """The narrowest first: who has used up what is theirs takes nothing of what is everybody's. What was taken
@@ -194,30 +218,74 @@ class Leases:
         return 0.0
 
     async def _take(self, bucket: Bucket) -> float:
-        now = self._clock()
-        left, until = self._left.get(bucket.key, (0, 0.0))
-        if left and now < until:
-            self._left[bucket.key] = (left - 1, until)
-            return 0.0
-        size = max(1, bucket.burst // 50)
-        if size > 1 and not await self._ask(bucket, size):
-            self._keep(bucket.key, size - 1, now + size / bucket.per_second, now)
-            return 0.0
-        return await self._ask(bucket, 1)
+        most = bucket.burst // _PARTS
+        while not self._spend(bucket.key):
+            if most < 2:
+                return await self._ask(bucket, 1)
+            asking = self._asking.get(bucket.key)
+            if asking is None:
+                return await self._renew(bucket, most)
+            asking.waiting += 1
+            await asking.done.wait()
+            if asking.error is not None:
+                raise asking.error
+            if asking.wait:
+                return asking.wait
+        return 0.0
+
+    def _spend(self, key: str) -> bool:
+        """Whether there was a call on lease; it is spent."""
+        lease = self._leases.get(key)
+        if lease is None or not lease.left or self._clock() >= lease.until:
+            return False
+        self._leases[key] = lease._replace(left=lease.left - 1)
+        return True
+
+    async def _renew(self, bucket: Bucket, most: int) -> float:
+        """Takes a lease and spends the first of it, for others who want one, too."""
+        now, asking = self._clock(), _Asking()
+        size = _next_size(self._leases.get(bucket.key), now, most)
+        self._asking[bucket.key] = asking
+        try:
+            if size > 1 and await self._ask(bucket, size):
+                size = 1  # there is no room for all of it
+            if size == 1:
+                asking.wait = await self._ask(bucket, 1)
+            if not asking.wait:
+                self._keep(bucket, size - 1, size, now, asking.waiting)
+            return asking.wait
+        except StateError as error:
+            asking.error = error
+            raise
+        finally:
+            del self._asking[bucket.key]
+            asking.done.set()
 
     def _give_back(self, taken: list[Bucket]) -> None:
         now = self._clock()
         for bucket in taken:
-            left, until = self._left.get(bucket.key, (0, 0.0))
-            if now < until:
-                self._left[bucket.key] = (left + 1, until)
+            lease = self._leases.get(bucket.key)
+            if lease is not None and now < lease.until:
+                self._leases[bucket.key] = lease._replace(left=lease.left + 1)
             else:
-                self._keep(bucket.key, 1, now + 1 / bucket.per_second, now)
+                self._keep(bucket, 1, 1, now)
 
     async def _ask(self, bucket: Bucket, cost: int) -> float:
         return await self._facts.take(bucket.key, per_second=bucket.per_second, burst=bucket.burst, cost=cost)
 
-    def _keep(self, key: str, left: int, until: float, now: float) -> None:
-        if len(self._left) >= _MAX_KEPT:
-            self._left = {key: lease for key, lease in self._left.items() if lease[1] > now}
-        self._left[key] = (left, until)
+    def _keep(self, bucket: Bucket, left: int, size: int, now: float, waiting: int = 0) -> None:
+        if len(self._leases) >= _MAX_KEPT:
+            self._leases = {key: lease for key, lease in self._leases.items() if lease.until > now}
+        until = now + max(_MOMENT, size / bucket.per_second)
+        self._leases[bucket.key] = _Lease(left, until, size, waiting)
+
+
+_PARTS = 50
+_MOMENT = 0.1
+
+
+def _next_size(lease: _Lease | None, now: float, most: int) -> int:
+    if lease is None:
+        return 1
+    used = lease.size - lease.left
+    return max(1, min(most, max(2 * used if now < lease.until else used, lease.waiting)))

@@ -29,27 +29,33 @@ class _Said(Value, frozen=True, omit_defaults=True, gc=False):
     at: datetime
     bytes_in: int = 0
     bytes_out: int = 0
+    called: str = ""
     code: str = ""
     decision: str = ""
     effect: str = ""
     id: str = ""
+    instance: str = ""
     kind: str = ""
     masked: tuple[str, ...] = ()
     ms: float = 0.0
+    notes: tuple[str, ...] = ()
     outcome: str = ""
     rounds: int = 0
     rule: str = ""
     scopes: tuple[str, ...] = ()
+    server: str = ""
     subject: str = ""
     trace: str = ""
     who: str = ""
+    wrong: tuple[str, ...] = ()
 
 
 class Record(Value, Draft, frozen=True, gc=False):
-    """``at`` and ``seconds`` are a clock's; ``arguments`` are canonical JSON of what came; all else is kept as it is
-    until somebody needs the words."""
+    """``instance`` tells which server it was among those that share a log. ``at`` and ``seconds`` are a clock's;
+    ``arguments`` are canonical JSON of what came; all else is kept as it is until somebody needs the words."""
 
     masks: Masks
+    instance: str
     kind: str
     subject: str
     arguments: bytes
@@ -67,7 +73,7 @@ class Record(Value, Draft, frozen=True, gc=False):
         trail, tool, scopes = self.trail, self.trail.tool, self.principal.scopes
         try:
             arguments, masked = self._arguments()
-            subject = self.said_subject() if tool is None else self.subject
+            subject = self.said_subject() if tool is None else (tool.name if trail.called else self.subject)
         except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
             arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
         # By position: a name for each costs as much as all the rest.
@@ -75,20 +81,25 @@ class Record(Value, Draft, frozen=True, gc=False):
             datetime.fromtimestamp(self.at, UTC),
             self.size,
             self.bytes_out,
+            trail.called,
             trail.code,
             trail.decision or ("allow" if trail.ran or self.kind == "intent" else "deny"),
             "" if tool is None else tool.effect,
             trail.intent,
+            self.instance,
             self.kind,
             masked,
             int(self.seconds * 1e6) / 1e3,
+            tuple(map(self.masks.text, trail.notes)) if trail.notes else (),
             self.outcome,
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
             tuple(sorted(scopes)) if scopes else (),
+            "" if tool is None else tool.server,
             subject,
             _trace(self.traceparent),
             self.principal.id,
+            tuple(self.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
         )
         try:
             return f'{{"arguments":{arguments.decode("ascii")},{encode(said).decode("ascii")[1:]}'
@@ -146,12 +157,14 @@ class Refusals(Value, Draft, frozen=True):
     at: float
     count: int
     codes: Mapping[str, int]
+    instance: str = ""
 
     def text(self) -> str:
         said = {
             "at": json.loads(encode(datetime.fromtimestamp(self.at, UTC))),
             "codes": dict(self.codes),
             "count": self.count,
+            **({"instance": self.instance} if self.instance else {}),
             "kind": "refusals",
             "who": self.who,
         }

@@ -33,10 +33,12 @@ _IN_MEMORY = 100
 
 
 class Recorder:
-    """``log`` is memory until :meth:`open`, so that the tests of an author write no files."""
+    """``log`` is memory until :meth:`open`, so that the tests of an author write no files. ``instance`` is the name of
+    the server, and what tells it from others of that name, for logs that several share."""
 
-    def __init__(self, audit: Audit, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, audit: Audit, instance: str = "", *, clock: Callable[[], float] = time.time) -> None:
         self.audit = audit
+        self.instance = instance
         self.masks = Masks(audit.mask)
         self.clock = clock
         self._memory = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=_IN_MEMORY)
@@ -157,7 +159,9 @@ class Recorder:
             self._look_again()
 
     def _write_due(self, now: float, *, all: bool = False) -> None:
-        for record in (*self._counted.due(now, all=all), *self._asked.due(now, all=all)):
+        for refusals in self._counted.due(now, all=all):
+            self.log.note(replaced(refusals, instance=self.instance))
+        for record in self._asked.due(now, all=all):
             self.log.note(record)
 
 

@@ -207,16 +207,17 @@ class Rules:
     rules: tuple[Rule, ...]
     server: str = ""
     held: Held = field(default_factory=dict[str, frozenset[str]])
-    _about: dict[tuple[type[Any], str, str], tuple[Step, ...]] = field(
-        default_factory=dict[tuple[type[Any], str, str], tuple[Step, ...]], init=False, repr=False, compare=False
+    _about: dict[tuple[type[Any], str, str, str], tuple[Step, ...]] = field(
+        default_factory=dict[tuple[type[Any], str, str, str], tuple[Step, ...]], init=False, repr=False, compare=False
     )
 
     def on(self, server: str) -> Self:
         """The rules as they hold on that server: those for other servers are none."""
         return replace(self, server=server)
 
-    def here(self) -> Iterable[Rule]:
-        return (rule for rule in self.rules if rule.server is None or rule.server.match(self.server))
+    def here(self, server: str = "") -> Iterable[Rule]:
+        """Those for this server, or for that one of which a host has a tool."""
+        return (rule for rule in self.rules if rule.server is None or rule.server.match(server or self.server))
 
     def decide(self, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
         """What follows for this caller. Hidden is what could not be allowed to it, and has no reason to be told."""
@@ -250,12 +251,12 @@ class Rules:
 
     def _steps(self, subject: Subject) -> tuple[Step, ...]:
         """The rules that may match this subject, ``OPEN`` or not at all stopped by it."""
-        key = (Tool, subject.name, subject.effect) if isinstance(subject, Tool) else _key(subject)
+        key = _key(subject)
         steps = self._about.get(key)
         if steps is None:
             if len(self._about) >= _REMEMBERED:
                 self._about.clear()
-            every = (Step(rule, rule.stop_at(subject)) for rule in self.here())
+            every = (Step(rule, rule.stop_at(subject)) for rule in self.here(_server(subject)))
             steps = self._about[key] = tuple(step for step in every if step.stop in ("", OPEN))
         return steps
 
@@ -263,7 +264,7 @@ class Rules:
         """Each rule in its order, down to the one that decides, with what stopped it."""
         steps: list[Step] = []
         for rule in self.rules:
-            elsewhere = rule.server is not None and not rule.server.match(self.server)
+            elsewhere = rule.server is not None and not rule.server.match(_server(subject) or self.server)
             stop = "server" if elsewhere else rule.stop_at(subject)
             if stop in ("", OPEN):
                 stop = rule.stop(principal, arguments, self.held) or stop
@@ -273,14 +274,20 @@ class Rules:
         return tuple(steps)
 
 
-def _key(entry: Entry) -> tuple[type[Any], str, str]:
-    match entry:
+def _server(subject: Subject) -> str:
+    return subject.server if isinstance(subject, Tool) else ""
+
+
+def _key(subject: Subject) -> tuple[type[Any], str, str, str]:
+    match subject:
+        case Tool():
+            return Tool, subject.name, subject.effect, subject.server
         case wire.Resource():
-            return wire.Resource, entry.uri, ""
+            return wire.Resource, subject.uri, "", ""
         case wire.ResourceTemplate():
-            return wire.ResourceTemplate, entry.uriTemplate, ""
+            return wire.ResourceTemplate, subject.uriTemplate, "", ""
         case wire.Prompt():
-            return wire.Prompt, entry.name, ""
+            return wire.Prompt, subject.name, "", ""
 
 
 def _settled(verdict: Verdict) -> Verdict:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from toolwright.policy.classes import classes_of
+from toolwright.policy.personal import may_hold
 from toolwright.policy.secrets import SHORTEST, is_short_and_plain, suspects
 from toolwright.policy.shapes import Shape
 from toolwright.protocol.characters import ESCAPE, may_hide
 from toolwright.protocol.types import Value
 
-__all__ = ["CLEAN", "Suspicion", "look", "suspected"]
+__all__ = ["CLEAN", "Suspicion", "Wants", "look", "suspected"]
 
 
 class Suspicion(Value, frozen=True):
     """What may be in the bytes: hidden characters, and secrets of these shapes. False where there is nothing.
 
-    ``masks``: secrets are looked for, also where one comes together when what hides is taken out of it.
+    ``masks``: secrets are looked for, also where one comes together when what hides is taken out of it. ``personal``:
+    so is personal data.
     """
 
     hidden: bool = False
     shapes: tuple[Shape, ...] = ()
     masks: bool = False
+    personal: bool = False
 
     def __bool__(self) -> bool:
-        return self.hidden or bool(self.shapes)
+        return self.hidden or bool(self.shapes) or self.personal
 
 
 CLEAN = Suspicion()
@@ -33,15 +38,24 @@ def suspected(data: bytes) -> tuple[Shape, ...]:
     return suspects(data, classes_of(data))
 
 
-def look(data: bytes, secrets: bool) -> Suspicion:
-    """What may be in ``data``: text as UTF-8, plain or within JSON. ``secrets`` says whether they are looked for.
+class Wants(NamedTuple):
+    """What is looked for, beside what hides."""
+
+    secrets: bool
+    personal: bool = False
+
+
+def look(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
+    """What may be in ``data``: text as UTF-8, plain or within JSON. ``secrets`` and ``personal`` say whether those are
+    looked for.
 
     Where it is clean, that is one pass and no more.
     """
     classes = classes_of(data)
-    if is_short_and_plain(data, classes):
+    if is_short_and_plain(data, classes) and not personal:
         return CLEAN
-    hidden = b"!" in classes and may_hide(data.decode())
-    hidden = hidden or (b"\\" in classes and ESCAPE.search(data) is not None)
+    hidden = "!" in classes and may_hide(data.decode())
+    hidden = hidden or ("\\" in classes and ESCAPE.search(data) is not None)
     shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
-    return Suspicion(hidden, shapes, secrets) if hidden or shapes else CLEAN
+    is_suspect = hidden or shapes or (personal and may_hold(data))
+    return Suspicion(hidden, shapes, secrets, personal) if is_suspect else CLEAN

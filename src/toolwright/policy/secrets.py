@@ -17,18 +17,19 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from toolwright.policy.classes import classes_of
+from toolwright.policy.divided import can_be_divided, put_together, tokens
 from toolwright.policy.shapes import SHAPES, Shape
 
-__all__ = ["SHORTEST", "is_short_and_plain", "mask_in", "masked", "suspects"]
+__all__ = ["SHORTEST", "fingerprint", "is_short_and_plain", "kinds_in", "mask_in", "masked", "suspects"]
 
 _LONG = ("PRIVATE KEY", "hooks.slack.com")  # beside these there is always a long run of token characters
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
 
 
-def _beside(holds: Callable[[str], bool]) -> tuple[tuple[bytes, Shape], ...]:
+def _beside(holds: Callable[[str], bool]) -> tuple[tuple[str, Shape], ...]:
     """Words that secrets stand beside, with their shapes."""
     words = ((known, shape) for shape in SHAPES for known in shape.known if shape is not _AT)
-    return tuple((known.encode(), shape) for known, shape in words if holds(known))
+    return tuple((known, shape) for known, shape in words if holds(known))
 
 
 _KNOWN = _beside(lambda known: known[-1] != "=" and known not in _LONG)
@@ -50,8 +51,8 @@ def _by_begin() -> dict[bytes, list[tuple[bytes, Shape]]]:
 
 _BEGINS = _by_begin()
 _DOTTED = tuple((begin.encode(), shape) for shape in SHAPES for begin in shape.begins if begin.endswith("."))
-_RUN = b"a" * 20  # so many characters of a token in a row: whatever has a beginning has as many
-_START = b" " + _RUN
+_RUN = "a" * 20  # so many characters of a token in a row: whatever has a beginning has as many
+_START = b" " + _RUN.encode()
 _FLAT = bytes(byte if byte == ord("a") else ord(" ") for byte in range(256))
 
 
@@ -73,9 +74,18 @@ def _may_begin() -> re.Pattern[bytes]:
 
 @functools.cache
 def _begin_within() -> re.Pattern[bytes]:
+    return re.compile(b"[_-]" + _ahead())
+
+
+@functools.cache
+def _begin_anywhere() -> re.Pattern[bytes]:
+    return re.compile(_ahead())
+
+
+def _ahead() -> bytes:
     begins = sorted((begin for row in _BEGINS.values() for begin, _ in row), key=len, reverse=True)
     first, second = (b"[" + bytes({begin[at] for begin in begins}) + b"]" for at in (0, 1))
-    return re.compile(b"[_-](?=" + first + second + b")(?=(" + b"|".join(map(re.escape, begins)) + b"))")
+    return b"(?=" + first + second + b")(?=(" + b"|".join(map(re.escape, begins)) + b"))"
 
 
 _BESIDE = 40  # bytes that a secret has with the word that it is known by
@@ -86,47 +96,50 @@ SHORTEST = 12
 # --- where to look ----------------------------------------------------------------------------------------------------
 
 
-def is_short_and_plain(data: bytes, classes: bytes) -> bool:
+def is_short_and_plain(data: bytes, classes: str) -> bool:
     """Whether so little stands in ``data``, and of so few kinds, that nothing in it is secret, or hides."""
-    return len(data) < _BESIDE and not classes.translate(None, b"a ") and _RUN not in classes
+    return len(data) < _BESIDE and not classes.strip("a ") and _RUN not in classes
 
 
-def suspects(data: bytes, classes: bytes) -> tuple[Shape, ...]:
+def suspects(data: bytes, classes: str) -> tuple[Shape, ...]:
     """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class."""
     found = _plain(data, classes)
-    if b"%" in classes and _PERCENT.search(data):
+    if "%" in classes and _PERCENT.search(data):
         unquoted = unquote_to_bytes(data)
         if _plain(unquoted, classes_of(unquoted)):
             found[_QUOTED] = None
     return tuple(found)
 
 
-def _plain(data: bytes, classes: bytes) -> dict[Shape, None]:
+def _plain(data: bytes, classes: str) -> dict[Shape, None]:
     found: dict[Shape, None] = {}
+    text = data.decode("latin-1")
     if len(data) >= _BESIDE:
-        found = {shape: None for known, shape in _KNOWN if known in data}
-    if b"=" in classes:
-        found.update((shape, None) for known, shape in _KNOWN_EQUAL if known in data)
-    if b"@" in classes and b"://" in data:
+        found = {shape: None for known, shape in _KNOWN if known in text}
+    if "=" in classes:
+        found.update((shape, None) for known, shape in _KNOWN_EQUAL if known in text)
+    if "@" in classes and "://" in text:
         found[_AT] = None
     if _RUN in classes:
-        found.update((shape, None) for known, shape in _KNOWN_LONG if known in data)
+        found.update((shape, None) for known, shape in _KNOWN_LONG if known in text)
         may_begin = _may_begin().match
         for at in _runs(classes):
             if may_begin(data, at):
                 found.update(dict.fromkeys(_beginning(data, at)))
         for begin in set(_begin_within().findall(data)):
             found.update(dict.fromkeys(_begun(begin, 0)))
+    if "\n" in classes or ("\\" in classes and "\\n" in text):  # a token may stand on several lines
+        found.update(dict.fromkeys(_divided(put_together(data))))
     return found
 
 
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 
 
-def _runs(classes: bytes) -> Iterator[int]:
+def _runs(classes: str) -> Iterator[int]:
     """Where a long run of token characters starts."""
     # With one byte in front, where the other class is found is where the run starts.
-    flat = b" " + classes.translate(_FLAT)
+    flat = b" " + classes.encode("latin-1").translate(_FLAT)
     at = flat.find(_START)
     while at >= 0:
         yield at
@@ -146,6 +159,19 @@ def _beginning(data: bytes, at: int) -> Iterator[Shape]:
             yield _ENCODED
 
 
+def _divided(together: bytes) -> Iterator[Shape]:
+    """What may stand on several lines, which are put together."""
+    classes = classes_of(together)
+    if _RUN in classes:
+        yield from (shape for known, shape in _KNOWN_LONG if known.encode() in together and can_be_divided(shape))
+        flat = classes.encode("latin-1").translate(_FLAT) + b" "
+        for at in _runs(classes):
+            if together[at - 1 : at] == b".":
+                yield from (shape for begin, shape in _DOTTED if together.endswith(begin, 0, at))
+            for begin in set(_begin_anywhere().findall(together, at, flat.find(b" ", at))):
+                yield from _begun(begin, 0)
+
+
 def _begun(data: bytes, start: int) -> Iterator[Shape]:
     return (shape for begin, shape in _BEGINS.get(data[start : start + 2], ()) if data.startswith(begin, start))
 
@@ -162,7 +188,28 @@ def masked(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
     """``text`` with a mask for each secret of these shapes; ``found`` gets what was masked."""
     for shape in shapes:
         text = _compiled(shape).sub(functools.partial(_replaced, shape, found), text)
-    return text
+    return _without_divided(text, shapes, found) if "\n" in text or "\\n" in text else text
+
+
+def kinds_in(data: bytes) -> list[str]:
+    """The kinds of the secrets that ``data`` holds: text as UTF-8, plain or within JSON."""
+    found = list[str]()
+    if shapes := suspects(data, classes_of(data)):
+        masked(data.decode(), shapes, found)
+    return sorted({kind.rpartition(" ")[0] or kind for kind in found})
+
+
+def _without_divided(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
+    """With a mask for each secret that ends of lines divide. Lines of words may stand like one: it has a digit too."""
+    pieces, at = list[str](), 0
+    for shape, token in tokens(text, [shape for shape in shapes if can_be_divided(shape)]):
+        if not _is_placeholder(token.secret) and _HAS_DIGIT.search(token.secret):
+            pieces += [text[at : token.start], _mask(shape.kind, token.secret, found)]
+            at = token.end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+_HAS_DIGIT = re.compile(r"[0-9]")
 
 
 def _replaced(shape: Shape, found: list[str], match: re.Match[str]) -> str:
@@ -175,9 +222,14 @@ def _replaced(shape: Shape, found: list[str], match: re.Match[str]) -> str:
         kind = ""
     if not kind:
         return match[0]
-    mask = f"{kind} {_fingerprint(secret)}"
+    mask = _mask(kind, secret, found)
+    return f"{match.string[match.start() : start]}{mask}{match.string[end : match.end()]}"
+
+
+def _mask(kind: str, secret: str, found: list[str]) -> str:
+    mask = f"{kind} {fingerprint(secret)}"
     found.append(mask)
-    return f"{match.string[match.start() : start]}[secret masked: {mask}]{match.string[end : match.end()]}"
+    return f"[secret masked: {mask}]"
 
 
 _BASE64 = str.maketrans("-_", "+/")
@@ -219,19 +271,20 @@ def _is_placeholder(secret: str) -> bool:
 _FINGERPRINT_KEY = os.urandom(16)  # a mask must not help to guess a password
 
 
-def _fingerprint(secret: str) -> str:
+def fingerprint(secret: str) -> str:
+    """The same for the same secret while this process runs."""
     return hashlib.blake2s(secret.encode(), key=_FINGERPRINT_KEY, digest_size=3).hexdigest()
 
 
 # --- masks that come back ---------------------------------------------------------------------------------------------
 
-_MASK = re.compile(r"\[secret masked: ([a-z0-9-]+ [0-9a-f]{6})\]")
+_MASK = re.compile(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})\]")
 
 
 def mask_in(value: Any) -> str | None:
     """The first mask in a JSON value, or ``None``."""
     if isinstance(value, str):
-        found = _MASK.search(value) if "[secret masked: " in value else None
+        found = _MASK.search(value) if " masked: " in value else None
         return found and found[0]
     if isinstance(value, dict):
         return next(filter(None, map(mask_in, (*value, *value.values()))), None)  # pyright: ignore[reportUnknownArgumentType]

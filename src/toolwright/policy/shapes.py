@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from toolwright.protocol.types import Value
 
-__all__ = ["SHAPES", "Shape"]
+__all__ = ["SHAPES", "Shape", "without_edges"]
 
 
 class Shape(Value, frozen=True):
@@ -30,6 +30,16 @@ _FROM_ONCE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[bfnrt]))(?:[A-Za-z0-9]{0,32}[_-]){0,
 _END = r"(?![A-Za-z0-9_-])"
 _PEM = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_HEAD = r"(?:(?:\\[rn]|\s){1,40}+[A-Z][A-Za-z-]{1,40}: [^\n\\]{0,300}+){0,16}+"
+
+_EDGES = (_FROM_ONCE, _FROM, _END, "(?![A-Za-z0-9])", "(?![A-Za-z0-9/+=])")
+
+
+def without_edges(pattern: str) -> str:
+    """A pattern that does not mind what stands before and behind."""
+    for edge in _EDGES:
+        pattern = pattern.replace(edge, "")
+    return pattern
+
 
 SHAPES = (
     Shape("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?<!X-Amz-Credential=)" + _FROM + r"(?:AKIA|ASIA|ABIA|ACCA)(?![A-Z2-7]{0,9}EXAMPLE)[A-Z2-7]{16}(?![A-Za-z0-9])"),

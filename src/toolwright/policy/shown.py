@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["shown", "shown_text"]
+__all__ = ["shown", "shown_json", "shown_text"]
 
 _RUN = 24
 # They have a glyph for Python, and none for a person: fillers, joiners, selectors, and blanks of Braille, of Khitan, of
@@ -39,14 +39,18 @@ _SAME = re.compile(r"(\\\\|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|.)\1*", re.DOTALL)
 
 def shown(arguments: Mapping[str, Any]) -> str:
     """Each argument on a line of its own: name, length where it is text, and value as JSON."""
-    return "\n".join(f"{_json(name)}{_length(value)}: {_json(value)}" for name, value in arguments.items()) or "-"
+    return (
+        "\n".join(f"{shown_json(name)}{_length(value)}: {shown_json(value)}" for name, value in arguments.items())
+        or "-"
+    )
 
 
 def _length(value: Any) -> str:
     return f" ({len(value)})" if isinstance(value, str) else ""
 
 
-def _json(value: Any) -> str:
+def shown_json(value: Any) -> str:
+    """One value as JSON."""
     return _visible(json.dumps(value, ensure_ascii=False))
 
 

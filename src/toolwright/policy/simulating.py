@@ -61,7 +61,8 @@ def _subject(record: Mapping[str, Any]) -> Subject | None:
     match record.get("kind"):
         case "call":
             effect = _EFFECTS.get(str(record.get("effect")), "write")
-            return Tool(wire.Tool(name=name, inputSchema={"type": "object"}), effect, _ANY)
+            server = str(record.get("server", ""))
+            return Tool(wire.Tool(name=name, inputSchema={"type": "object"}), effect, _ANY, server=server)
         case "read":
             return wire.Resource(name, name)
         case "get":

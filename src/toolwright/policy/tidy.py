@@ -15,7 +15,7 @@ from toolwright.policy.cleaning import Sweep
 from toolwright.policy.fitting import LEAST, MAX_BLOCKS, fitted
 from toolwright.policy.keep import BUDGET
 from toolwright.policy.pieces import all_text, is_text_copy, pieces, seen
-from toolwright.policy.scan import Suspicion, look
+from toolwright.policy.scan import Suspicion, Wants, look
 from toolwright.protocol.questions import InputRequest
 from toolwright.protocol.types import (
     UNSET,
@@ -33,7 +33,9 @@ from toolwright.tools.content import encoded_value
 from toolwright.tools.keeping import SCHEME
 from toolwright.tools.toolset import (
     SILENT,
+    UNTRUSTED,
     CompletionGet,
+    Personal,
     PromptGet,
     Provider,
     RequestContext,
@@ -45,48 +47,56 @@ from toolwright.tools.toolset import (
     found,
 )
 
-__all__ = ["UNTRUSTED", "tidy"]
-
-UNTRUSTED = "toolwright/untrusted"
-"""The key of ``_meta`` that marks the result of a tool whose text comes from strangers."""
+__all__ = ["tidy"]
 
 
 Outcome = TypeVar("Outcome", ReadResourceResult, PromptResult)
 
 
-def tidy(max_bytes: int, secrets: Secrets = "mask", language: str = "en") -> Callable[[Provider], Provider]:
-    return lambda inner: _Tidy(inner, max_bytes, secrets, language)
+def tidy(
+    max_bytes: int, secrets: Secrets = "mask", language: str = "en", personal: Personal = "keep"
+) -> Callable[[Provider], Provider]:
+    return lambda inner: _Tidy(inner, max_bytes, secrets, personal, language)
 
 
 @dataclass(frozen=True)
 class _Tidy(Wrapper):
     max_bytes: int
     secrets: Secrets
+    personal: Personal
     language: str
 
+    @property
+    def wants(self) -> Wants:
+        return Wants(self.secrets == "mask", self.personal == "mask")
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
-        masks = (tool.secrets or self.secrets) == "mask"
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
+        wants = Wants((tool.secrets or self.secrets) == "mask", (tool.personal or self.personal) == "mask")
         if call.context.channel is not SILENT:
-            call = replaced(call, context=_with_clean_channel(call.context, masks))
+            call = replaced(call, context=_with_clean_channel(call.context, wants))
         try:
             outcome = await self.inner.call_tool(call)
         except ToolwrightError as error:
-            _clean_error(error, masks)
+            _clean_error(error, wants)
             raise
-        if isinstance(outcome, InputRequiredResult):
-            return _clean_question(outcome, masks)
+        if type(outcome) is InputRequiredResult:
+            return _clean_question(outcome, wants)
+        if outcome.encoded is None and outcome.structuredContent is not UNSET:
+            # A server elsewhere has made it: what it says twice, or here alone, is looked at and counted all the same.
+            outcome = replaced(outcome, encoded=encoded_value(outcome.structuredContent))
         if not outcome.isError:
             _check_output(tool, outcome)
         data, size = seen(outcome)
         limit = tool.max_bytes or self.max_bytes
-        if size <= BUDGET and ((suspicion := look(data, masks)) or not all_text(outcome.content)):
+        if size <= BUDGET and ((suspicion := look(data, *wants)) or not all_text(outcome.content)):
             clean = await self._swept(tool, outcome, call.context, suspicion)
             if clean is not outcome:
                 outcome, size = clean, seen(clean)[1]  # a mask may be longer than what it stands for
         if size > BUDGET or (size > limit and limit < LEAST):
             raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
-        _clean_kept(call.context, masks)
+        _clean_kept(call.context, wants)
         if size > limit or len(outcome.content) > MAX_BLOCKS:
             outcome = fitted(tool, outcome, limit, call.context, self.language)
         return _marked(outcome) if tool.untrusted else outcome
@@ -111,24 +121,24 @@ class _Tidy(Wrapper):
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         outcome = await self.inner.read_resource(read)
         if isinstance(outcome, InputRequiredResult):
-            return _clean_question(outcome, self.secrets == "mask")
+            return _clean_question(outcome, self.wants)
         if read.uri.startswith(SCHEME):
             return outcome  # it was cleaned when it was kept, and its parts have a size of their own
-        _clean_kept(read.context, self.secrets == "mask")
+        _clean_kept(read.context, self.wants)
         return self._cleaned(read.uri, outcome, lambda outcome: outcome.contents)
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         outcome = await self.inner.get_prompt(get)
         if isinstance(outcome, InputRequiredResult):
-            return _clean_question(outcome, self.secrets == "mask")
-        _clean_kept(get.context, self.secrets == "mask")
+            return _clean_question(outcome, self.wants)
+        _clean_kept(get.context, self.wants)
         return self._cleaned(get.name, outcome, lambda outcome: [message.content for message in outcome.messages])
 
     async def complete(self, get: CompletionGet) -> Completion:
         completion = await self.inner.complete(get)
         said = encode(completion)
         _check_size(get.name, len(said), self.max_bytes)
-        suspicion = look(said, self.secrets == "mask")
+        suspicion = look(said, *self.wants)
         if suspicion:
             completion = Sweep(suspicion).part(completion)
             _check_size(get.name, len(encode(completion)), self.max_bytes)
@@ -138,7 +148,7 @@ class _Tidy(Wrapper):
         """What was read or is a prompt; there is no schema that it could break."""
         data, size = pieces(parts(outcome))
         _check_size(name, size, self.max_bytes)
-        suspicion = look(data + encode(outcome.meta), self.secrets == "mask")
+        suspicion = look(data + encode(outcome.meta), *self.wants)
         if not suspicion:
             return outcome
         sweep = Sweep(suspicion)
@@ -181,11 +191,11 @@ def _check_output(tool: Tool, result: CallToolResult) -> None:
         raise InvalidResult(str(problem))
 
 
-def _clean_question(question: InputRequiredResult, masks: bool) -> InputRequiredResult:
+def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequiredResult:
     """A question to a person. The page of a link is for the person alone, and may hold a key: it stays as it is."""
     requests = question.inputRequests or {}
     bare = {key: _with_page(request, None) for key, request in requests.items()}
-    suspicion = look(encode(bare), masks)
+    suspicion = look(encode(bare), *wants)
     if not suspicion:
         return question
     sweep = Sweep(suspicion)
@@ -202,11 +212,11 @@ def _with_page(request: InputRequest, other: InputRequest | None) -> InputReques
     )
 
 
-def _clean_error(error: ToolwrightError, masks: bool) -> None:
+def _clean_error(error: ToolwrightError, wants: Wants) -> None:
     """What an error says to the model or the caller, cleaned where it stands."""
     data = error.data if isinstance(error, RpcError) else None
     said = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
-    suspicion = look(said + encode(data), masks)
+    suspicion = look(said + encode(data), *wants)
     if not suspicion:
         return
     sweep = Sweep(suspicion)
@@ -223,13 +233,13 @@ def _fact(sweep: Sweep, fact: Any) -> Any:
     return fact if clean == said else clean
 
 
-def _clean_kept(context: RequestContext, masks: bool) -> None:
+def _clean_kept(context: RequestContext, wants: Wants) -> None:
     """What a call hands out by reference, as a whole: where it will be divided, a secret may stand on both sides."""
     for place, thing in enumerate(context.kept):
-        if thing.is_text and (suspicion := look(thing.data, masks)):
+        if thing.is_text and (suspicion := look(thing.data, *wants)):
             text = Sweep(suspicion).text(thing.data.decode())
             context.kept[place] = replaced(thing, data=text.encode())
 
 
-def _with_clean_channel(context: RequestContext, masks: bool) -> RequestContext:
-    return replaced(context, channel=CleanChannel(context.channel, masks))
+def _with_clean_channel(context: RequestContext, wants: Wants) -> RequestContext:
+    return replaced(context, channel=CleanChannel(context.channel, wants))

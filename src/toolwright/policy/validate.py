@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from toolwright.errors import InvalidArguments
-from toolwright.policy.secrets import mask_in
+from toolwright.policy.secrets import kinds_in, mask_in
+from toolwright.protocol.characters import cleaned
 from toolwright.protocol.schema import explain
 from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
@@ -24,10 +26,16 @@ def validate(inner: Provider) -> Provider:
 
 class _Validate(Wrapper):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        call, tool = await found(self.inner, call)
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
         if call.admit is not None:
             call.admit(tool)
-        arguments = check_arguments(tool, call.arguments)
+        try:
+            arguments = check_arguments(tool, call.arguments)
+        except InvalidArguments as error:
+            if call.context.trail is not None:
+                call.context.trail.wrong = error.facts.get("wrong", ())
+            raise
         if arguments is not call.arguments:
             call = replaced(call, arguments=arguments)
         return await self.inner.call_tool(call)
@@ -40,7 +48,14 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         raise _invalid(tool, filled)
     if tool.effect != "read" and (mask := mask_in(filled)):
         raise InvalidArguments.of("TW2301", tool=tool.name, mask=mask)  # it would be written over what it stands for
+    if tool.sends and (kinds := kinds_in(cleaned(_text(filled), {}).encode())):
+        raise InvalidArguments.of("TW6450", tool=tool.name, kinds=", ".join(kinds))
     return filled
+
+
+def _text(arguments: Mapping[str, Any]) -> str:
+    """As it would be sent, so that nothing is escaped that hides."""
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
@@ -51,5 +66,6 @@ def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str,
 
 def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:
     room = MAX_EXPLANATION - len(InvalidArguments.of("TW2001", tool=tool.name, problems="", next=_NEXT).say())
-    problems = explain(tool.input.problems(arguments), room)
-    return InvalidArguments.of("TW2001", tool=tool.name, problems=problems, next=_NEXT)
+    found = tool.input.problems(arguments)
+    wrong = tuple(f"{problem.path} {problem.rule}" for problem in found)
+    return InvalidArguments.of("TW2001", tool=tool.name, problems=explain(found, room), next=_NEXT, wrong=wrong)

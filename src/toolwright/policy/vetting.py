@@ -1,13 +1,13 @@
 """What is wrong with rules that can be read: they can never match, or match nothing that the server has.
 
 Whatever is found is true; not everything is found: two earlier rules that take all of a later one only together are
-not seen, and a ``*`` alone may match nothing.
+not seen, and a ``*`` alone may match nothing. What may well be meant is a note, which refuses nothing.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from toolwright.errors import ConfigurationError
@@ -19,7 +19,7 @@ from toolwright.protocol.types import Value
 from toolwright.tools.keeping import SCHEME
 from toolwright.tools.toolset import Provider, RequestContext, Tool
 
-__all__ = ["Inventory", "astray", "closest", "dead", "inventory", "judged"]
+__all__ = ["Inventory", "astray", "closest", "dead", "inventory", "judged", "lenient"]
 
 Place: TypeAlias = Callable[[tuple[str | int, ...]], str]
 """``FILE:LINE`` of what stands there."""
@@ -102,7 +102,7 @@ def astray(rules: Rules, there: Inventory, place: Place) -> Iterator[Configurati
 
 def _unmatched(rule: Rule, there: Inventory, place: Place) -> Iterator[ConfigurationError]:
     known = {
-        "tools": [tool.name for tool in there.tools],
+        "tools": [name for tool in there.tools for name in tool.names],
         "resources": [*there.resources, *map(uris_of, there.templates), f"{SCHEME}*"],
         "prompts": there.prompts,
     }
@@ -116,7 +116,7 @@ def _unmatched(rule: Rule, there: Inventory, place: Place) -> Iterator[Configura
 
 def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[ConfigurationError]:
     if rule.tools is not None and rule.effect is not None and "*" not in rule.tools.patterns:
-        has = sorted({tool.effect for tool in tools if rule.tools.match(tool.name)})
+        has = sorted({tool.effect for tool in tools if any(map(rule.tools.match, tool.names))})
         if rule.effect.isdisjoint(has):
             at = place(("rules", rule.number, "effect"))
             yield ConfigurationError.of("TW4305", place=at, effect=", ".join(sorted(rule.effect)), has=", ".join(has))
@@ -154,6 +154,70 @@ def judged(schema: Any) -> Iterator[str]:
         if _APPLICATORS.get(keyword) == HERE:
             for _, inner in subschemas(keyword, value):
                 yield from judged(inner)
+
+
+# -- rules that an argument passes by not being there ------------------------------------------------------------------
+
+
+def lenient(rules: Iterable[Rule], tools: Sequence[Tool] | None, place: Place) -> Iterator[ConfigurationError]:
+    """Notes on what ``rules`` say of an argument and of calls with it alone: those without it match as well.
+
+    ``tools`` are those of the server, where it is known: what all that a rule is for require or fill in is never
+    missing.
+    """
+    for rule in rules:
+        there = None if tools is None else [tool for tool in tools if not rule.stop_at(tool)]
+        schema = rule.arguments.definition if rule.arguments is not None else None
+        seen: set[str] = set()
+        for path in _missed(schema, frozenset()):
+            name = str(path[-1])
+            if name not in seen and not (there and all(_is_given(tool, name) for tool in there)):
+                seen.add(name)
+                at = place(("rules", rule.number, "arguments", *path))
+                yield ConfigurationError.of("TW2220", place=at, name=rule.name, argument=name, then=rule.then)
+
+
+def _missed(schema: Any, required: frozenset[str]) -> Iterator[tuple[str | int, ...]]:
+    """Where a property is said something of that a value without it passes. Not beneath ``not`` and ``if``, where it
+    is not seen which of both is meant."""
+    if not is_object(schema):
+        return
+    required |= _required(schema)
+    properties = schema.get("properties")
+    for name, inner in properties.items() if is_object(properties) else ():
+        if name not in required and inner not in (True, False, {}):
+            yield ("properties", name)
+    for keyword in ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"):
+        if keyword in schema:
+            for path, inner in subschemas(keyword, schema[keyword]):
+                given = _given(schema, keyword, path)
+                yield from ((*path, *rest) for rest in _missed(inner, required | given))
+
+
+def _given(schema: Mapping[str, Any], keyword: str, path: tuple[str | int, ...]) -> frozenset[str]:
+    """What a value has where that keyword of the schema is asked about it."""
+    if keyword == "dependentSchemas":
+        return frozenset({str(path[-1])})
+    return _required(schema.get("if")) if keyword == "then" else frozenset()
+
+
+def _required(schema: Any) -> frozenset[str]:
+    """What a value that fits has in any case."""
+    if not is_object(schema):
+        return frozenset()
+    names, parts = schema.get("required"), schema.get("allOf")
+    own = frozenset(name for name in names if isinstance(name, str)) if is_array(names) else frozenset[str]()
+    return own.union(*map(_required, parts)) if is_array(parts) else own
+
+
+def _is_given(tool: Tool, name: str) -> bool:
+    schema = tool.definition.inputSchema
+    properties = schema.get("properties")
+    filled_in = is_object(properties) and is_object(one := properties.get(name)) and "default" in one
+    return filled_in or name in _required(schema)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
 
 
 def closest(word: str, options: Collection[str], count: int = 5) -> str:

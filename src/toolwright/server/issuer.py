@@ -9,11 +9,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from toolwright.errors import RpcError
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.protocol.types import Value
+from toolwright.protocol.wellknown import issuer_places
 from toolwright.server.identity import Refused
 from toolwright.server.jwt import BadToken, Claims, read_keys
 from toolwright.transport.fetch import Fetched, Fetcher, NotFetched
@@ -113,7 +113,7 @@ class Issuer:
     async def _discover(self) -> Mapping[str, Any]:
         """Its metadata, which has to say that it is its own (RFC 8414, section 3.3)."""
         failed: Exception = _Unusable("it has no metadata")
-        for url in _well_known(self.url):
+        for url in issuer_places(self.url):
             try:
                 document = _json(await self._fetcher.get(url))
             except (NotFetched, _Unusable) as error:
@@ -156,18 +156,6 @@ class Issuer:
         if not is_object(claims) or claims.get("active") is not True:
             raise BadToken("it is not valid any more, or never was")
         return claims
-
-
-def _well_known(issuer: str) -> tuple[str, ...]:
-    """Where metadata may be, in this order (2026-07-28, basic/authorization/authorization-server-discovery)."""
-    parts = urlsplit(issuer)
-    path = parts.path.rstrip("/")
-    places = (
-        f"/.well-known/oauth-authorization-server{path}",
-        f"/.well-known/openid-configuration{path}",
-        *([f"{path}/.well-known/openid-configuration"] if path else []),
-    )
-    return tuple(parts._replace(path=place).geturl() for place in places)
 
 
 def _json(answer: Fetched) -> Any:

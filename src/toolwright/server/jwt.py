@@ -29,14 +29,18 @@ class BadToken(Exception):
 
 
 class Header(Value, frozen=True):
+    """``issuer`` stands in the claims; it is here since it tells whose the key is."""
+
     algorithm: str
     key: str | None
+    issuer: str
 
 
 def header_of(token: str, algorithms: Iterable[str]) -> Header:
     """What a token says of itself, which nobody has verified: enough to find the key. Keys, or places of keys, that
     it brings along are not looked at."""
-    said = _extracted(token).headers()
+    extracted = _extracted(token)
+    said = extracted.headers()
     algorithm, key, kind = said.get("alg"), said.get("kid"), said.get("typ")
     if algorithm not in tuple(algorithms):
         raise BadToken("its algorithm is not one that is accepted")
@@ -44,7 +48,18 @@ def header_of(token: str, algorithms: Iterable[str]) -> Header:
         raise BadToken("it is no access token")
     if not isinstance(key, str | None):
         raise BadToken("the name of its key is not text")
-    return Header(algorithm, key)
+    return Header(algorithm, key, _issuer(extracted.payload))
+
+
+def _issuer(payload: bytes | None) -> str:
+    try:
+        claims = decode(payload or b"")
+    except RpcError:
+        raise BadToken("it is no token that can be read") from None
+    issuer = claims.get("iss") if is_object(claims) else None
+    if not isinstance(issuer, str):
+        raise BadToken("it does not say iss")
+    return issuer
 
 
 def read_keys(document: Any) -> list[jwk.Key]:

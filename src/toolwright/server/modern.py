@@ -124,7 +124,7 @@ class ModernDoor:
         except RpcError as error:
             await self._asking.give_back(round, error)
             raise
-        if isinstance(outcome, InputRequiredResult):
+        if type(outcome) is InputRequiredResult:
             await self._asking.give_back(round)
             tool = await self._served.provider.find_tool(params.name, context)
             try:

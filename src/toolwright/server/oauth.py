@@ -1,7 +1,8 @@
-"""The resource server of OAuth 2.1: tokens of one issuer, made for this server and nobody else (2026-07-28,
-basic/authorization).
+"""The resource server of OAuth 2.1: tokens of the issuers that it trusts, made for this server and nobody else
+(2026-07-28, basic/authorization).
 
-It gives out no tokens and has no login: clients are sent to the issuer by the metadata (RFC 9728).
+It gives out no tokens and has no login: clients are sent to the issuers by the metadata (RFC 9728). Which issuer a
+token is of, the token says; from there on nothing but that issuer's keys and word count for it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from toolwright.errors import ConfigurationError, ScopeNeeded
 from toolwright.jsonrpc.messages import encode, is_array
 from toolwright.loading import load
 from toolwright.protocol.types import Value
+from toolwright.protocol.wellknown import RESOURCE, resource_place
 from toolwright.server.identity import Authentication, Refused, bearer
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
@@ -25,9 +27,8 @@ from toolwright.transport.http_server import Page, Reply
 if TYPE_CHECKING:  # what these need comes with an extra
     from toolwright.server.issuer import Issuer
 
-__all__ = ["Introspection", "OAuth"]
+__all__ = ["AuthorizationServer", "Introspection", "OAuth"]
 
-METADATA = "/.well-known/oauth-protected-resource"
 _ENDPOINT = "/mcp"
 _MAX_TOKEN = 8_192
 _MAX_LEEWAY = 60
@@ -79,20 +80,33 @@ class Introspection(Value, frozen=True):
         return f"Introspection({self.client_id!r}, …)"
 
 
+class AuthorizationServer(Value, frozen=True):
+    """An issuer of tokens, for a server that trusts several: where its keys are, unless its metadata says so, and how
+    to ask it about tokens."""
+
+    url: str
+    jwks_uri: str | None = None
+    introspection: Introspection | None = None
+
+
+Issuers: TypeAlias = str | AuthorizationServer | Sequence[str | AuthorizationServer]
+
+
 class OAuth(Authentication):
-    """Access tokens of ``issuer``, for ``resource``, which is the URL of this server's endpoint as clients know it.
+    """Access tokens of ``issuer``, or of several, for ``resource``, which is the URL of this server's endpoint as
+    clients know it.
 
     ``scopes`` are what every request needs; ``optional_scopes`` what single tools need besides, for clients to know of.
     ``includes`` says which scopes come with another: ``{"admin": ["read", "write"]}``. ``audiences`` are what else a
     token may name as its audience. Signed tokens are checked by the keys of the issuer (``jwks_uri``, by default what
-    its metadata says), others by ``introspection``. ``algorithms`` are asymmetric ones; ``leeway`` is how many seconds
-    clocks may differ, 60 at most.
+    its metadata says), others by ``introspection``; of several issuers each is an :class:`AuthorizationServer` that
+    says so itself. ``algorithms`` are asymmetric ones; ``leeway`` is how many seconds clocks may differ, 60 at most.
     """
 
     def __init__(
         self,
         *,
-        issuer: str,
+        issuer: Issuers,
         resource: str,
         scopes: Iterable[str] = (),
         optional_scopes: Iterable[str] = (),
@@ -117,13 +131,16 @@ class OAuth(Authentication):
         self.resource = _canonical(_check_url("OAuth(resource=…)", resource))
         self._audiences = tuple(map(_canonical, (self.resource, *audiences)))
         self._clock = clock
-        self._always = introspection is not None and introspection.always
-        self._issuer = _issuer(issuer, jwks_uri, introspection, clock)
-        self.shown = f"tokens of {issuer} for {self.resource}"
+        servers = _servers(issuer, jwks_uri, introspection)
+        self._issuers = {server.url: _issuer(server, clock) for server in servers}
+        asked = next(((server.url, server.introspection) for server in servers if server.introspection), None)
+        self._asked = None if asked is None else asked[0]
+        self._always_asked = asked[0] if asked is not None and asked[1].always else None
+        self.shown = f"tokens of {', '.join(self._issuers)} for {self.resource}"
         self._good = _Kept(_MAX_GOOD)
         self._bad = _Kept(_MAX_BAD)
         self.parameters = {
-            "resource_metadata": _metadata_url(self.resource),
+            "resource_metadata": resource_place(self.resource),
             **({"scope": " ".join(self._scopes)} if self._scopes else {}),
         }
         self.pages = self._published()
@@ -153,40 +170,51 @@ class OAuth(Authentication):
 
     async def _judge(self, token: str) -> _Passed:
         try:
-            claims = await self._claims(token)
+            issuer, claims = await self._claims(token)
             ends = claims.get("exp", float("inf"))
-            return _Passed(min(ends + self._leeway, self._clock() + _CACHED_SECONDS), self._named(claims))
+            return _Passed(min(ends + self._leeway, self._clock() + _CACHED_SECONDS), self._named(issuer, claims))
         except self._jwt.BadToken as error:
             return _Passed(self._clock() + _REFUSED_SECONDS, None, str(error))
 
-    async def _claims(self, token: str) -> Mapping[str, Any]:
-        """What is said of the token by who may say it. Raises ``BadToken``."""
+    async def _claims(self, token: str) -> tuple[str, Mapping[str, Any]]:
+        """Whose token it is, and what that issuer, who may say it, says of it. Raises ``BadToken``."""
         needed = ["aud"]
         claims: Mapping[str, Any] = {}
         if _is_signed(token):
             header = self._jwt.header_of(token, self._algorithms)
-            claims = self._jwt.signed_claims(token, header, await self._issuer.keys(header.key))
+            issuer = self._trusted(header.issuer)
+            claims = self._jwt.signed_claims(token, header, await issuer.keys(header.key))
             needed += ["iss", "exp", "sub"]
-        if self._always or not claims:
-            claims = {**claims, **await self._issuer.introspect(token)}
+        elif self._asked is not None:
+            issuer = self._issuers[self._asked]
+        else:
+            raise self._jwt.BadToken("it is no token that can be read")
+        if not claims or issuer.url == self._always_asked:
+            claims = {**claims, **await issuer.introspect(token)}
         claims = {**claims, "aud": _canonical_all(claims.get("aud"))}
         self._jwt.check_claims(
             claims,
-            issuer=self._issuer.url,
+            issuer=issuer.url,
             audiences=self._audiences,
             now=self._clock(),
             leeway=self._leeway,
             needed=needed,
         )
-        return claims
+        return issuer.url, claims
 
-    def _named(self, claims: Mapping[str, Any]) -> Principal:
+    def _trusted(self, url: str) -> Issuer:
+        found = self._issuers.get(url)
+        if found is None:
+            raise self._jwt.BadToken("it comes from another issuer")
+        return found
+
+    def _named(self, issuer: str, claims: Mapping[str, Any]) -> Principal:
         """Issuer and subject; a client that acts for itself, where there is no subject, cannot be taken for one."""
         subject, client = claims.get("sub"), claims.get("client_id")
         if isinstance(subject, str) and 0 < len(subject) <= _MAX_SUBJECT:
-            return Principal(f"{self._issuer.url}#{subject}", self._granted(claims))
+            return Principal(f"{issuer}#{subject}", self._granted(claims))
         if subject is None and isinstance(client, str) and 0 < len(client) <= _MAX_SUBJECT:
-            return Principal(f"{self._issuer.url}?client={client}", self._granted(claims))
+            return Principal(f"{issuer}?client={client}", self._granted(claims))
         raise self._jwt.BadToken("it names no subject")
 
     def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
@@ -200,7 +228,7 @@ class OAuth(Authentication):
         body = encode(
             {
                 "resource": self.resource,
-                "authorization_servers": [self._issuer.url],
+                "authorization_servers": list(self._issuers),
                 "bearer_methods_supported": ["header"],
                 **({"scopes_supported": scopes} if scopes else {}),
             }
@@ -209,22 +237,40 @@ class OAuth(Authentication):
         async def page(carrier: Carrier) -> Reply:
             return Reply(200, body, (("cache-control", "max-age=300"),))
 
-        paths = (METADATA, METADATA + _ENDPOINT, METADATA + urlsplit(self.resource).path.rstrip("/"))
+        paths = (RESOURCE, RESOURCE + _ENDPOINT, RESOURCE + urlsplit(self.resource).path.rstrip("/"))
         return dict.fromkeys(paths, page)
 
 
-def _issuer(url: str, jwks_uri: str | None, introspection: Introspection | None, clock: Callable[[], float]) -> Issuer:
-    """The issuer, which is reached where the settings say, also where that is no public address."""
-    endpoint = None if introspection is None else introspection.endpoint
-    named = [("OAuth(issuer=…)", url), ("OAuth(jwks_uri=…)", jwks_uri), ("Introspection(endpoint=…)", endpoint)]
+def _servers(
+    issuer: Issuers, jwks_uri: str | None, introspection: Introspection | None
+) -> Sequence[AuthorizationServer]:
+    """Each issuer with what is said of it. ``ConfigurationError`` where it would not be clear of which."""
+    if isinstance(issuer, str):
+        return (AuthorizationServer(issuer, jwks_uri, introspection),)
+    given = (issuer,) if isinstance(issuer, AuthorizationServer) else issuer
+    servers = tuple(AuthorizationServer(one) if isinstance(one, str) else one for one in given)
+    for name, value in (("jwks_uri", jwks_uri), ("introspection", introspection)):
+        _check(f"OAuth({name}=…)", value is None, f"said of one of them: AuthorizationServer(…, {name}=…)")
+    urls = [server.url for server in servers]
+    _check("OAuth(issuer=…)", 0 < len(urls) == len(set(urls)), "one issuer or several, each once")
+    if len([server for server in servers if server.introspection is not None]) > 1:
+        raise ConfigurationError.of("TW1061")
+    return servers
+
+
+def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
+    """The issuer, which is reached where the settings of it say, also where that is no public address."""
+    login = server.introspection
+    endpoint = None if login is None else login.endpoint
+    named = [("OAuth(issuer=…)", server.url), ("jwks_uri", server.jwks_uri), ("Introspection(endpoint=…)", endpoint)]
     fetcher = load("transport.fetch:Fetcher")([_check_url(name, place) for name, place in named if place is not None])
     return load("server.issuer:Issuer")(
-        url,
+        server.url,
         fetcher,
         clock,
-        jwks_uri=jwks_uri,
+        jwks_uri=server.jwks_uri,
         introspection_endpoint=endpoint,
-        login=None if introspection is None else (introspection.client_id, introspection.client_secret),
+        login=None if login is None else (login.client_id, login.client_secret),
     )
 
 
@@ -288,8 +334,3 @@ def _texts(value: Any) -> list[str]:
     """What is text in an array; nothing in anything else."""
     entries: list[Any] = value if is_array(value) else []
     return [entry for entry in entries if isinstance(entry, str)]
-
-
-def _metadata_url(resource: str) -> str:
-    parts = urlsplit(resource)
-    return parts._replace(path=METADATA + parts.path.rstrip("/")).geturl()

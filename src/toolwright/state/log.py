@@ -69,10 +69,12 @@ class Draft:
 class Log(Protocol):
     """Records in the order in which they arrived, numbered 1, 2, 3 … without a gap, over all writers.
 
-    ``failing``: the last that was noted could not be written, so that what is noted now may be lost too.
+    ``failing``: the last that was noted could not be written, so that what is noted now may be lost too. ``lost`` is
+    how many could not since it was opened.
     """
 
     failing: bool
+    lost: int
 
     @property
     def behind(self) -> bool:
@@ -147,6 +149,7 @@ class MemoryLog:
     """
 
     failing = False
+    lost = 0
     behind = False
 
     def __init__(self, keep: int = 10_000, *, writer: str | None = None) -> None:

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from toolwright import Abuse, Client, Completes, Context, Form, Rate, RpcError, Server, ToolError
 from toolwright.errors import StateError
+from toolwright.policy.audit_reading import matching
 from toolwright.policy.audit_settings import Audit, OnFailure
 from toolwright.policy.masking import MASKED
 from toolwright.policy.pipeline import Guard, Limits, standard
@@ -612,3 +613,23 @@ def test_calls_that_are_quicker_than_the_log_wait_for_it_and_none_is_left_out(tm
 async def quick() -> str:
     """Be quick."""
     return ""
+
+
+def test_two_servers_of_one_name_are_told_apart_in_the_log_that_they_share():
+    log = MemoryLog()
+
+    async def once() -> None:
+        for instance in ("orders", "invoices", ""):
+            server = Server("shop", audit=log, instance=instance)
+
+            def look() -> str:
+                return "seen"
+
+            server.add_tool(look, effect="read")
+            async with Client(server) as client:
+                await client.call_tool("look")
+
+    asyncio.run(once())
+    records = [entry.record for entry in asyncio.run(log.read(0, 10))]
+    assert [record.get("instance") for record in records] == ["shop (orders)", "shop (invoices)", None]
+    assert [matching({"instance": "shop (ord*"})(record) for record in records] == [True, False, False]

@@ -58,8 +58,10 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "observe",
         "abuse",
         "authorize",
+        "renames",
         "rate",
         "sizes",
+        "repair",
         "validate",
         "authorize arguments",
         "confirm",
@@ -69,6 +71,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "timeout",
         "tidy",
         "secrets",
+        "personal data",
         "kept",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -257,6 +258,123 @@ def test_workers_with_leases_never_grant_more_than_the_limit(
             for last in range(first, len(times), 17):
                 allowed = burst + max(1, burst // 50) * 2 + (times[last] - times[first]) * per_second
                 assert last - first + 1 <= allowed + 1
+
+    asyncio.run(main())
+
+
+class Counted(MemoryFacts):
+    """Answers after a moment, as a store elsewhere does, and counts what it was asked and has granted."""
+
+    asked = granted = 0
+
+    async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
+        await asyncio.sleep(0)
+        self.asked += 1
+        wait = await super().take(key, per_second=per_second, burst=burst, cost=cost)
+        self.granted += 0 if wait else cost
+        return wait
+
+
+@pytest.mark.parametrize(
+    ("workers", "at_once", "bucket"),
+    [(2, 1, Bucket("k", 50, 1_000)), (4, 4, Bucket("k", 50, 1_000)), (4, 32, Bucket("k", 2_000, 40_000))],
+)
+def test_who_asks_for_half_of_what_is_allowed_is_never_refused_wherever_it_comes_in(
+    workers: int, at_once: int, bucket: Bucket
+):
+    async def main() -> None:
+        clock, chance = Clock(), random.Random(1)
+        facts = Counted(clock)
+        leases = [Leases(facts, clock) for _ in range(workers)]
+        for _ in range(round(60 * bucket.per_second / 2 / at_once)):
+            clock.now += chance.expovariate(bucket.per_second / 2 / at_once)
+            waits = await asyncio.gather(*(chance.choice(leases).take((bucket,)) for _ in range(at_once)))
+            assert not any(waits)
+
+    asyncio.run(main())
+
+
+def test_of_calls_at_the_same_time_one_asks_the_store():
+    async def main() -> None:
+        clock = Clock()
+        facts = Counted(clock)
+        leases = Leases(facts, clock)
+        for _ in range(3):
+            assert not any(await asyncio.gather(*(leases.take((Bucket("k", 50, 1_000),)) for _ in range(20))))
+        assert facts.asked <= 5
+        assert facts.granted <= 80
+        drained = Bucket("other", 0.001, 100)
+        await asyncio.gather(*(leases.take((drained,)) for _ in range(200)))
+        facts.asked = 0
+        assert all(await asyncio.gather(*(leases.take((drained,)) for _ in range(200))))
+        assert facts.asked <= 2
+
+    asyncio.run(main())
+
+
+def test_where_the_store_is_down_all_who_wait_are_told_by_one_question():
+    class Down(Broken):
+        asked = 0
+
+        async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
+            self.asked += 1
+            await asyncio.sleep(0)
+            return await super().take(key, per_second=per_second, burst=burst, cost=cost)
+
+    async def main() -> None:
+        facts = Down()
+        leases = Leases(facts)
+        said = await asyncio.gather(
+            *(leases.take((Bucket("k", 50, 1_000),)) for _ in range(50)), return_exceptions=True
+        )
+        assert {error.code for error in said if isinstance(error, ToolError)} == {"TW2101"}
+        assert (len(said), facts.asked) == (50, 1)
+
+    asyncio.run(main())
+
+
+def test_one_who_asks_and_goes_away_holds_up_nobody():
+    async def main() -> None:
+        clock = Clock()
+        leases = Leases(Counted(clock), clock)
+        first, second = (asyncio.create_task(leases.take((Bucket("k", 50, 1_000),))) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second == 0.0
+
+    asyncio.run(main())
+
+
+@given(
+    burst=st.integers(1, 400),
+    steps=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 40), st.sampled_from([0.0, 0.1, 1.5])), max_size=40),
+)
+def test_calls_at_the_same_time_are_never_granted_more_than_the_limit(burst: int, steps: list[tuple[int, int, float]]):
+    async def main() -> None:
+        clock = Clock()
+        facts = Counted(clock)
+        workers = [Leases(facts, clock), Leases(facts, clock)]
+        times: list[float] = []
+        for worker, calls, pause in steps:
+            clock.now += pause
+            waits = await asyncio.gather(*(workers[worker].take((Bucket("k", 50, burst),)) for _ in range(calls)))
+            times += [clock.now] * waits.count(0.0)
+        for first in range(0, len(times), 13):
+            for last in range(first, len(times), 17):
+                assert last - first + 1 <= burst + max(1, burst // 50) * 2 + (times[last] - times[first]) * 50 + 1
+
+    asyncio.run(main())
+
+
+@given(calls=st.integers(20, 400))
+def test_one_who_is_busy_asks_the_store_seldom(calls: int):
+    async def main() -> None:
+        clock = Clock()
+        facts = Counted(clock)
+        leases = Leases(facts, clock)
+        for _ in range(calls):
+            assert not await leases.take((Bucket("k", 50, 1_000),))
+        assert facts.asked <= 6 + calls // 20
 
     asyncio.run(main())
 

@@ -9,6 +9,7 @@ import pytest
 from toolwright.errors import ConfigurationError
 from toolwright.policy.config import examine
 from toolwright.policy.rules import OPEN, Allow, Ask, Deny, Rules, Verdict
+from toolwright.policy.vetting import lenient
 from toolwright.protocol.schema import compile_schema
 from toolwright.protocol.types import Prompt, Resource, ResourceTemplate
 from toolwright.protocol.types import Tool as Definition
@@ -303,3 +304,50 @@ def test_a_rule_whose_arguments_an_older_dialect_would_judge_is_a_mistake():
     _, problems = examine("toolwright.toml", text.format(older))
     assert [problem.code for problem in problems] == ["TW4330"]
     assert examine("toolwright.toml", text.format(newest))[1] == []
+
+
+MISSED: list[tuple[str, list[str]]] = [
+    ('properties.path.pattern = "^a"', ["path"]),
+    ('required = ["path"]\nproperties.path.pattern = "^a"', []),
+    ('required = ["path"]\nproperties = { path.const = "a", to.const = "b" }', ["to"]),
+    ('allOf = [{ required = ["path"] }, { properties.path.const = "a" }]\nproperties.path.type = "string"', []),
+    ('required = ["path"]\nanyOf = [{ properties.path.const = "a" }, { properties.to.const = "b" }]', ["to"]),
+    ('anyOf = [{ required = ["path"], properties.path.const = "a" }, { properties.path.const = "b" }]', ["path"]),
+    ('if.required = ["path"]\nthen.properties.path.const = "a"', []),
+    ('dependentSchemas.path.properties.path.const = "a"', []),
+    ("properties = { path = false, to = true, from = {} }", []),
+    ("not.properties.path.const = 1", []),
+    ('required = ["path"]', []),
+]
+
+
+@pytest.mark.parametrize(("arguments", "names"), MISSED)
+def test_an_argument_that_a_rule_passes_over_where_it_is_missing_is_noted(arguments: str, names: list[str]):
+    config, problems = examine("f.toml", f'[[rules]]\nthen = "allow"\n[rules.arguments]\n{arguments}\n')
+    assert problems == []
+    assert config.rules is not None
+    notes = [*lenient(config.rules.rules, None, config.place)]
+    assert [note.facts["argument"] for note in notes] == names
+    [rule] = config.rules.rules
+    assert rule.arguments is not None
+    others = {"path": "a", "to": "b"}
+    for name in names:  # it is true
+        assert rule.arguments.accepts({other: value for other, value in others.items() if other != name})
+
+
+def test_a_note_names_the_line_and_stays_away_where_the_tool_has_the_argument_always():
+    text = '[[rules]]\nthen = "allow"\n[rules.arguments]\nminProperties = 1\nproperties.path.pattern = "^a"\n'
+    config, _ = examine("f.toml", text)
+    assert config.rules is not None
+
+    def taking(**schema: Any) -> Tool:
+        schema = {"type": "object", **schema}
+        return Tool(Definition(name="get", inputSchema=schema), "read", compile_schema(schema))
+
+    def noted(*tools: Tool) -> list[str]:
+        assert config.rules is not None
+        return [note.facts["place"] for note in lenient(config.rules.rules, tools, config.place)]
+
+    required, filled_in = taking(required=["path"]), taking(properties={"path": {"default": "b"}})
+    assert noted(taking(properties={"path": {}})) == noted(required, taking()) == noted() == ["f.toml:5"]
+    assert noted(required, filled_in) == []

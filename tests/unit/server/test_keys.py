@@ -35,14 +35,20 @@ def test_who_has_a_key_is_known_by_its_name_in_either_header():
 
 
 @pytest.mark.parametrize(
-    "key", [ADA[:-1] + ("A" if ADA[-1] != "A" else "B"), ADA.replace("ada", "eve"), new_key("ada")[0]]
+    "key",
+    [ADA[:-1] + ("A" if ADA[-1] != "A" else "B"), ADA.replace("ada", "eve"), new_key("ada")[0]],
+    ids=["its end", "its name", "another"],
 )
 def test_a_key_that_is_not_right_to_the_last_letter_is_refused(key: str):
     with pytest.raises(Refused):
         holder(ApiKeys({"ada": Key(ADAS)}), authorization=f"Bearer {key}")
 
 
-@pytest.mark.parametrize("token", ["eyJhbGciOiJSUzI1NiJ9.e30.x", "opaque", ADA + "x", "tw_ada_"])
+@pytest.mark.parametrize(
+    "token",
+    ["eyJhbGciOiJSUzI1NiJ9.e30.x", "opaque", ADA + "x", "tw_ada_"],
+    ids=["JWT", "opaque", "too long", "too short"],
+)
 def test_a_token_of_another_kind_is_for_somebody_else_to_judge(token: str):
     keys = ApiKeys({"ada": Key(ADAS)})
     assert holder(keys, authorization=f"Bearer {token}") is None
@@ -107,6 +113,7 @@ def test_a_file_that_cannot_be_read_any_more_lets_nobody_in_and_says_so(
         f'[ada]\nsha256 = "{ADAS}"\nexpires = "soon"',
         f'[ada]\nsha256 = "{ADAS}"\nexpires = 2027-01-01T00:00:00',
     ],
+    ids=range(11),
 )
 def test_a_file_with_a_mistake_is_refused_at_the_start(tmp_path: Path, text: str):
     path = tmp_path / "keys.toml"

@@ -1,0 +1,66 @@
+"""What may stand in ``[auth]`` of the operator's file: who may call over HTTP, and how they are known.
+
+Its keys alone, as JSON Schemas. What they mean is ``server/callers.py``: the policy is the same whoever calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+__all__ = ["AUTH"]
+
+
+def _closed(keys: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": keys, "additionalProperties": False, "required": list(required)}
+
+
+def _list(items: Mapping[str, Any], least: int = 1) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least}
+
+
+_TEXT: Final = {"type": "string", "minLength": 1}
+_SCOPES: Final = _list(_TEXT)
+
+_INTROSPECTION: Final = _closed(
+    {
+        "client_id": _TEXT,
+        "client_secret_env": _TEXT,  # the name of a variable; no secret stands in this file
+        "client_secret_file": _TEXT,
+        "endpoint": _TEXT,
+        "always": {"type": "boolean"},
+    },
+    "client_id",
+)
+_ISSUER: Final = _closed({"url": _TEXT, "jwks_uri": _TEXT, "introspection": _INTROSPECTION}, "url")
+_OAUTH: Final = _closed(
+    {
+        "resource": _TEXT,
+        "issuers": _list(_ISSUER),
+        "scopes": _SCOPES,
+        "optional_scopes": _SCOPES,
+        "includes": {"type": "object", "additionalProperties": _SCOPES},
+        "audiences": _list(_TEXT),
+        "algorithms": _list(_TEXT),
+        "leeway": {"type": "integer", "minimum": 0, "maximum": 60},
+    },
+    "resource",
+    "issuers",
+)
+_PROXY: Final = _closed(
+    {
+        "addresses": _list(_TEXT),
+        "user_header": _TEXT,
+        "scopes_header": _TEXT,
+        "demand": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "addresses",
+    "user_header",
+)
+
+AUTH: Final[Mapping[str, Any]] = {
+    "keys": _TEXT,
+    "oauth": _OAUTH,
+    "proxy": _PROXY,
+    "public": _closed({"proxies": _list(_TEXT, least=0)}),
+}

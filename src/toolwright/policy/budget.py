@@ -1,0 +1,110 @@
+"""How much one task may take: calls, bytes, time, and what its model costs.
+
+Who is near the end of a budget is told once; who is at its end is refused, told what is left, and stopped when they
+go on all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from toolwright.errors import ToolError
+from toolwright.jsonrpc.messages import encode
+from toolwright.policy.pieces import seen
+from toolwright.protocol.types import CallToolResult, TextContent, ToolOutcome, replaced
+from toolwright.tools.tasks import Task
+from toolwright.tools.toolset import (
+    CompletionGet,
+    Layer,
+    Operation,
+    PromptGet,
+    Provider,
+    ResourceRead,
+    ToolCall,
+)
+from toolwright.wording import sentence
+
+__all__ = ["budgeted", "left", "noted", "stop"]
+
+OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
+OutcomeT = TypeVar("OutcomeT")
+
+_NEAR = 0.9
+_STRIKES = 3
+
+
+def budgeted(language: str) -> Callable[[Provider], Provider]:
+    """No operation beyond the budget of its task. What belongs to no task has none."""
+
+    return lambda inner: _Budgeted(inner, language)
+
+
+@dataclass(frozen=True)
+class _Budgeted(Layer):
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        outcome = await self.around(call, self.inner.call_tool)
+        task = call.context.task
+        if task is None or not isinstance(outcome, CallToolResult):
+            return outcome
+        task.bytes += seen(outcome)[1]
+        return _warned(task, outcome, self.language)
+
+    async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
+        task = operation.context.task
+        if task is None or isinstance(operation, CompletionGet):
+            return await proceed(operation)
+        rounds = operation.context.rounds
+        if rounds is None or not rounds.number:
+            _take(task, operation)
+        outcome = await proceed(operation)
+        if not isinstance(operation, ToolCall):
+            task.bytes += len(encode(outcome))
+        return outcome
+
+
+def left(task: Task) -> str:
+    """What is left of each limit, in a few words that no language has to translate."""
+    shares = task.shares().items()
+    return ", ".join(f"{name}: {max(0, limit - used):g} / {limit:g}" for name, (used, limit) in shares) or "-"
+
+
+def stop(task: Task, operation: Operation, error: ToolError) -> ToolError:
+    """End the task for this reason; the error says it to the model."""
+    task.stopped = task.stopped or error.say()
+    noted(operation, f"run stopped: {error.code}")
+    return error
+
+
+def _take(task: Task, operation: Operation) -> None:
+    """``ToolError`` where the task is over."""
+    if task.stopped:
+        raise ToolError.of("TW9353", reason=task.stopped)
+    over = [name for name, (used, limit) in task.shares().items() if used >= limit]
+    if not over:
+        task.calls += 1
+        return
+    task.strikes += 1
+    what = ", ".join(over)
+    if task.strikes >= _STRIKES:
+        raise stop(task, operation, ToolError.of("TW9351", what=what))
+    noted(operation, f"budget: {what}")
+    raise ToolError.of("TW9350", what=what, left=left(task), more=_STRIKES - task.strikes)
+
+
+def _warned(task: Task, result: CallToolResult, language: str) -> CallToolResult:
+    near = [name for name, (used, limit) in task.shares().items() if used >= _NEAR * limit and name not in task.told]
+    if not near:
+        return result
+    task.told.update(near)
+    notice = sentence("TW9352", language, {"what": ", ".join(near), "left": left(task)})
+    return replaced(result, content=[*result.content, TextContent(text=notice)])
+
+
+def noted(operation: Operation, text: str) -> None:
+    """For the record of an operation."""
+    if operation.context.trail is not None:
+        operation.context.trail.note(text)

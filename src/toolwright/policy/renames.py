@@ -1,0 +1,38 @@
+"""Tools that had another name, and tools that will go: whoever calls them so is told by the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from toolwright.protocol.names import DEPRECATED
+from toolwright.protocol.types import CallToolResult, ToolOutcome, replaced
+from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
+from toolwright.wording import sentence
+
+__all__ = ["renames"]
+
+
+def renames(language: str = "en") -> Callable[[Provider], Provider]:
+    """Says it in the ``_meta`` of a result, never in its content: what a program reads there stays what it was."""
+    return lambda inner: _Renames(inner, language)
+
+
+@dataclass(frozen=True)
+class _Renames(Wrapper):
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        if (tool := call.tool) is None:
+            call, tool = await found(self.inner, call)
+        if not (call.called or tool.deprecated):
+            return await self.inner.call_tool(call)
+        outcome = await self.inner.call_tool(call)
+        if not isinstance(outcome, CallToolResult):
+            return outcome
+        return replaced(outcome, meta={**(outcome.meta or {}), DEPRECATED: self._said(call.called, tool)})
+
+    def _said(self, called: str, tool: Tool) -> str:
+        if tool.deprecated:
+            return sentence("TW3911", self.language, {"name": tool.name, "instead": tool.deprecated})
+        return sentence("TW3910", self.language, {"name": called, "now": tool.name})

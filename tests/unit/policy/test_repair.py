@@ -1,0 +1,130 @@
+"""Arguments that miss their schema by spelling alone, where mending them is declared."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright import Client, Server
+from toolwright.policy.globs import globs
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.repair import mended
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import Tool
+from unit.host.guarded import Person, Place
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer", "minimum": 0},
+        "share": {"type": "number"},
+        "deep": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "sizes": {"type": "array", "items": {"type": "integer"}},
+        "where": {"$ref": "#/$defs/where"},
+        "parent": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "text": {"type": "string"},
+        "either": {"type": ["string", "integer"]},
+        "any": {},
+        "size": {"enum": [1, 2, 3]},
+    },
+    "$defs": {"where": {"type": "object", "properties": {"line": {"type": "integer"}}}},
+    "additionalProperties": False,
+}
+
+
+def handler(arguments: dict[str, Any]) -> dict[str, Any]:
+    return arguments
+
+
+def tool(**settings: Any) -> Tool:
+    return LocalToolset().add_raw("t", SCHEMA, handler, description="A tool.", **settings)
+
+
+@pytest.mark.parametrize(
+    ("came", "runs"),
+    [
+        ({"count": "5"}, {"count": 5}),
+        ({"share": "-0.5"}, {"share": -0.5}),
+        ({"deep": "true"}, {"deep": True}),
+        ({"tags": '["a", "b"]'}, {"tags": ["a", "b"]}),
+        ({"sizes": ["1", 2]}, {"sizes": [1, 2]}),
+        ({"sizes": '["1", 2]'}, {"sizes": [1, 2]}),
+        ({"where": '{"line": "7"}'}, {"where": {"line": 7}}),
+        ({"parent": "null"}, {"parent": None}),
+        ({"size": "2"}, {"size": 2}),
+    ],
+)
+def test_what_is_spelt_wrongly_is_mended(came: dict[str, Any], runs: dict[str, Any]):
+    made, said = mended(tool(), came)
+    assert made == runs
+    assert said
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        {"count": "5 apples"},
+        {"count": " 5"},
+        {"count": "0x10"},
+        {"count": "1_000"},
+        {"count": "NaN"},
+        {"count": "-1"},
+        {"count": "true"},
+        {"count": ""},
+        {"deep": "yes"},
+        {"tags": '["a", "b"'},
+        {"where": '{"line": 1, "line": 2}'},
+        {"count": "5", "unknown": 1},
+        {"size": "9"},
+    ],
+)
+def test_nothing_is_guessed(came: dict[str, Any]):
+    assert mended(tool(), came) == (came, [])
+
+
+@pytest.mark.parametrize("came", [{"text": "5"}, {"text": "null"}, {"either": "5"}, {"any": "5"}, {"count": 5}])
+def test_what_fits_stays_as_it_came(came: dict[str, Any]):
+    assert mended(tool(), came) == (came, [])
+
+
+@given(st.dictionaries(st.sampled_from([*SCHEMA["properties"], "x"]), st.text() | st.integers() | st.none()))
+def test_whatever_comes_out_otherwise_fits(came: dict[str, Any]):
+    one = tool()
+    made, said = mended(one, came)
+    assert (made == came) if not said else one.input.accepts(made)
+
+
+def test_it_is_done_only_where_it_is_declared_and_it_is_recorded():
+    number = {"type": "object", "properties": {"count": {"type": "integer"}}}
+
+    async def main(guard: Guard, **settings: Any) -> tuple[str, Any]:
+        place = Place(Person(), guard=guard)
+        place.add("look", effect="read", schema=number, **settings)
+        code = await place.code("look", count="5")
+        return code, (await place.records())[0].get("notes")
+
+    said = ["repaired: $.count: integer in text"]
+    assert asyncio.run(main(Guard())) == ("TW2001", None)
+    assert asyncio.run(main(Guard(), repair=True)) == ("", said)
+    assert asyncio.run(main(Guard(repair=globs(["lo*"])))) == ("", said)
+
+
+def test_on_a_server_it_is_declared_by_the_author():
+    server = Server("sums", audit=False)
+
+    @server.tool(effect="read", repair=True)
+    def double(number: int) -> int:
+        """Twice a number."""
+        return 2 * number
+
+    async def main() -> Any:
+        async with Client(server) as client:
+            return (await client.call_tool("double", number="21")).value
+
+    assert json.dumps(asyncio.run(main())) in ("42", '{"result": 42}')
