@@ -27,6 +27,7 @@ from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Rules
 from toolwright.protocol.types import Implementation
+from toolwright.server.callers import Callers
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
@@ -36,7 +37,7 @@ from toolwright.state.on_demand import OnDemand
 from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import EVERYONE, LOCAL, Provider, RequestContext, Secrets, Tool
+from toolwright.tools.toolset import EVERYONE, LOCAL, Personal, Provider, RequestContext, Secrets, Tool
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
@@ -58,16 +59,16 @@ class Server:
 
     ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
     ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
-    ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's:
-    a file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code.
-    Both have to allow a call. ``confirm`` says before which tools a person is asked; ``instance``, what this server
-    works on, where others of its name work on something else: a yes to one is none to another. ``secrets`` are
-    masked in what leaves, unless it is ``keep``. ``audit`` says where records of what happens go: a URL, a ``Log``, or
-    an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is that of error messages.
-    ``authenticate`` says who an HTTP request comes from; without it the server listens on loopback only. ``keys``
-    seal what clients carry for us (16 bytes each, the first seals); without them a restart ends legacy sessions,
-    cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves figures at
-    ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
+    ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's: a
+    file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. Both have
+    to allow a call. ``confirm`` says before which tools a person is asked; ``instance``, what this server works on,
+    where others of its name work on something else: a yes to one is none to another. ``secrets`` are masked in what
+    leaves, unless it is ``keep``; ``personal`` data, where it is ``mask``. ``audit`` says where records of what happens
+    go: a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is
+    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on
+    loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends
+    legacy sessions, cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves
+    figures at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Server:
         rules: str | Path | Rules | None = None,
         confirm: Confirm | None = None,
         secrets: Secrets | None = None,
+        personal: Personal | None = None,
         instance: str = "",
         language: str = "en",
         keys: Sequence[bytes] = (),
@@ -96,11 +98,12 @@ class Server:
         page_size: int = 1000,
         threads: int = 32,
     ) -> None:
-        _check(secrets=secrets in (None, "mask", "keep"))
+        _check(secrets=secrets in (None, "mask", "keep"), personal=personal in (None, "mask", "keep"))
         _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
         self.name = name
         self.authenticate = authenticate
+        self._callers: Callers | None = None
         self.tools = LocalToolset(threads=threads)
         self.library = LocalLibrary(threads=threads)
         self._guard = _recording(Guard(language=language, server=name, instance=instance), audit, name).given(
@@ -112,11 +115,16 @@ class Server:
             decide=decide,
             confirm=confirm,
             secrets=secrets,
+            personal=personal,
         )
         meter, pools = self._guard.meter, (self.tools.pool, self.library.pool)
         meter.gauges["toolwright_threads_abandoned"] = lambda: sum(pool.abandoned for pool in pools)
+        meter.gauges["toolwright_audit_lost_total"] = lambda: self._recorder.log.lost
+        meter.gauges["toolwright_audit_failing"] = lambda: self._recorder.log.failing
+        meter.gauges["toolwright_audit_behind"] = lambda: self._recorder.log.behind
         self._guard.signals.listen(lambda sign: meter.noticed(sign.kind))
         self._config: Config | None = None
+        self._instead: Callable[[Guard], Guard] = _as_it_is
         own = shelved(self.tools, self.library)
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
@@ -136,7 +144,7 @@ class Server:
         """The tools, the pipeline and the doors."""
         self._sealed_by, self._shared = keys, facts
         settings = self.settings
-        self._recorder = Recorder(settings.audit)
+        self._recorder = Recorder(settings.audit, settings.which)
         self._tickets = OnDemand(self._open_tickets, facts)
         self._served = Served(
             self._info,
@@ -145,7 +153,7 @@ class Server:
             facts,
             instructions=self._instructions,
             page_size=self._page_size,
-            language=self._guard.language,
+            language=settings.language,
         )
         self._protocol = ProtocolServer(self._served)
 
@@ -236,9 +244,10 @@ class Server:
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
         self.started_as(instance_of(*sys.argv or ("",)))
-        asyncio.run(self._serve_stdio())
+        asyncio.run(self.serve_stdio())
 
-    async def _serve_stdio(self) -> None:
+    async def serve_stdio(self) -> None:
+        """:meth:`run`, within a loop that runs already."""
         async with self.serving():
             await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
         if _is_held_up():
@@ -255,7 +264,7 @@ class Server:
         self.started_as(instance_of(*sys.argv or ("",)))
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
-        doors = self._protocol.http(self.authenticate)
+        doors = self._protocol.http(self.known_by())
         told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
         pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
         return told.of(
@@ -269,9 +278,27 @@ class Server:
 
     def started_as(self, started: str) -> None:
         """Before serving: what tells this server from others of its name, where nothing has been said of that."""
-        if not (self._guard.instance or self._guard.started):
+        if not (self.settings.instance or self._guard.started):
             self._guard = replace(self._guard, started=started)
             self._put_together(self._sealed_by, self._shared)
+
+    def let_in(self, callers: Callers) -> None:
+        """Before serving: who may call over HTTP is what ``callers`` say, and not what the operator's file does."""
+        self._callers = callers
+
+    @property
+    def callers(self) -> Callers:
+        """Who may call over HTTP, as far as the operator has said it."""
+        if self._callers is not None:
+            return self._callers
+        return Callers() if self._config is None else Callers(*self._config.said("auth"))
+
+    def known_by(self) -> Authenticate | None:
+        """How who calls over HTTP is known, as the operator says or the author; ``None``: this machine alone."""
+        ways = self.callers.ways()
+        if ways and self.authenticate is not None:
+            raise ConfigurationError.of("TW4206", target=self.name, option=self.callers.origin)
+        return ways or self.authenticate
 
     @property
     def has_keys(self) -> bool:
@@ -318,8 +345,9 @@ class Server:
 
     @property
     def settings(self) -> Guard:
-        """Those of all layers, as they hold."""
-        return self._guard if self._config is None else self._config.over(self._guard, self.name)
+        """Those of all layers, as they hold: the author's, then the operator's file, then :meth:`with_guard`."""
+        guard = self._guard if self._config is None else self._config.over(self._guard, self.name)
+        return self._instead(guard)
 
     def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
         """Where ``toolwright approvals`` finds them too."""
@@ -327,34 +355,46 @@ class Server:
 
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
-        tests. ``origin`` is where they came from, for :meth:`guard`."""
-        other = copy.copy(self)
-        other._guard = self._guard.given(origin, **settings)
+        tests. They go before what the operator's file says. ``origin`` is where they came from, for :meth:`guard`."""
+        other, before = copy.copy(self), self._instead
+        other._instead = lambda guard: before(guard).given(origin, **settings)
         other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
         """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
         setting came from."""
-        callers = load("server.identity:described")(self.authenticate)
-        origin = "default" if self.authenticate is None else "Server(authenticate=…)"
-        return [("identity", callers, origin), *described(self.settings)]
+        known = self.known_by()
+        origin = self.callers.origin or ("default" if known is None else "Server(authenticate=…)")
+        return [("identity", load("server.identity:described")(known), origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
-        """Each setting of the guard that a tool has of its own: its name, and the setting as it was written."""
+        """Each setting of the guard that a tool has of its own, and what it was called: its name, and the setting as it
+        was written."""
         tools = await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         return [
             (tool.name, f"{setting}={value}")
             for tool in tools
-            for setting, value in (("confirm", tool.confirm), ("seconds", tool.seconds), ("max_bytes", tool.max_bytes))
+            for setting, value in (
+                ("confirm", tool.confirm),
+                ("seconds", tool.seconds),
+                ("max_bytes", tool.max_bytes),
+                ("replaces", ", ".join(tool.replaces) or None),
+                ("deprecated", tool.deprecated or None),
+            )
             if value is not None
         ]
+
+
+def _as_it_is(guard: Guard) -> Guard:
+    return guard
 
 
 _KEY_BYTES = 16
 _WANTED = {
     "language": " or ".join(LANGUAGES),
     "secrets": "mask or keep",
+    "personal": "mask or keep",
     "threads": "1 or more",
     "page_size": "1 or more",
     "keys": f"keys of {_KEY_BYTES} bytes or more",

@@ -18,14 +18,20 @@
     ├── ToolError                 the model can mend it: becomes a result with ``isError``
     │   ├── InvalidArguments
     │   ├── ToolTimeout
+    │   ├── Unreachable                   the carrier failed under a call
     │   └── InvalidResult                 the tool broke its own contract; the model cannot mend it
     ├── DefinitionError           a tool is defined wrongly; for its author, at registration
     │   └── SchemaError                   not JSON Schema, not of a dialect we know, or beyond the bounds
     ├── ConfigurationError        a setting or command is wrong; for the operator, at start
     ├── StateError                what workers share or record cannot be read or written now; nothing was changed
+    ├── ModelError                a model's endpoint refuses, fails, or says what is no answer
+    │   └── ModelBusy                     too much is asked of it at the moment; later it may answer
     └── TransportError            the carrier failed; never confused with an answer of the peer
         ├── ConnectionLost
-        └── RequestTimeout
+        │   └── SessionLost               a legacy server has ended the session; another can be begun
+        ├── RequestTimeout
+        ├── InvalidAnswer             the peer has answered, and what it says cannot be used
+        └── AuthorizationFailed       a server wants to know who asks, and could not be told
 
 Every one has a stable ``code`` (``TW…``) and is worded in English and Chinese by :mod:`toolwright.wording`.
 ``ToolError("…")`` is also what authors raise, with words of their own.
@@ -39,21 +45,26 @@ from typing import Any, Self
 from toolwright.wording import sentence
 
 __all__ = [
+    "AuthorizationFailed",
     "ConfigurationError",
     "ConnectionLost",
     "DefinitionError",
     "HeaderMismatch",
     "InternalError",
+    "InvalidAnswer",
     "InvalidArguments",
     "InvalidParams",
     "InvalidRequest",
     "InvalidResult",
     "MethodNotFound",
     "MissingCapability",
+    "ModelBusy",
+    "ModelError",
     "ParseError",
     "RequestTimeout",
     "RpcError",
     "ScopeNeeded",
+    "SessionLost",
     "StateError",
     "ToolError",
     "ToolTimeout",
@@ -61,6 +72,7 @@ __all__ = [
     "TransportError",
     "UnknownEntry",
     "UnknownTool",
+    "Unreachable",
     "UnsupportedVersion",
 ]
 
@@ -202,8 +214,17 @@ class ToolTimeout(ToolError):
     """The tool did not answer within its limit."""
 
 
+class Unreachable(ToolError):
+    """The carrier failed under a call: whether it has run is not known. Made again only where nothing is lost by it."""
+
+
 class InvalidResult(ToolError):
-    """What the tool returned does not fit its output schema, or its limits."""
+    """What the tool returned does not fit its output schema, or its limits.
+
+    To a client, ``result`` is what came all the same.
+    """
+
+    result: Any = None
 
 
 class DefinitionError(ToolwrightError):
@@ -235,6 +256,19 @@ class StateError(ToolwrightError):
     """The store of facts or records failed: locked, full, damaged, closed. What was asked for did not happen."""
 
 
+class ModelError(ToolwrightError):
+    """The endpoint of a model refused, failed, or said what is no answer. ``status`` is that of HTTP, where there is
+    one. What has been said so far can be said again."""
+
+    status: int | None = None
+
+
+class ModelBusy(ModelError):
+    """Limited, or overloaded, after the SDK has tried again. ``seconds`` is when to come back, where that was said."""
+
+    seconds: float | None = None
+
+
 class TransportError(ToolwrightError):
     """The carrier failed. Made up locally, so it has no JSON-RPC number."""
 
@@ -243,5 +277,19 @@ class ConnectionLost(TransportError):
     """The peer is gone; requests in flight have no answer and may have had effects."""
 
 
+class SessionLost(ConnectionLost):
+    """A legacy server does not know the session any more. ``refused`` requests have not been looked at by it."""
+
+    refused: bool = False
+
+
 class RequestTimeout(TransportError):
     """No answer within the limit of this request; it was cancelled as the transport prescribes."""
+
+
+class InvalidAnswer(TransportError):
+    """The peer has answered, and not as the protocol has it, or with a question that nobody here can be asked."""
+
+
+class AuthorizationFailed(TransportError):
+    """A server wants to know who asks, and could not be told: nobody agreed, or nobody should have been asked."""

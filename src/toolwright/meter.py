@@ -27,6 +27,9 @@ _FAMILIES = (
     ("toolwright_running", "gauge", "Operations that run now."),
     ("toolwright_streams_open", "gauge", "Streams to clients that are open now, and requests that take long."),
     ("toolwright_listeners", "gauge", "Who listens for changes now."),
+    ("toolwright_audit_lost_total", "counter", "Records that could not be written since the log was opened."),
+    ("toolwright_audit_failing", "gauge", "1 while records cannot be written."),
+    ("toolwright_audit_behind", "gauge", "1 while calls wait for the log, which is slower than they are."),
     ("toolwright_threads_abandoned", "gauge", "Threads that go on although their call has been answered."),
 )
 

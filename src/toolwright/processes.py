@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["adopt_orphans", "descendants", "kill_descendants", "kill_tree"]
+__all__ = ["MARK", "adopt_orphans", "descendants", "kill_descendants", "kill_strays", "kill_tree", "mark", "starts"]
+
+MARK = "TOOLWRIGHT_STARTED"
+"""The variable by whose value all that a program has started is known again, whoever is its parent by now."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSES = 5
@@ -24,9 +28,11 @@ def adopt_orphans() -> None:
 
 def descendants(parent: int | None = None) -> Iterator[int]:
     """Every process that ``parent``, or this one, has started, and those that these have started."""
-    for child in _children(parent or os.getpid()):
+    found = _children(parent or os.getpid())
+    while found:  # however deep: each may have started the next
+        child = found.pop()
         yield child
-        yield from descendants(child)
+        found += _children(child)
 
 
 def _children(parent: int) -> list[int]:
@@ -47,6 +53,47 @@ def kill_descendants(parent: int | None = None) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         killed |= found
+
+
+def mark() -> tuple[str, str]:
+    """A new name for what is about to be started, and the value of :data:`MARK` that says it; the names of those that
+    this process was started by remain in it."""
+    name = secrets.token_hex(16)
+    return name, f"{os.environ.get(MARK, '')}:{name}"
+
+
+def starts(processes: Iterable[int]) -> dict[int, bytes]:
+    """When each of them began: a number that another process gets later began at another time."""
+    return {process: began for process in processes if (began := _began(process))}
+
+
+def kill_strays(name: str, seen: Mapping[int, bytes]) -> None:
+    """Kill what has been started under this name (:func:`mark`), and what is still the same as when it was ``seen``,
+    wherever it stands: in a session of its own, or with a parent that has gone. Linux only. Never raises."""
+    killed: set[int] = {os.getpid()}
+    for _ in range(_PASSES):
+        found = {*_marked(name), *(process for process, began in seen.items() if _began(process) == began)} - killed
+        if not found:
+            break
+        for process in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        killed |= found
+
+
+def _marked(name: str) -> Iterator[int]:
+    wanted = name.encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it is somebody else's, or has ended
+            if wanted in (folder / "environ").read_bytes():
+                yield int(folder.name)
+
+
+def _began(process: int) -> bytes:
+    """The time since the system began, in its own ticks (proc(5), ``stat``, field 22); nothing where it is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19]
+    return b""
 
 
 def kill_tree(leader: int) -> None:

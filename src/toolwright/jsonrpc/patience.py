@@ -4,30 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Generator
 
 __all__ = ["Limit", "Patience"]
 
 
 class Limit:
-    """Calls ``late`` after so many seconds, those not counted in which it stood still, unless it is ended before."""
+    """Calls ``late`` after so many seconds without a sign of life, or after ``total`` of them whatever signs there are.
 
-    __slots__ = ("_late", "_limits", "_seconds", "_timer")
+    Those do not count in which it stood still. Once it is ended, nothing is called any more. ``late`` is told whether
+    it was the total.
+    """
 
-    def __init__(self, seconds: float, late: Callable[[], None], limits: set[Limit]) -> None:
-        self._seconds = seconds
+    __slots__ = ("_late", "_left", "_limits", "_seconds", "_since", "_timer", "_whole")
+
+    def __init__(self, seconds: float, total: float, late: Callable[[bool], None], limits: set[Limit]) -> None:
+        self._whole = self._seconds = seconds
+        self._left = total
         self._late = late
         self._limits = limits
+        self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         limits.add(self)
 
     def go_on(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._late)
+        loop = asyncio.get_running_loop()
+        is_total = self._left < self._seconds
+        self._since = loop.time()
+        self._timer = loop.call_later(self._left if is_total else self._seconds, self._late, is_total)
 
     def stand_still(self) -> None:
         if self._timer is not None:
-            self._seconds = max(0.0, self._timer.when() - asyncio.get_running_loop().time())
             self._timer.cancel()
+            self._timer = None
+            spent = asyncio.get_running_loop().time() - self._since
+            self._seconds = max(0.0, self._seconds - spent)
+            self._left = max(0.0, self._left - spent)
+
+    def begin_anew(self) -> None:
+        """There was a sign of life."""
+        runs = self._timer is not None
+        self.stand_still()
+        self._seconds = self._whole
+        if runs:
+            self.go_on()
 
     def end(self) -> None:
         self._limits.discard(self)
@@ -42,8 +63,8 @@ class Patience:
         self._limits: set[Limit] = set()
         self._pauses = 0
 
-    def limit(self, seconds: float, late: Callable[[], None]) -> Limit:
-        limit = Limit(seconds, late, self._limits)
+    def limit(self, seconds: float, late: Callable[[bool], None], total: float = math.inf) -> Limit:
+        limit = Limit(seconds, total, late, self._limits)
         if not self._pauses:
             limit.go_on()
         return limit

@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import functools
 import logging
+import math
 import secrets
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from toolwright.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError, TransportError
 from toolwright.jsonrpc.messages import (
@@ -32,7 +33,7 @@ from toolwright.jsonrpc.messages import (
     is_array,
     parse,
 )
-from toolwright.jsonrpc.patience import Patience
+from toolwright.jsonrpc.patience import Limit, Patience
 
 __all__ = ["MAX_BATCH", "Dialogue", "Exchange", "Handler", "Peer", "internal_error"]
 
@@ -91,9 +92,17 @@ def internal_error(error: BaseException) -> InternalError:
     return InternalError.of("TW1020", id=id)
 
 
-def _late(future: asyncio.Future[Json], method: str, seconds: float) -> None:
+def _late(future: asyncio.Future[Json], method: str, seconds: float, total: float, is_total: bool) -> None:
     if not future.done():
-        future.set_exception(RequestTimeout.of("TW5002", method=method, seconds=seconds))
+        late = ("TW5022", total) if is_total else ("TW5002", seconds)
+        future.set_exception(RequestTimeout.of(late[0], method=method, seconds=late[1]))
+
+
+class _Wait(NamedTuple):
+    """Somebody waits for an answer; how long is bounded by ``limit``, where it is."""
+
+    future: asyncio.Future[Json]
+    limit: Limit | None
 
 
 class _Call:
@@ -126,6 +135,7 @@ class Peer:
     ``write`` takes one encoded message and must not block. ``language`` is that of error messages. A frame that is no
     message is answered with its error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` takes it. Feed every frame
     that arrives to :meth:`feed`; end with :meth:`close`. ``patience`` has the time limits of what this end asks.
+    ``lost`` is told, once, when the carrier fails.
     """
 
     def __init__(
@@ -135,16 +145,19 @@ class Peer:
         *,
         language: str = "en",
         unreadable: Callable[[RpcError], None] | None = None,
+        patience: Patience | None = None,
+        lost: Callable[[Exception], None] | None = None,
     ) -> None:
         self._write = write
+        self._lost = lost
         self._handler = handler
         self._language = language
         self._unreadable = unreadable or self._answer_unreadable
         self._running: dict[Id, _Call] = {}
         self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
-        self._waiting: dict[Id, asyncio.Future[Json]] = {}
+        self._waiting: dict[Id, _Wait] = {}
         self._held: asyncio.Event | None = None
-        self.patience = Patience()
+        self.patience = patience or Patience()
         self._last_id = 0
         self._closed = False
 
@@ -209,12 +222,12 @@ class Peer:
 
     def _settle(self, id: Id | None, result: Json, error: RpcError | None) -> None:
         waiting = self._waiting.get(id) if id is not None else None
-        if waiting is None or waiting.done():
+        if waiting is None or waiting.future.done():
             _log.info("dropped an answer that nobody asked for")
         elif error is None:
-            waiting.set_result(result)
+            waiting.future.set_result(result)
         else:
-            waiting.set_exception(error)
+            waiting.future.set_exception(error)
 
     def _begin_batch(self, values: list[Json]) -> None:
         if not self._handler.takes_batches:
@@ -284,24 +297,26 @@ class Peer:
         params: Json,
         *,
         timeout: float | None,
+        total: float = math.inf,
         send: Callable[[bytes, Id], None] | None = None,
         abandoned: Callable[[Id], None] | None = None,
     ) -> Json:
         """Ask the other end and return its result.
 
-        Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds (``None``: never), or
-        ``ConnectionLost``. ``send`` takes the place of ``write`` where a carrier wants the id too. When the wait ends
-        without an answer, ``abandoned`` is told the id, to let the other end know.
+        Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds without a sign of life
+        (:meth:`hear_of`; ``None``: never) or after ``total``, or ``ConnectionLost``. ``send`` takes the place of
+        ``write`` where a carrier wants the id too. When the wait ends without an answer, ``abandoned`` is told the id,
+        to let the other end know.
         """
         if self._closed:
             raise ConnectionLost.of("TW5001")
         self._last_id += 1
         id = self._last_id
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._waiting[id] = future
         limit = None
         if timeout is not None:
-            limit = self.patience.limit(timeout, functools.partial(_late, future, method, timeout))
+            limit = self.patience.limit(timeout, functools.partial(_late, future, method, timeout, total), total)
+        self._waiting[id] = _Wait(future, limit)
         try:
             frame = encode_request(id, method, params)
             send(frame, id) if send is not None else self._write(frame)
@@ -316,16 +331,32 @@ class Peer:
                 limit.end()
             del self._waiting[id]
 
+    def awaits(self, id: Id) -> bool:
+        """Whether somebody waits for the answer to this request."""
+        waiting = self._waiting.get(id)
+        return waiting is not None and not waiting.future.done()
+
+    def hear_of(self, id: Id) -> None:
+        """The other end is at work on this request: its time begins anew, that in total excepted."""
+        waiting = self._waiting.get(id)
+        if waiting is not None and waiting.limit is not None:
+            waiting.limit.begin_anew()
+
     def fail(self, id: Id, error: Exception) -> None:
         """The carrier could not get an answer for this request."""
-        future = self._waiting.get(id)
-        if future is not None and not future.done():
-            future.set_exception(error)
+        waiting = self._waiting.get(id)
+        if waiting is not None and not waiting.future.done():
+            waiting.future.set_exception(error)
 
     def lose(self, error: Exception) -> None:
         """The carrier failed: everything that waits for an answer gets ``error``."""
+        if not self._closed and self._lost is not None:
+            self._lost(error)
+        self._end(error)
+
+    def _end(self, error: Exception) -> None:
         self._closed = True
-        for future in self._waiting.values():
+        for future, _ in self._waiting.values():
             if not future.done():
                 future.set_exception(error)
 
@@ -336,7 +367,7 @@ class Peer:
 
     async def close(self) -> None:
         """Cancel what runs, fail what waits, and return when all tasks have ended."""
-        self.lose(ConnectionLost.of("TW5001"))
+        self._end(ConnectionLost.of("TW5001"))
         tasks = self._owned()
         for task in tasks:
             task.cancel()

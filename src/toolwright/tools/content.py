@@ -44,9 +44,9 @@ def present(value: Any) -> ToolOutcome:
 
 def structured(value: Any) -> ToolOutcome:
     """``value`` as structured content with its text copy; an outcome stays what it is."""
-    if isinstance(value, InputRequiredResult):
+    if type(value) is InputRequiredResult:
         return value
-    if isinstance(value, CallToolResult):
+    if type(value) is CallToolResult:
         return _completed(value)
     encoded = encoded_value(value)
     return CallToolResult([TextContent(text=encoded.decode())], value, encoded=encoded)
@@ -90,7 +90,7 @@ def encoded_value(value: Any) -> bytes:
     try:
         encoded = encode(value)
         # NaN and infinities encode as null.
-        if b"null" in encoded and not is_finite(value):
+        if encoded.find(b"null") >= 0 and not is_finite(value):
             raise ValueError("a number that JSON does not have")
         if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
             check_depth(value)  # nobody may have to read what we would not read ourselves

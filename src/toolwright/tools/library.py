@@ -16,12 +16,13 @@ from toolwright.errors import DefinitionError, InvalidParams, UnknownEntry
 from toolwright.protocol import types as wire
 from toolwright.protocol.characters import check_plain
 from toolwright.protocol.names import check_meta
-from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, Value
+from toolwright.protocol.types import Completion, InputRequiredResult, PromptOutcome, ReadOutcome, Value, replaced
 from toolwright.protocol.uris import Template, is_template, is_uri, read_template
 from toolwright.tools.binding import TextFunction
 from toolwright.tools.reading import said, was_read
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import (
+    UNTRUSTED,
     Change,
     CompletionGet,
     Entry,
@@ -48,6 +49,7 @@ class ResourceSettings(TypedDict, total=False):
     """The arguments of the ``resource`` decorator.
 
     ``size`` is in bytes. ``blocking=False``: a plain function that is known to be quick is called without a thread.
+    ``untrusted=True``: what is read comes from strangers, and is marked so for the client.
     """
 
     name: str
@@ -59,6 +61,7 @@ class ResourceSettings(TypedDict, total=False):
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
     blocking: bool
+    untrusted: bool
 
 
 class PromptSettings(TypedDict, total=False):
@@ -75,12 +78,14 @@ class PromptSettings(TypedDict, total=False):
 class _Resource(Value, frozen=True):
     definition: wire.Resource
     function: TextFunction
+    untrusted: bool
 
 
 class _Template(Value, frozen=True):
     definition: wire.ResourceTemplate
     function: TextFunction
     template: Template
+    untrusted: bool
 
     def arguments_of(self, uri: str) -> Mapping[str, Any] | None:
         """What the function is called with; ``None`` where ``uri`` is not one of its resources.
@@ -110,6 +115,7 @@ class _Reading(Value, frozen=True):
     function: TextFunction
     arguments: Mapping[str, Any]
     mime_type: str | None
+    untrusted: bool
 
 
 _MAX_NAME = 128
@@ -150,14 +156,15 @@ class LocalLibrary(NoTools):
         bound = TextFunction(function, f"resource {uri!r}", self.pool, blocking=settings.get("blocking", True))
         about = _about(settings, _name_of(function) or uri, bound)
         about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
+        is_untrusted = settings.get("untrusted", False)
         if is_template(uri):
             template = read_template(uri)
             _check_parameters(uri, bound, template.variables)
-            made = _Template(wire.ResourceTemplate(uriTemplate=uri, **about), bound, template)
+            made = _Template(wire.ResourceTemplate(uriTemplate=uri, **about), bound, template, is_untrusted)
             self._put(self._templates, uri, made, "resources", _offered("resources", bound))
         else:
             _check_fixed(uri, bound)
-            resource = _Resource(wire.Resource(uri=uri, size=settings.get("size"), **about), bound)
+            resource = _Resource(wire.Resource(uri=uri, size=settings.get("size"), **about), bound, is_untrusted)
             self._put(self._resources, uri, resource, "resources", _offered("resources"))
 
     @overload
@@ -261,12 +268,12 @@ class LocalLibrary(NoTools):
     def _find(self, read: ResourceRead) -> _Reading:
         fixed = self._resources.get(read.uri)
         if fixed is not None:
-            return _Reading((fixed.definition,), fixed.function, {}, fixed.definition.mimeType)
+            return _Reading((fixed.definition,), fixed.function, {}, fixed.definition.mimeType, fixed.untrusted)
         for made in tuple(self._templates.values()):
             arguments = made.arguments_of(read.uri)
             if arguments is not None:
                 entries = (made.definition, resource_of(made.definition, read.uri))
-                return _Reading(entries, made.function, arguments, made.definition.mimeType)
+                return _Reading(entries, made.function, arguments, made.definition.mimeType, made.untrusted)
         raise unknown(read)
 
     def _on(self, shelf: Mapping[str, T], operation: PromptGet | CompletionGet) -> T:
@@ -281,6 +288,8 @@ class LocalLibrary(NoTools):
         outcome = was_read(value, read.uri, reading.mime_type)
         if outcome is None:
             raise unknown(read)
+        if reading.untrusted and not isinstance(outcome, InputRequiredResult):
+            return replaced(outcome, meta={**(outcome.meta or {}), UNTRUSTED: True})
         return outcome
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:

@@ -20,6 +20,7 @@ from toolwright.tools.toolset import (
     Change,
     Effect,
     NoLibrary,
+    Personal,
     Principal,
     RequestContext,
     Secrets,
@@ -51,13 +52,19 @@ class ToolSettings(TypedDict, total=False):
     isolation: Literal["process"]
     blocking: bool
     secrets: Secrets
+    personal: Personal
     untrusted: bool
+    sends: bool
+    repair: bool
     visible: Callable[[Principal], bool]
     requires: Collection[str]
     confirm: bool
     preview: Callable[[dict[str, Any]], Any]
+    excused: Mapping[str, str]
     icons: Sequence[wire.Icon]
     meta: Mapping[str, Any]
+    replaces: str | Collection[str]
+    deprecated: str
 
 
 def _name(tool: Tool) -> str:
@@ -75,6 +82,7 @@ class LocalToolset(NoLibrary):
         self.pool = ThreadPool(threads)
         self._lock = threading.Lock()  # tools come and go on any thread
         self._bound: dict[str, Bound] = {}
+        self._now: dict[str, str] = {}  # what was called so → what it is called now
         self._listed: tuple[Tool, ...] | None = None
         self._varies = False  # whether it depends on the caller what there is
         self._lists = Remembered[Tool]()
@@ -116,24 +124,39 @@ class LocalToolset(NoLibrary):
 
     def _register(self, bound: Bound) -> Tool:
         with self._lock:
-            if bound.tool.name in self._bound:
-                raise DefinitionError.of("TW3013", name=bound.tool.name)
+            self._check_names(bound.tool)
             self._bound[bound.tool.name] = bound
+            self._now |= dict.fromkeys(bound.tool.replaces, bound.tool.name)
             self._listed = None
         self._tell()
         return bound.tool
 
+    def _check_names(self, tool: Tool) -> None:
+        if tool.name in self._bound:
+            raise DefinitionError.of("TW3013", name=tool.name)
+        for name in tool.names:
+            if (other := name if name in self._bound else self._now.get(name)) is not None:
+                raise DefinitionError.of("TW3901", tool=tool.name, name=name, other=other)
+
     def remove(self, name: str) -> None:
-        """Take a tool away; calls that run already finish. Raises ``UnknownTool``."""
+        """Take a tool away, its old names too; calls that run already finish. Raises ``UnknownTool``."""
         with self._lock:
-            if self._bound.pop(name, None) is None:
+            if (bound := self._bound.pop(name, None)) is None:
                 raise UnknownTool(name)
+            for old in bound.tool.replaces:
+                del self._now[old]
             self._listed = None
         self._tell()
 
     def _tell(self) -> None:
         for changed in tuple(self._watchers):
             changed(Change("tools"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its tools are called now, sorted."""
+        with self._lock:
+            return tuple(sorted(self._bound))
 
     def abandoned(self) -> dict[str, int]:
         """How many threads of each tool run for nobody: their calls were given up, and they cannot be stopped."""
@@ -166,7 +189,7 @@ class LocalToolset(NoLibrary):
         return await bound.run(call)
 
     def _find(self, name: str, context: RequestContext) -> Bound:
-        bound = self._bound.get(name)
+        bound = self._bound.get(name) or self._bound.get(self._now.get(name, ""))
         if bound is None or not _shows(bound, context):
             raise UnknownTool(name)
         return bound

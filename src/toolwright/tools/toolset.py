@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
@@ -18,16 +19,18 @@ from toolwright.protocol.headers import Mirrors
 from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
-from toolwright.protocol.types import Completion, Mutable, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from toolwright.protocol.types import Completion, Mutable, PromptOutcome, ReadOutcome, ToolOutcome, Value, replaced
 from toolwright.tools.bounds import Rate
 from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
+from toolwright.tools.tasks import Task
 
 __all__ = [
     "EFFECTS",
     "EVERYONE",
     "LOCAL",
     "SILENT",
+    "UNTRUSTED",
     "Change",
     "Channel",
     "CompletionGet",
@@ -42,6 +45,7 @@ __all__ = [
     "NoLibrary",
     "NoTools",
     "Operation",
+    "Personal",
     "Principal",
     "PromptGet",
     "Provider",
@@ -63,6 +67,11 @@ __all__ = [
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
 Secrets: TypeAlias = Literal["mask", "keep"]
 """What becomes of secrets in what leaves."""
+Personal: TypeAlias = Literal["mask", "keep"]
+"""What becomes of personal data in what leaves."""
+
+UNTRUSTED = "toolwright/untrusted"
+"""The key of ``_meta`` that marks what a tool says, or a resource reads as, whose text comes from strangers."""
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
@@ -107,6 +116,9 @@ class Trail(Mutable):
 
     ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
     it was allowed, ``code`` is that of the failure, and ``intent`` the id of a record that was written before.
+    ``edited`` are the arguments that a person has put in the place of those that came, and ``notes`` what else was done
+    about it: what a person said, what was repaired, why a run was stopped. ``called`` is the old name that a tool was
+    called by. ``wrong`` says of arguments that do not fit where that is, and which keyword of the schema refuses them.
     ``taken``: it belongs to an operation already, and whatever a tool does with its context needs one of its own.
     """
 
@@ -116,7 +128,14 @@ class Trail(Mutable):
     rule: str = ""
     code: str = ""
     intent: str = ""
+    edited: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    called: str = ""
+    wrong: tuple[str, ...] = ()
     taken: bool = False
+
+    def note(self, text: str) -> None:
+        self.notes = (*self.notes, text)
 
 
 def _for_all(request: InputRequest) -> bool:
@@ -142,6 +161,8 @@ class RequestContext(Value, frozen=True):
     ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
     what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
     whether the client's revision can put a question. ``trail`` is for the layers, and absent where nothing is recorded.
+    ``task`` is what this request is a part of, on a host. ``agreed``: a person has been shown this very call, and has
+    agreed to it, so that a tool need not ask the same once more.
     """
 
     principal: Principal
@@ -152,6 +173,8 @@ class RequestContext(Value, frozen=True):
     has_words: Callable[[InputRequest], bool] = _for_all
     trail: Trail | None = None
     kept: list[Kept] = []  # noqa: RUF012 - each context has its own
+    task: Task | None = None
+    agreed: bool = False
 
     def keep(
         self,
@@ -244,6 +267,12 @@ class Tool(Value, frozen=True):
 
     A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: its
     effect says whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
+    ``server`` is the label of the server that it comes from, on a host; of such a tool nobody here vouches for what its
+    definition says of itself. ``instance`` tells that server from others of its label. ``repair``: arguments that miss
+    the schema by their spelling alone are mended. ``sends``: the arguments go to somebody else, so there must be no
+    secret in them. ``replaces`` are names that it had before, by which it can still be called; ``deprecated`` is what
+    to use instead of it. ``excused`` are the rules of ``toolwright check`` that its author does not follow, each with
+    the reason; ``written`` is the file and line of its function.
     """
 
     definition: wire.Tool
@@ -263,10 +292,24 @@ class Tool(Value, frozen=True):
     preview: Callable[[dict[str, Any]], Awaitable[Any]] | None = None
     secrets: Secrets | None = None
     untrusted: bool = False
+    server: str = ""
+    instance: str = ""
+    repair: bool = False
+    personal: Personal | None = None
+    sends: bool = False
+    excused: Mapping[str, str] = {}
+    written: tuple[str, int] | None = None
+    replaces: tuple[str, ...] = ()
+    deprecated: str = ""
 
     @property
     def name(self) -> str:
         return self.definition.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that it can be called by; the first is the one that is listed."""
+        return (self.definition.name, *self.replaces)
 
 
 class Grant(Protocol):
@@ -288,11 +331,13 @@ class Grant(Protocol):
 
 
 class ToolCall(Value, frozen=True):
-    """One call. ``tool`` is there once a layer has found it; views replace both together.
+    """One call. ``tool`` is there once a layer has found it; views replace both together. ``called`` is the old name
+    that it came by, where that is not ``name``.
 
     ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
-    ``RpcError``, and belongs where the arguments are checked. ``asks`` is why a rule wants a person to decide, and
-    ``grant`` what they have said.
+    ``RpcError``, and belongs where the arguments are checked. ``asks`` is why a rule wants a person to decide,
+    ``stake`` what else is at stake, so that no earlier yes counts that did not know of it, and ``grant`` what they have
+    said.
     """
 
     name: str
@@ -302,6 +347,8 @@ class ToolCall(Value, frozen=True):
     admit: Callable[[Tool], None] | None = None
     asks: str | None = None
     grant: Grant | None = None
+    stake: str = ""
+    called: str = ""
 
 
 class ResourceRead(Value, frozen=True):
@@ -352,7 +399,8 @@ class Toolset(Protocol):
 
     ``list_tools`` returns the tools that this caller may see, sorted by name, and *the same tuple object* while nothing
     has changed for that caller. ``find_tool`` raises ``UnknownTool`` for all others, hidden ones included, and
-    ``call_tool`` refuses what ``find_tool`` would. ``watch`` calls back after each change, from any thread.
+    ``call_tool`` refuses what ``find_tool`` would. Both take the old names of a tool for its name. ``watch`` calls back
+    after each change, from any thread.
     """
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]: ...
@@ -508,13 +556,19 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 class Layer(Wrapper):
-    """A wrapper that treats calling, reading, getting and completing alike, in :meth:`around`."""
+    """A wrapper that treats calling, reading, getting and completing alike, in :meth:`around`.
+
+    A method that is not overridden *is* ``around`` with the inner provider's: no coroutine of its own stands between.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self).around is Layer.around:
-            for name in ("call_tool", "read_resource", "get_prompt", "complete"):
-                object.__setattr__(self, name, getattr(self.inner, name))
+        changes_nothing = type(self).around is Layer.around
+        for name in ("call_tool", "read_resource", "get_prompt", "complete"):
+            if getattr(type(self), name) is getattr(Layer, name):
+                proceed = getattr(self.inner, name)
+                method = proceed if changes_nothing else partial(self.around, proceed=proceed)
+                object.__setattr__(self, name, method)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         return await proceed(operation)
@@ -540,10 +594,14 @@ def guarded(provider: Provider, *layers: Callable[[Provider], Provider]) -> Prov
 
 
 async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
-    """The call with its tool, looked up unless an outer layer has done so. Raises ``UnknownTool``."""
+    """The call with its tool, looked up unless an outer layer has done so. Raises ``UnknownTool``.
+
+    Of a tool that was called by an old name, the call has the present one: whatever goes by names goes by that.
+    """
     if call.tool is not None:
         return call, call.tool
     tool = await toolset.find_tool(call.name, call.context)
-    if call.context.trail is not None:
-        call.context.trail.tool = tool
-    return ToolCall(call.name, call.arguments, call.context, tool, call.admit, call.asks, call.grant), tool
+    trail, called = call.context.trail, "" if tool.name == call.name else call.name
+    if trail is not None:
+        trail.tool, trail.called = tool, called
+    return replaced(call, name=tool.name, tool=tool, called=called), tool

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from toolwright.errors import DefinitionError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
-from toolwright.protocol.names import is_name
+from toolwright.protocol.names import REPLACES, is_name
 from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
@@ -119,7 +119,13 @@ class _Named(Wrapper):
     _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
 
     def _rename(self, tool: Tool) -> Tool:
-        return replaced(tool, definition=replaced(tool.definition, name=_named(self.outward(tool.name))))
+        definition = replaced(tool.definition, name=_named(self.outward(tool.name)))
+        if not tool.replaces:
+            return replaced(tool, definition=definition)
+        names = (self.outward(old) for old in tool.replaces)
+        replaces = tuple(name for name in names if is_name(name) and name != definition.name)
+        meta = {**(definition.meta or {}), REPLACES: list(replaces)}
+        return replaced(tool, definition=replaced(definition, meta=meta), replaces=replaces)
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
@@ -129,11 +135,13 @@ class _Named(Wrapper):
         return self._rename(await self._find(name, context))
 
     async def _find(self, name: str, context: RequestContext) -> Tool:
-        found: list[Tool] = []
+        found: dict[str, Tool] = {}
         for inner in self.inward(name):
             with contextlib.suppress(UnknownTool):
-                found.append(await self.inner.find_tool(inner, context))
-        return _only(name, found)
+                tool = await self.inner.find_tool(inner, context)
+                found[tool.name] = tool
+        now = [tool for tool in found.values() if self.outward(tool.name) == name]
+        return _only(name, now or list(found.values()))
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         tool = await self._find(call.name, call.context)
@@ -175,7 +183,8 @@ class _Combined:
         for part in self.parts:
             with contextlib.suppress(UnknownTool):
                 owners.append((part, await part.find_tool(name, context)))
-        return _only(name, owners)
+        # Who is called so now goes before who was.
+        return _only(name, [one for one in owners if one[1].name == name] or owners)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return (await self._owner(name, context))[1]

@@ -282,7 +282,6 @@ def wrapped(*arguments: Any, **more: Any) -> Any:
         (positional, 123),
         (wrapped, 11),
     ],
-    ids=str,
 )
 def test_every_form_of_a_function_is_a_tool(function: Any, expected: int):
     assert properties(function, name="t")["a"] == {"type": "integer"}
@@ -405,7 +404,6 @@ def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
         (greedy, {}, "TW3012", "the context or nothing"),
         (of_builtin, {}, "TW3036", "wrap it"),
     ],
-    ids=str,
 )
 def test_a_wrong_definition_is_refused_at_once_with_its_fix(function: Any, settings: Any, code: str, fix: str):
     error = refusal(function, **settings)

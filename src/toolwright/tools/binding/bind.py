@@ -55,7 +55,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         if settings.isolation is not None:
             return _isolated(function, definition, settings, signature, pool)
         lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
-        tool = _tool(definition, settings, lane, pool)
+        tool = _tool(function, definition, settings, lane, pool)
         return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible, lane)
 
 
@@ -67,7 +67,7 @@ def _isolated(
         raise DefinitionError.of("TW3016", name="isolation", wanted="left out: nothing can be handed to a process")
     check_isolated(function)
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
-    tool = replaced(_tool(definition, settings, lane, pool), stoppable=True)
+    tool = replaced(_tool(function, definition, settings, lane, pool), stoppable=True)
     call = isolated(function, definition.name, lane)
     return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
 
@@ -82,7 +82,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
         description, schema = definition.description, definition.inputSchema
         made = _definition(definition.name, settings, description, schema, output_schema)
         lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
-        tool = _tool(made, settings, lane, pool)
+        tool = _tool(handler, made, settings, lane, pool)
         with_context = _takes_context(handler)
     call = caller(handler, is_async, lane)
 
@@ -100,12 +100,18 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
 @contextlib.contextmanager
 def located(what: str, function: Callable[..., Any]) -> Generator[None]:
     """Definition errors say what it is about, and where that is written."""
-    code = getattr(inspect.unwrap(plain(function)), "__code__", None)
-    place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    written = _written(function)
+    place = f" ({written[0]}:{written[1]})" if written else ""
     try:
         yield
     except DefinitionError as error:
         raise error.locate(what + place) from None
+
+
+def _written(function: Callable[..., Any]) -> tuple[str, int] | None:
+    """The file and line of a function; ``None`` where it is no Python."""
+    code = getattr(inspect.unwrap(plain(function)), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else None
 
 
 def _definition(
@@ -115,6 +121,8 @@ def _definition(
         raise DefinitionError.of("TW3007", name=name)
     if settings.effect is not None and settings.effect not in EFFECTS:
         raise DefinitionError.of("TW3008", effect=settings.effect, allowed=", ".join(EFFECTS))
+    if name in settings.old_names:
+        raise DefinitionError.of("TW3900", name=name)
     check_meta(settings.meta)
     if settings.examples:
         input_schema = {**input_schema, "examples": [dict(example) for example in settings.examples]}
@@ -122,17 +130,24 @@ def _definition(
         name=name,
         inputSchema=input_schema,
         title=settings.title,
-        description=settings.description or described,
+        description=_described(settings.description or described, settings.deprecated),
         outputSchema=output,
         annotations=settings.annotations(),
         icons=list(settings.icons) or None,
-        meta=dict(settings.meta) or None,
+        meta=settings.published_meta(),
     )
     check_plain("The definition", made)
     return made
 
 
-def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool) -> Tool:
+def _described(description: str | None, deprecated: str) -> str | None:
+    """First what matters most: some clients cut what is long, and no model is shown ``_meta``."""
+    return f"Deprecated: {deprecated}\n\n{description or ''}".rstrip() if deprecated else description
+
+
+def _tool(
+    function: Callable[..., Any], definition: wire.Tool, settings: Settings, lane: Lane | None, pool: ThreadPool
+) -> Tool:
     if definition.inputSchema.get("type") != "object":
         raise DefinitionError.of("TW3009")
     input_schema = compile_schema(definition.inputSchema, bounds=OWN)
@@ -160,6 +175,13 @@ def _tool(definition: wire.Tool, settings: Settings, lane: Lane | None, pool: Th
         _preview(definition.name, settings.preview, pool),
         settings.secrets,
         settings.untrusted,
+        repair=settings.repair,
+        personal=settings.personal,
+        sends=settings.sends,
+        replaces=settings.old_names,
+        deprecated=settings.deprecated,
+        excused=dict(settings.excused),
+        written=_written(function),
     )
 
 

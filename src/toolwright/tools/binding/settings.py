@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from toolwright.errors import DefinitionError
+from toolwright.jsonrpc.messages import is_object
 from toolwright.protocol import types as wire
+from toolwright.protocol.names import DEPRECATED, REPLACES, is_name
 from toolwright.tools.bounds import Rate
-from toolwright.tools.toolset import Effect, Principal, Secrets
+from toolwright.tools.toolset import Effect, Personal, Principal, Secrets
 
 __all__ = ["Completes", "Depends", "Settings"]
 
@@ -58,7 +60,18 @@ class Settings:
       anything, and may be ``async``.
     - ``secrets``: ``mask`` those in what the tool says, or ``keep`` them, for a tool whose business they are; the
       server's setting otherwise.
+    - ``personal``: ``mask`` addresses of e-mail and numbers of telephones, cards and residents in what the tool says,
+      or ``keep`` them; the server's setting otherwise, which keeps them unless said.
     - ``untrusted=True``: what the tool says comes from strangers (web pages, mail), and is marked so for the client.
+    - ``sends=True``: what the tool is given goes to somebody else (a web site, a mailbox). Arguments that hold a secret
+      are refused.
+    - ``repair=True``: text that holds JSON, or a number, counts as what it spells where the schema allows no text.
+    - ``replaces``: the name, or names, that the tool had before. It can still be called by them, and is guarded,
+      limited and recorded as itself; it is listed by its present name alone.
+    - ``deprecated``: what to use instead of this tool, which will go: the description begins with it, and results of
+      calls say so in ``_meta``.
+    - ``excused``: rules of ``toolwright check`` that are not followed here, by their code, each with the reason. None
+      of it is published.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -77,13 +90,29 @@ class Settings:
     isolation: Literal["process"] | None = None
     blocking: bool = True
     secrets: Secrets | None = None
+    personal: Personal | None = None
     untrusted: bool = False
+    sends: bool = False
+    repair: bool = False
     visible: Callable[[Principal], bool] | None = None
     requires: Collection[str] = ()
     confirm: bool | None = None
     preview: Callable[[dict[str, Any]], Any] | None = None
+    excused: Mapping[str, str] = field(default_factory=dict[str, str])
     icons: Sequence[wire.Icon] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    replaces: str | Collection[str] = ()
+    deprecated: str = ""
+
+    @property
+    def old_names(self) -> tuple[str, ...]:
+        return (self.replaces,) if isinstance(self.replaces, str) else tuple(self.replaces)
+
+    def published_meta(self) -> dict[str, Any] | None:
+        said: dict[str, Any] = {DEPRECATED: self.deprecated} if self.deprecated else {}
+        if self.replaces:
+            said[REPLACES] = list(self.old_names)
+        return {**self.meta, **said} or None
 
     def annotations(self) -> wire.ToolAnnotations | None:
         """The hints that follow from what was declared; none for what was not."""
@@ -139,6 +168,15 @@ def _are_texts(value: Any) -> bool:
     return not isinstance(value, str | Mapping) and all(isinstance(one, str) and one for one in value)
 
 
+def _are_names(value: Any) -> bool:
+    names = [value] if isinstance(value, str) and value else value
+    return (_are_texts(names) and all(map(is_name, names)) and len(set(names)) == len(names)) or value == ""
+
+
+def _are_reasons(value: Any) -> bool:
+    return is_object(value) and all(isinstance(why, str) and why.strip() for why in value.values())
+
+
 # setting → what must hold of it, and how that is said
 _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("name", _is_text, "text"),
@@ -152,6 +190,10 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("isolation", lambda value: value == "process", "'process'"),
     ("confirm", _is_yes_or_no, "True or False"),
     ("secrets", lambda value: value in get_args(Secrets), "mask or keep"),
+    ("personal", lambda value: value in get_args(Personal), "mask or keep"),
     ("examples", _are_objects, "a list of objects"),
     ("requires", _are_texts, "scopes: a list of text"),
+    ("replaces", _are_names, "the name that the tool had before, or a list of such names"),
+    ("deprecated", _is_text, "text: what to use instead"),
+    ("excused", _are_reasons, "reasons by the code of the rule: {'TW9710': 'why'}"),
 )
