@@ -10,6 +10,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from toolwright.transport import http_runner
+from toolwright.transport.connections import Connections
 
 
 class Pipe(asyncio.Transport):
@@ -39,7 +40,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 def connected() -> tuple[Any, Pipe]:
     config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
-    protocol = http_runner._Protocol(config, ServerState(), {})  # pyright: ignore[reportPrivateUsage]
+    porter = http_runner._Porter(Connections())  # pyright: ignore[reportPrivateUsage]
+    protocol = http_runner._Protocol(porter, config, ServerState(), {})  # pyright: ignore[reportPrivateUsage]
     pipe = Pipe()
     protocol.connection_made(cast(Any, pipe))
     return protocol, pipe

@@ -152,6 +152,8 @@ def test_what_was_cleaned_masked_or_asked_too_often_is_counted(mounts: Mounts) -
     assert signs["cleaned"] >= 1
     assert signs["rate"] == 2
     assert figures["toolwright_threads_abandoned",] == 0
+    for name in ("lost_total", "failing", "behind"):
+        assert figures[f"toolwright_audit_{name}",] == 0
 
 
 @pytest.mark.attack("J11")

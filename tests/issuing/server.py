@@ -1,5 +1,6 @@
-"""A real authorization server (Authlib) on loopback: metadata, login with PKCE, tokens that say themselves or do not,
-introspection, revocation, and keys that can be changed. Nobody is asked for a password: ``ada`` is always there."""
+"""A real authorization server (Authlib) on loopback: metadata, registration of clients, login with PKCE, tokens that
+say themselves or do not, refresh tokens that are good for once, introspection, revocation, and keys that can be
+changed. Nobody is asked for a password: ``ada`` is always there."""
 
 from __future__ import annotations
 
@@ -23,13 +24,18 @@ from authlib.integrations.flask_oauth2 import AuthorizationServer
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import AuthorizationCodeMixin, ClientMixin, TokenMixin, grants
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
+from authlib.oauth2.rfc7009 import RevocationEndpoint
+from authlib.oauth2.rfc7523 import JWTBearerClientAssertion
+from authlib.oauth2.rfc7591 import ClientRegistrationEndpoint
+from authlib.oauth2.rfc7591.errors import InvalidRedirectURIError
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 from authlib.oauth2.rfc9068 import JWTBearerTokenGenerator
+from authlib.oauth2.rfc9207 import IssuerParameter
 from joserfc import jwk, jwt
 from werkzeug.serving import make_server
 
-__all__ = ["REDIRECT", "Issuing", "running_issuer"]
+__all__ = ["REDIRECT", "Issuing", "other_running_issuer", "running_issuer"]
 
 REDIRECT = "http://127.0.0.1:1/callback"
 SCOPES = "read write admin"
@@ -39,28 +45,33 @@ SCOPES = "read write admin"
 class Client(ClientMixin):
     id: str
     secret: str = ""
-    grant: str = "client_credentials"
+    grants: tuple[str, ...] = ("client_credentials",)
+    redirects: tuple[str, ...] = (REDIRECT,)
+    key: Any = None
 
     def get_client_id(self) -> str:
         return self.id
 
     def get_allowed_scope(self, scope: str) -> str:
-        return " ".join(one for one in scope.split() if one in SCOPES.split())
+        return " ".join(one for one in (scope or "").split() if one in SCOPES.split())
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        return redirect_uri == REDIRECT
+        port = urlsplit(redirect_uri).port
+        return redirect_uri in self.redirects or redirect_uri.replace(f":{port}", "", 1) in self.redirects
 
     def check_client_secret(self, client_secret: str) -> bool:
         return secrets.compare_digest(client_secret, self.secret)
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
+        if self.key is not None:
+            return method == "private_key_jwt"
         return method == ("client_secret_basic" if self.secret else "none")
 
     def check_response_type(self, response_type: str) -> bool:
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        return grant_type == self.grant
+        return grant_type in self.grants
 
 
 @dataclass
@@ -70,12 +81,17 @@ class Code(AuthorizationCodeMixin):
     scope: str
     code_challenge: str
     code_challenge_method: str
+    redirect_uri: str = REDIRECT
 
     def get_redirect_uri(self) -> str:
-        return REDIRECT
+        return self.redirect_uri
 
     def get_scope(self) -> str:
         return self.scope
+
+
+_FOR_PEOPLE = ("authorization_code", "refresh_token")
+_KNOWN = (Client("agent", "secret"), Client("opaque", "secret"), Client("tools", "secret", ()))
 
 
 class User:
@@ -87,7 +103,14 @@ class User:
 class Token(TokenMixin):
     text: str
     claims: dict[str, Any]
+    client: str = ""
     revoked: bool = False
+
+    def check_client(self, client: Client) -> bool:
+        return client.id == self.client
+
+    def get_scope(self) -> str:
+        return self.claims["scope"]
 
     def is_expired(self) -> bool:
         return self.claims["exp"] < time.time()
@@ -98,20 +121,36 @@ class Token(TokenMixin):
 
 @dataclass
 class Issuing:
-    """The server. ``up`` is whether it answers; ``asked`` counts what it was asked, by path."""
+    """The server. ``up`` is whether it answers; ``asked`` counts what it was asked, by path, and ``said`` has the
+    parameters of each. ``speaks`` is
+    whether it has metadata. ``takes`` are the redirect URIs that it registers clients with, where it is particular."""
 
     url: str = ""
     keys: list[Any] = field(default_factory=lambda: [new_key()])
     tokens: dict[str, Token] = field(default_factory=dict)
     codes: dict[str, Code] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
+    said: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    clients: dict[str, Client] = field(default_factory=dict)
+    refresh: dict[str, Token] = field(default_factory=dict)
+    takes: str = "http://127.0.0.1"
+    answers: dict[str, str] = field(default_factory=dict)
+    lasting: int = 864_000
+    withheld: set[str] = field(default_factory=set)
     changes: dict[str, Any] = field(default_factory=dict)
     up: bool = True
+    speaks: bool = True
     published: dict[str, Any] | None = None
 
     def forget(self) -> None:
         self.keys, self.up, self.published = [new_key()], True, None
-        self.asked.clear()
+        self.takes, self.lasting, self.speaks = "http://127.0.0.1", 864_000, True
+        self.clients.clear()
+        self.clients.update({client.id: client for client in (*_KNOWN, Client("app", grants=_FOR_PEOPLE))})
+        for store in (self.asked, self.answers, self.refresh):
+            store.clear()
+        self.said.clear()
+        self.withheld = set()
         self.changes.clear()
 
     def rotate(self) -> None:
@@ -128,6 +167,10 @@ class Issuing:
             "code_challenge_methods_supported": ["S256"],
             **self.changes,
         }
+
+    def registers(self) -> dict[str, Any]:
+        """What metadata says of registration."""
+        return {"registration_endpoint": f"{self.url}/register", "token_endpoint_auth_methods_supported": ["none"]}
 
     def jwks(self) -> dict[str, Any]:
         return self.published or {"keys": [key.as_dict(private=False) for key in self.keys]}
@@ -157,6 +200,27 @@ class Issuing:
         form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier, "client_id": "app"}
         return self._token({**form, "redirect_uri": REDIRECT, "resource": resource})
 
+    def agree(self, url: str) -> None:
+        """What a person does in a browser."""
+        answer = httpx2.get(url, follow_redirects=True, trust_env=False)
+        if answer.status_code >= 500:
+            raise RuntimeError(answer.text)
+
+    def robot(self) -> str:
+        """A private key, by which the client ``robot`` is known."""
+        key = jwk.generate_key("EC", "P-256")
+        self.clients["robot"] = Client("robot", key=key)
+        return key.as_pem(private=True).decode()
+
+    def desk(self) -> str:
+        """The id of a client that a person uses, and that comes back at any port."""
+        self.clients["desk"] = Client("desk", "", _FOR_PEOPLE, ("http://127.0.0.1/callback",))
+        return "desk"
+
+    def sent(self, path: str) -> list[dict[str, Any]]:
+        """The parameters of the requests to a path."""
+        return [said for asked, said in self.said if asked == path]
+
     def authorize(self, **params: str) -> httpx2.Response:
         said = {"response_type": "code", "client_id": "app", "redirect_uri": REDIRECT, "state": "s", **params}
         return httpx2.get(f"{self.url}/authorize", params=said, trust_env=False)
@@ -173,9 +237,8 @@ def new_key() -> Any:
 
 def application(issuing: Issuing) -> flask.Flask:
     app = flask.Flask(__name__)
-    clients = [Client("agent", "secret"), Client("opaque", "secret"), Client("tools", "secret", "")]
-    known = {client.id: client for client in [*clients, Client("app", grant="authorization_code")]}
-    server = AuthorizationServer(app, known.get, lambda token, request: save(issuing, token, request))
+    issuing.forget()
+    server = AuthorizationServer(app, issuing.clients.get, lambda token, request: save(issuing, token, request))
 
     class Signed(JWTBearerTokenGenerator):
         def get_jwks(self) -> Any:
@@ -184,7 +247,13 @@ def application(issuing: Issuing) -> flask.Flask:
         def get_audiences(self, client: Client, user: Any, scope: str) -> str:
             return flask.request.form.get("resource", client.id)
 
-    signed, opaque = Signed(issuing.url), BearerTokenGenerator(lambda *_, **__: secrets.token_urlsafe(32))
+    def fresh(*_: Any, **__: Any) -> str:
+        return secrets.token_urlsafe(32)
+
+    def lasts(*_: Any, **__: Any) -> int:
+        return issuing.lasting
+
+    signed, opaque = Signed(issuing.url, "RS256", fresh, lasts), BearerTokenGenerator(fresh)
     server.register_token_generator(
         "default", lambda **said: (opaque if said["client"].id == "opaque" else signed)(**said)
     )
@@ -195,7 +264,9 @@ def application(issuing: Issuing) -> flask.Flask:
         def save_authorization_code(self, code: str, request: Any) -> None:
             data = request.payload.data
             challenge, method = data["code_challenge"], data["code_challenge_method"]
-            issuing.codes[code] = Code(code, request.client.id, request.payload.scope, challenge, method)
+            scope = " ".join(one for one in (request.payload.scope or "").split() if one not in issuing.withheld)
+            redirect_uri = data["redirect_uri"]
+            issuing.codes[code] = Code(code, request.client.id, scope, challenge, method, redirect_uri)
 
         def query_authorization_code(self, code: str, client: Client) -> Code | None:
             return issuing.codes.get(code)
@@ -205,6 +276,65 @@ def application(issuing: Issuing) -> flask.Flask:
 
         def authenticate_user(self, authorization_code: Code) -> User:
             return User()
+
+    class Refresh(grants.RefreshTokenGrant):
+        TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
+        INCLUDE_NEW_REFRESH_TOKEN = True
+
+        def authenticate_refresh_token(self, refresh_token: str) -> Token | None:
+            return issuing.refresh.pop(refresh_token, None)
+
+        def authenticate_user(self, refresh_token: Token) -> User:
+            return User()
+
+        def revoke_old_credential(self, refresh_token: Token) -> None:
+            pass  # it was taken when it was shown
+
+    class Itself(grants.ClientCredentialsGrant):
+        TOKEN_ENDPOINT_AUTH_METHODS = ("client_secret_basic", "private_key_jwt")
+
+    class Assertions(JWTBearerClientAssertion):
+        CLIENT_AUTH_METHOD = "private_key_jwt"
+
+        def get_audiences(self) -> list[str]:
+            return [issuing.url]
+
+        def validate_jti(self, claims: Any, jti: str) -> bool:
+            return True
+
+        def resolve_client_public_key(self, client: Client) -> Any:
+            return client.key
+
+    class Says(IssuerParameter):
+        def get_issuer(self) -> str | None:
+            return issuing.answers.get("iss")
+
+    class Register(ClientRegistrationEndpoint):
+        def get_server_metadata(self) -> dict[str, Any]:
+            return issuing.metadata()
+
+        def authenticate_token(self, request: Any) -> str:
+            return "anybody"
+
+        def generate_client_secret(self, request: Any) -> str:
+            return ""
+
+        def save_client(self, client_info: dict[str, Any], client_metadata: dict[str, Any], request: Any) -> Client:
+            redirects = tuple(client_metadata["redirect_uris"])
+            if not all(uri.startswith(issuing.takes) for uri in redirects):
+                raise InvalidRedirectURIError
+            client = Client(client_info["client_id"], "", tuple(client_metadata["grant_types"]), redirects)
+            issuing.clients[client.id] = client
+            return client
+
+    class Revoke(RevocationEndpoint):
+        CLIENT_AUTH_METHODS = ("none",)
+
+        def query_token(self, token_string: str, token_type_hint: str) -> Token | None:
+            return issuing.refresh.get(token_string)
+
+        def revoke_token(self, token: Token, request: Any) -> None:
+            del issuing.refresh[flask.request.form["token"]]
 
     class Introspect(IntrospectionEndpoint):
         CLIENT_AUTH_METHODS = ("client_secret_basic",)
@@ -218,20 +348,37 @@ def application(issuing: Issuing) -> flask.Flask:
         def introspect_token(self, token: Token) -> dict[str, Any]:
             return {"active": True, **token.claims}
 
-    server.register_grant(grants.ClientCredentialsGrant)
+    server.register_grant(Itself)
+    server.register_grant(Refresh)
+    server.register_client_auth_method("private_key_jwt", Assertions())
+    server.register_extension(Says())
+    server.register_endpoint(Register)
     server.register_grant(Codes, [CodeChallenge(required=True)])
     server.register_endpoint(Introspect)
+    server.register_endpoint(Revoke)
 
     @app.before_request
     def count() -> Any:
         path = flask.request.path
         issuing.asked[path] = issuing.asked.get(path, 0) + 1
+        said = flask.request.get_json(silent=True) or {**flask.request.args, **flask.request.form}
+        issuing.said.append((path, said))
         return None if issuing.up else ("down", 503)
 
-    app.get("/.well-known/oauth-authorization-server")(issuing.metadata)
+    @app.get("/.well-known/oauth-authorization-server")
+    def metadata() -> Any:
+        return issuing.metadata() if issuing.speaks else ("nothing here", 404)
+
+    @app.post("/mcp")
+    def old() -> Any:
+        """What servers of 2025-03-26 were: their own issuers. This one has nothing else to offer."""
+        return "", 501 if "authorization" in flask.request.headers else 401
+
     app.get("/jwks")(issuing.jwks)
     app.post("/token")(server.create_token_response)
-    app.post("/introspect")(lambda: server.create_endpoint_response("introspection"))
+    app.post("/register", endpoint="register")(lambda: server.create_endpoint_response("client_registration"))
+    app.post("/revoke", endpoint="revoke")(lambda: server.create_endpoint_response("revocation"))
+    app.post("/introspect", endpoint="introspect")(lambda: server.create_endpoint_response("introspection"))
 
     @app.get("/authorize")
     def authorize() -> Any:
@@ -253,7 +400,10 @@ def save(issuing: Issuing, token: dict[str, Any], request: Any) -> None:
         "exp": int(time.time()) + 600,
         "scope": token.get("scope", ""),
     }
-    issuing.tokens[token["access_token"]] = Token(token["access_token"], claims)
+    kept = Token(token["access_token"], claims, request.client.id)
+    issuing.tokens[token["access_token"]] = kept
+    if "refresh_token" in token:
+        issuing.refresh[token["refresh_token"]] = kept
 
 
 @contextlib.contextmanager
@@ -277,6 +427,19 @@ def running() -> Iterator[Issuing]:
 def one_running_issuer() -> Iterator[Issuing]:
     with running() as issuing:
         yield issuing
+
+
+@pytest.fixture(scope="session", name="one_more_issuer")
+def one_more_running_issuer() -> Iterator[Issuing]:
+    with running() as issuing:
+        yield issuing
+
+
+@pytest.fixture(name="other")
+def other_running_issuer(one_more_issuer: Issuing) -> Issuing:
+    """Another authorization server, which knows nothing of the first."""
+    one_more_issuer.forget()
+    return one_more_issuer
 
 
 @pytest.fixture(name="issuer")

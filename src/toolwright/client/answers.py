@@ -7,13 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolwright.errors import DefinitionError, InvalidParams, MethodNotFound
+from toolwright.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from toolwright.jsonrpc.messages import Json, is_object
 from toolwright.loading import load
 from toolwright.protocol.questions import ELICIT, InputRequest, check_url
 from toolwright.protocol.types import Value
 
 __all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
+
+
+_DECLINED = -1  # 2025-11-25, client/sampling "Error Handling"
 
 
 class Elicitation(Value, frozen=True):
@@ -31,7 +34,10 @@ Reply: TypeAlias = Mapping[str, Json] | bool | None
 """The filled-in form; ``True`` accepts it with its defaults, ``False`` declines, ``None`` puts it away unanswered."""
 
 Elicit: TypeAlias = Callable[[Elicitation], "Reply | Awaitable[Reply]"]
-Sample: TypeAlias = Callable[[Mapping[str, Json]], "Mapping[str, Json] | Awaitable[Mapping[str, Json]]"]
+Sampled: TypeAlias = Mapping[str, Json] | None
+"""What the model said, as ``sampling/createMessage`` has it; ``None`` where the person does not want it asked."""
+
+Sample: TypeAlias = Callable[[Mapping[str, Json]], "Sampled | Awaitable[Sampled]"]
 
 
 class Answers:
@@ -68,17 +74,31 @@ class Answers:
             case "elicitation/create" if self._elicit is not None:
                 return await _elicited(self._elicit, params)
             case "sampling/createMessage" if self._sample is not None:
-                said = self._sample(params)
-                return dict(await said if inspect.isawaitable(said) else said)
+                return await _sampled(self._sample, params)
             case "roots/list" if self._roots is not None:
                 return {"roots": self._roots}
             case method:
                 raise MethodNotFound.of("TW1011", method=str(method)[:128])
 
 
+async def _sampled(sample: Sample, params: dict[str, Json]) -> Json:
+    undeclared = [name for name in ("tools", "toolChoice") if name in params]
+    if undeclared:
+        raise InvalidParams.of("TW1012", method="sampling/createMessage", problem=f"{undeclared[0]} was not declared")
+    said = sample(params)
+    message: Any = await said if inspect.isawaitable(said) else said
+    if message is None:
+        error = RpcError.of("TW5028")
+        error.number = _DECLINED
+        raise error
+    return dict(message)
+
+
 async def _elicited(elicit: Elicit, params: dict[str, Json]) -> Json:
     message, schema, url = params.get("message"), params.get("requestedSchema"), params.get("url")
     is_visit = params.get("mode") == "url"
+    if params.get("mode", "form") not in ("form", "url"):
+        raise InvalidParams.of("TW1012", method=ELICIT, problem="mode is neither form nor url")
     if not isinstance(message, str) or not (isinstance(url, str) if is_visit else is_object(schema)):
         raise InvalidParams.of("TW1012", method=ELICIT, problem="a message, and a requestedSchema or url, are needed")
     try:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from toolwright.errors import TransportError
+from toolwright.errors import InvalidAnswer
 from toolwright.jsonrpc.messages import Id, Json, is_object
 from toolwright.protocol import headers, modern
 from toolwright.protocol.types import Implementation
@@ -77,7 +77,7 @@ class Era(Protocol):
 
 def _object(result: Json, method: str) -> dict[str, Json]:
     if not is_object(result):
-        raise TransportError.of("TW5009", method=method, problem="the result is not an object")
+        raise InvalidAnswer.of("TW5009", method=method, problem="the result is not an object")
     return result
 
 
@@ -85,6 +85,7 @@ def _object(result: Json, method: str) -> dict[str, Json]:
 class Modern:
     revision: str
     capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    log_level: str | None = None
     cancels_by_closing: bool = True
     listens_by_asking: bool = True
     mirrors_parameters: bool = True
@@ -94,6 +95,8 @@ class Modern:
         meta = modern.request_meta(self.revision, CLIENT, self.capabilities)
         if token is not None:
             meta["progressToken"] = token
+        if self.log_level is not None:
+            meta[modern.LOG_LEVEL] = self.log_level
         return {**params, "_meta": meta}
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:
@@ -106,7 +109,7 @@ class Modern:
         members = _object(result, method)
         kind = members.get("resultType", "complete")
         if kind != "complete":
-            raise TransportError.of("TW5009", method=method, problem=f"unknown resultType {str(kind)[:40]!r}")
+            raise InvalidAnswer.of("TW5009", method=method, problem=f"unknown resultType {str(kind)[:40]!r}")
         return members
 
 

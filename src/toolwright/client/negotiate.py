@@ -1,12 +1,16 @@
 """Which era and revision to speak with a server, found out once (basic/versioning, "Client side").
 
 ``server/discover`` comes first, on every carrier: modern servers have to answer it. A modern error says which revisions
-there are; anything else, silence included, means a legacy server, which gets its handshake.
+there are; anything else, silence included, means a legacy server, which gets its handshake. One that was silent and
+refuses that too was slow, not old. What an earlier conversation found out is tried first.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolwright.client.eras import CLIENT, Era, Legacy, Modern, ServerFacts, server_info
@@ -38,35 +42,74 @@ async def negotiate(
     seconds: float,
     capabilities: Mapping[str, Json] = _NOTHING,
     revision: str | None = None,
+    *,
+    log_level: str | None = None,
+    remembered: str | None = None,
+    reopen: Callable[[], Awaitable[None]] | None = None,
 ) -> tuple[Era, ServerFacts]:
-    """Settle on an era, for a client with these ``capabilities``. Each revision is tried once at most.
+    """Settle on an era, for a client with these ``capabilities``. Each revision is tried twice at most, and once more
+    where there was no answer in time.
 
     ``TransportError`` when there is none in common. A ``revision`` leaves nothing to settle: it is spoken, or it is an
-    ``RpcError`` or ``TransportError``.
+    ``RpcError`` or ``TransportError``. A ``remembered`` one is tried first, and nothing depends on it. ``reopen``
+    starts a server again that ended when it was asked what it does not know.
     """
+    modern = _Modern(ask, capabilities, log_level)
+    handshake = functools.partial(_handshake, ask, notify, capabilities, seconds)
     if revision in versions.MODERN:
-        return await _discover(ask, Modern(revision, capabilities), seconds)
+        return await modern.settle((revision,), seconds)
     if revision is not None:
-        return await _handshake(ask, notify, capabilities, seconds, (revision,))
-    tried: set[str] = set()
-    candidates = list(versions.MODERN)
-    while candidates:
-        revision = candidates.pop(0)
-        tried.add(revision)
+        return await handshake((revision,))
+    if remembered in versions.LEGACY:
         try:
-            return await _discover(ask, Modern(revision, capabilities), min(seconds, _PROBE_SECONDS))
-        except UnsupportedVersion as error:
-            offered = _offered(error)
-            candidates = [name for name in versions.MODERN if name in offered and name not in tried]
-            if not candidates and not set(offered) & set(versions.LEGACY):
-                raise TransportError.of("TW5008", offered=", ".join(offered) or "none") from None
-        except (HeaderMismatch, MissingCapability):
-            raise
+            return await handshake(versions.LEGACY)
         except ConnectionLost:
             raise
-        except (RpcError, RequestTimeout, HttpStatus):
-            break
-    return await _handshake(ask, notify, capabilities, seconds, versions.LEGACY)
+        except (RpcError, TransportError):
+            remembered = None  # it has become another server
+    try:
+        # A server that was modern a while ago has all the time it needs.
+        return await modern.settle(versions.MODERN, seconds if remembered else min(seconds, _PROBE_SECONDS))
+    except UnsupportedVersion as error:
+        offered = _offered(error)
+        if not set(offered) & set(versions.LEGACY):
+            raise TransportError.of("TW5008", offered=", ".join(offered) or "none") from None
+    except (HeaderMismatch, MissingCapability):
+        raise
+    except ConnectionLost:
+        if reopen is None or remembered:
+            raise
+        await reopen()
+    except RequestTimeout:
+        with contextlib.suppress(RpcError):
+            return await handshake(versions.LEGACY)
+        # What it was asked first has made the connection a modern one, which takes no handshake.
+        return await modern.settle(versions.MODERN, seconds)
+    except (RpcError, HttpStatus):
+        pass
+    return await handshake(versions.LEGACY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Modern:
+    ask: Ask
+    capabilities: Mapping[str, Json]
+    log_level: str | None
+
+    async def settle(self, takes: tuple[str, ...], seconds: float) -> tuple[Era, ServerFacts]:
+        """The first of ``takes`` that the server speaks; ``UnsupportedVersion`` when it speaks none of them."""
+        tried: list[str] = []
+        candidates = takes
+        while True:
+            tried.append(candidates[0])
+            try:
+                return await _discover(self.ask, Modern(candidates[0], self.capabilities, self.log_level), seconds)
+            except UnsupportedVersion as error:
+                # One that refuses a revision and names it in one breath is asked once more: of several behind one
+                # address, another may answer.
+                candidates = tuple(name for name in takes if name in _offered(error) and tried.count(name) < 2)
+                if not candidates:
+                    raise
 
 
 async def _discover(ask: Ask, era: Modern, seconds: float) -> tuple[Era, ServerFacts]:

@@ -19,11 +19,13 @@ _NOT_PUBLIC = tuple(
         ipaddress.ip_network,
         (
             "168.63.129.16/32",
+            "192.0.0.0/24",
             "192.88.99.0/24",
             "64:ff9b::/96",
             "64:ff9b:1::/48",
             "2001::/23",
             "2002::/16",
+            "3fff::/20",  # for documentation, of which older Pythons do not know
             "fec0::/10",
             "::/96",
         ),

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from toolwright.jsonrpc.messages import Id
 from toolwright.protocol.types import Value
 
-__all__ = ["Carrier", "ClientLink", "Receiver"]
+__all__ = ["Auth", "Authorizer", "Carrier", "ClientLink", "Receiver", "Refusal"]
 
 
 class Carrier(Value, frozen=True):
@@ -20,9 +20,12 @@ class Carrier(Value, frozen=True):
 
 
 class Receiver(Protocol):
-    """Where everything goes that arrives. ``fail`` ends one request, ``lose`` all of them."""
+    """Where everything goes that arrives. ``fail`` ends one request, ``lose`` all of them; ``awaits`` tells whether
+    somebody still waits for the answer to a request."""
 
     def feed(self, frame: bytes) -> None: ...
+
+    def awaits(self, id: Id) -> bool: ...
 
     def fail(self, id: Id, error: Exception) -> None: ...
 
@@ -39,10 +42,32 @@ class ClientLink(Protocol):
     @property
     def shared(self) -> bool: ...
 
-    async def open(self, receiver: Receiver) -> None: ...
+    @property
+    def key(self) -> str | None:
+        """What tells this target from others, for as long as this process lives. ``None``: remember nothing of it."""
+        ...
 
-    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
-        """Send one message. ``id`` is the request's, ``None`` for other messages; ``headers`` matter on HTTP only."""
+    async def open(self, receiver: Receiver) -> None:
+        """Open it, for the first time or again after :meth:`close`."""
+        ...
+
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
+        """Send one message. ``id`` is the request's, ``None`` for other messages.
+
+        What follows matters on HTTP only: ``headers``, and whether an answer stream that breaks is ``resumable``.
+        """
+        ...
+
+    async def flush(self) -> None:
+        """Return once what was sent that has no answer has arrived, where messages could overtake each other."""
+        ...
+
+    def last_words(self) -> str:
+        """What the other end has written last that was not meant for us; empty where there is no such thing."""
+        ...
+
+    def renew(self) -> None:
+        """Forget the session: the next message begins another. Where there are no sessions, nothing happens."""
         ...
 
     def abandon(self, id: Id) -> None:
@@ -54,3 +79,36 @@ class ClientLink(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Refusal(Value, frozen=True):
+    """A request to a server on HTTP that was refused for want of the right to it, with 401 or 403.
+
+    ``headers`` (lower-case names) are those of the answer, ``sent`` those of the request. ``peer`` is the IP address
+    that answered, ``attempt`` is 0 for the first time that this request was sent.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    sent: Mapping[str, str]
+    peer: str | None
+    attempt: int
+
+
+class Authorizer(Protocol):
+    """What tells one server on HTTP who asks."""
+
+    async def headers(self, method: str) -> Mapping[str, str]:
+        """What goes with the next request; asked before each. Nothing while nobody has wanted to know."""
+        ...
+
+    async def challenged(self, refusal: Refusal) -> bool:
+        """Whether to send the same request again. Raises ``TransportError`` where the refusal itself would say less
+        than what went wrong here."""
+        ...
+
+
+class Auth(Protocol):
+    """A way to say who asks. What it keeps for one server it gives to no other."""
+
+    def for_server(self, url: str) -> Authorizer: ...

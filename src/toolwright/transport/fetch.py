@@ -2,8 +2,13 @@
 
 HTTPS beyond loopback. Every address of the host is looked at, and the connection goes to one that was (a name that
 means something else a moment later leads nowhere else). Private networks and this machine are reached only where the
-operator has named that very host and port; link-local addresses only where the operator has named the address itself.
-No redirect is followed, nothing is taken from the environment, and the answer is bounded in size and time.
+operator has named that very host and port, or where whoever names them is there itself; link-local addresses only where
+the operator has named the address itself. Nothing is taken from the environment, no cookie is kept, and the answer is
+bounded in size and time.
+
+``get``, ``post`` and ``post_json`` are for documents that are known beforehand: no redirect is followed. ``request`` is
+for whatever there is: it follows redirects where the fetcher may, each of them guarded as if it had been asked for, and
+undoes compression as far as the limit goes.
 """
 
 from __future__ import annotations
@@ -12,32 +17,62 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TypeAlias
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 
 from toolwright.errors import TransportError
+from toolwright.jsonrpc.messages import Json, encode
 from toolwright.protocol.types import Value
 from toolwright.transport.addresses import IpAddress, is_local, is_public, parse
+from toolwright.transport.urls import joined
 
-__all__ = ["Fetched", "Fetcher", "NotFetched", "Resolve", "origin_of"]
+__all__ = ["Answer", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
 _SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
+_UNPACKED = 1024 * 1024  # beyond that, what unpacks to so many times its size is no document but a trap
+_RATIO = 200
+T = TypeVar("T")
 _PORTS = {"https": 443, "http": 80}
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 """The addresses of a host."""
 
+Why: TypeAlias = Literal["refused", "malformed", "late", "large", "redirects", "failed"]
+Told: TypeAlias = Callable[[int, int | None], None]
+"""Hears how many bytes have come, and of how many, where that is known."""
+Before: TypeAlias = Callable[[str], Awaitable[None]]
+"""Hears each URL before it is asked for, the first and those of redirects; what it raises ends the request."""
+
+_MOVED = frozenset((301, 302, 303, 307, 308))
+_ANYWHERE = frozenset(("accept", "accept-language", "user-agent"))
+"""What is sent on to another origin that a redirect leads to: nothing that says who asks."""
+
 
 class NotFetched(TransportError):
-    """Nothing came: the guard refused (TW4210), or it failed (TW4211)."""
+    """Nothing came: the guard refused (TW4210), or it failed (TW4211). ``why`` says it to a program."""
+
+    why: Why = "failed"
 
 
 class Fetched(Value, frozen=True):
     status: int
+    body: bytes
+    nonce: str | None = None
+    """What the next proof of a key shall hold (RFC 9449, section 8)."""
+
+
+class Answer(Value, frozen=True):
+    """What came of a request. ``url`` is where it came from, redirects followed; the names of ``headers`` are in lower
+    case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
     body: bytes
 
 
@@ -63,63 +98,161 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 class Fetcher:
-    """``named``: URLs that the operator has set; where they lead is trusted further than other places."""
+    """``named``: URLs that the operator has set; where they lead is trusted further than other places. ``beside``: the
+    address of whoever names what is fetched; who is on this machine may name what is there, who is in a private network
+    what is in one. ``plain``: HTTP without TLS is good enough. ``ports``: those open of places that the operator has
+    not named; all unless said. ``redirects``: how many ``request`` follows.
+    """
 
-    def __init__(self, named: Iterable[str] = (), *, resolve: Resolve = resolve, seconds: float = _SECONDS) -> None:
+    def __init__(
+        self,
+        named: Iterable[str] = (),
+        *,
+        beside: IpAddress | None = None,
+        resolve: Resolve = resolve,
+        seconds: float = _SECONDS,
+        max_bytes: int = _MAX_BYTES,
+        plain: bool = False,
+        ports: Iterable[int] | None = None,
+        redirects: int = 0,
+    ) -> None:
         self._named = frozenset(map(origin_of, named))
+        self._beside = beside
         self._resolve = resolve
         self._seconds = seconds
+        self._max_bytes = max_bytes
+        self._plain = plain
+        self._ports = None if ports is None else frozenset(ports)
+        self._redirects = redirects
         self._tls: ssl.SSLContext | None = None
 
     async def get(self, url: str) -> Fetched:
         """What is there. Raises :class:`NotFetched`."""
         return await self._bounded("GET", url)
 
-    async def post(self, url: str, form: Mapping[str, str], login: tuple[str, str]) -> Fetched:
-        """The answer to a form, sent with a name and a password. Raises :class:`NotFetched`."""
-        return await self._bounded("POST", url, form, login)
-
-    async def _bounded(
-        self, method: str, url: str, form: Mapping[str, str] | None = None, login: tuple[str, str] | None = None
+    async def post(
+        self,
+        url: str,
+        form: Mapping[str, str],
+        login: tuple[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Fetched:
+        """The answer to a form, sent with a name and a password where there are any. Raises :class:`NotFetched`."""
+        auth = None if login is None else httpx2.BasicAuth(*login)
+        return await self._bounded("POST", url, auth=auth, data=form, headers=headers)
+
+    async def post_json(self, url: str, value: Json) -> Fetched:
+        """The answer to a JSON value. Raises :class:`NotFetched`."""
+        return await self._bounded("POST", url, content=encode(value), headers={"content-type": "application/json"})
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        told: Told | None = None,
+        before: Before | None = None,
+    ) -> Answer:
+        """What there is to be had, whatever its status. Only a GET is redirected. Raises :class:`NotFetched`, and
+        whatever ``before`` raises."""
+        return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, told, before))
+
+    async def check(self, url: str) -> None:
+        """Raise :class:`NotFetched` for a URL that the guard would not fetch; nothing is fetched."""
+        await self._guarded(url, self._address(url))
+
+    async def _bounded(self, method: str, url: str, **content: Any) -> Fetched:
+        return await self._guarded(url, self._fetch(method, url, **content))
+
+    async def _guarded(self, url: str, work: Awaitable[T]) -> T:
         shown = url.partition("?")[0][:200]
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._fetch(method, url, form, login)
+                return await work
         except _Guarded as error:
-            raise NotFetched.of("TW4210", url=shown, problem=str(error)) from None
+            raise _not_fetched("TW4210", "refused", shown, error) from None
+        except _Failed as error:
+            raise _not_fetched("TW4211", error.why, shown, error) from None
+        except TimeoutError:
+            raise _not_fetched("TW4211", "late", shown, f"no answer within {self._seconds:g} s") from None
         except (OSError, ValueError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise NotFetched.of("TW4211", url=shown, problem=str(error) or type(error).__name__) from None
+            why: Why = "malformed" if isinstance(error, ValueError | httpx2.InvalidURL) else "failed"
+            raise _not_fetched("TW4211", why, shown, error) from None
 
-    async def _fetch(
-        self, method: str, url: str, form: Mapping[str, str] | None, login: tuple[str, str] | None
-    ) -> Fetched:
+    async def _follow(
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        content: bytes | None,
+        told: Told | None,
+        before: Before | None,
+    ) -> Answer:
         origin = origin_of(url)
-        address = await self._address(origin)
+        for _ in range(self._redirects + 1):
+            if before is not None:
+                await before(url)
+            async with self._response(method, url, headers=headers, content=content) as response:
+                location = response.headers.get("location")
+                if method != "GET" or location is None or response.status_code not in _MOVED or not self._redirects:
+                    body = await _decoded(response, self._max_bytes, told)
+                    return Answer(url, response.status_code, _headers(response), body)
+            url = joined(url, location)
+            if origin_of(url) != origin:
+                headers = {name: value for name, value in headers.items() if name.lower() in _ANYWHERE}
+        raise _Failed("redirects", f"more than {self._redirects} redirects")
+
+    async def _fetch(self, method: str, url: str, **request: Any) -> Fetched:
+        async with self._response(method, url, accept_encoding="identity", **request) as response:
+            body = b"".join([part async for part in _raw(response, self._max_bytes)])
+            return Fetched(response.status_code, body, response.headers.get("dpop-nonce"))
+
+    @contextlib.asynccontextmanager
+    async def _response(
+        self,
+        method: str,
+        url: str,
+        *,
+        auth: httpx2.BasicAuth | None = None,
+        headers: Mapping[str, str] | None = None,
+        data: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        accept_encoding: str = "gzip",
+    ) -> AsyncGenerator[httpx2.Response]:
+        address = await self._address(url)
+        parts = urlsplit(url)
         request = httpx2.Request(
             method,
-            _at(urlsplit(url), address),
-            headers={"host": urlsplit(url).netloc, "accept": "application/json", "accept-encoding": "identity"},
-            data=form,
-            extensions={"sni_hostname": origin.host},  # the certificate is the name's, not the address's
+            _at(parts, address),
+            headers={
+                "accept": "application/json",
+                "accept-encoding": accept_encoding,
+                **(headers or {}),
+                "host": parts.netloc,
+            },
+            data=data,
+            content=content,
+            extensions={"sni_hostname": parts.hostname or ""},  # the certificate is the name's, not the address's
         )
-        auth = None if login is None else httpx2.BasicAuth(*login)
         async with (
             # A connection is never used again: another name may lead to the same address.
-            httpx2.AsyncClient(verify=self._context(origin), trust_env=False, timeout=self._seconds) as client,
+            httpx2.AsyncClient(verify=self._context(parts.scheme), trust_env=False, timeout=self._seconds) as client,
             contextlib.aclosing(await client.send(request, auth=auth, stream=True, follow_redirects=False)) as response,
         ):
-            return Fetched(response.status_code, await _body(response))
+            yield response
 
-    def _context(self, origin: Origin) -> ssl.SSLContext | bool:
-        if origin.scheme == "http":
+    def _context(self, scheme: str) -> ssl.SSLContext | bool:
+        if scheme == "http":
             return False
         if self._tls is None:
             self._tls = ssl.create_default_context()
         return self._tls
 
-    async def _address(self, origin: Origin) -> IpAddress:
+    async def _address(self, url: str) -> IpAddress:
         """Where to connect to: an address that may be. All that the name has are looked at, for any may be taken."""
+        origin = origin_of(url)
         literal = parse(origin.host)
         texts = [origin.host] if literal else await self._resolve(origin.host, origin.port)
         addresses = [address for address in map(parse, texts) if address is not None]
@@ -131,25 +264,82 @@ class Fetcher:
 
     def _check(self, origin: Origin, address: IpAddress, *, is_literal: bool) -> None:
         named = origin in self._named
-        if not is_public(address) and not (named and (is_literal or is_local(address))):
+        near = self._beside is not None and is_local(address) and _are_together(address, self._beside)
+        if not is_public(address) and not near and not (named and (is_literal or is_local(address))):
             raise _Guarded(f"{address} is no public address, and the settings do not name this host and port")
-        if origin.scheme != "https" and not (named and address.is_loopback):
+        if self._ports is not None and not named and origin.port not in self._ports:
+            raise _Guarded(f"port {origin.port} is none of the web, and the settings do not name this host and port")
+        if origin.scheme != "https" and not self._plain and not ((named or near) and address.is_loopback):
             raise _Guarded("https is wanted")
+
+
+def _are_together(one: IpAddress, other: IpAddress) -> bool:
+    """Whether both are this machine, or both in a private network."""
+    return is_local(one) and is_local(other) and one.is_loopback == other.is_loopback
 
 
 class _Guarded(Exception):
     """Why the guard refuses."""
 
 
-async def _body(response: httpx2.Response) -> bytes:
-    parts: list[bytes] = []
+class _Failed(Exception):
+    """Why nothing came, as far as a program may want to know."""
+
+    def __init__(self, why: Why, problem: str) -> None:
+        super().__init__(problem)
+        self.why: Why = why
+
+
+def _not_fetched(code: str, why: Why, url: str, problem: Exception | str) -> NotFetched:
+    said = problem.strerror if isinstance(problem, OSError) else None
+    error = NotFetched.of(code, url=url, problem=said or str(problem) or type(problem).__name__)
+    error.why = why
+    return error
+
+
+def _headers(response: httpx2.Response) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+async def _raw(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
+    """The bytes as they were sent, up to the limit."""
     size = 0
     async for part in response.aiter_raw():
-        parts.append(part)
         size += len(part)
-        if size > _MAX_BYTES:
-            raise ValueError(f"the answer has more than {_MAX_BYTES} bytes")
+        if size > limit:
+            raise _Failed("large", f"the answer has more than {limit} bytes")
+        yield part
+
+
+async def _decoded(response: httpx2.Response, limit: int, told: Told | None) -> bytes:
+    """The body without compression. Never more than ``limit`` bytes are made of it."""
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
+        raise _Failed("failed", f"the answer is compressed by {coding[:40]!r}, which was not asked for")
+    unpack = None if coding in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
+    length = response.headers.get("content-length", "")
+    total = int(length) if length.isdecimal() and len(length) < 16 else None
+    parts, size, came = list[bytes](), 0, 0
+    async for part in _raw(response, limit):
+        came += len(part)
+        parts.append(part if unpack is None else _unpacked(unpack, part, limit + 1 - size))
+        size += len(parts[-1])
+        if size > limit:
+            raise _Failed("large", f"the answer has more than {limit} bytes when it is unpacked")
+        if size > _UNPACKED and size > came * _RATIO:
+            raise _Failed("large", f"the answer unpacks to more than {_RATIO} times its size")
+        if told is not None:
+            told(came, total)
+    if unpack is not None and parts and not unpack.eof:
+        raise _Failed("failed", "the answer ends in the middle of its compression")
     return b"".join(parts)
+
+
+def _unpacked(unpack: Any, part: bytes, room: int) -> bytes:
+    try:
+        return unpack.decompress(part, room)
+    except zlib.error as error:
+        raise _Failed("failed", "the answer is not compressed as it says") from error
 
 
 def _at(parts: SplitResult, address: IpAddress) -> str:

@@ -1,18 +1,27 @@
-"""Streamable HTTP, the client's half: each message is a POST, answered in JSON or by a stream. Owns httpx2."""
+"""Streamable HTTP, the client's half: each message is a POST, answered in JSON or by a stream, which httpx2 reads.
+
+A stream of a legacy server that breaks off is taken up again where it stopped (2025-11-25, basic/transports
+"Resumability and Redelivery"), no sooner than the server has said.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
-from toolwright.errors import ConnectionLost, RpcError, TransportError
+from toolwright.errors import ConnectionLost, RpcError, SessionLost, StateError, TransportError
 from toolwright.jsonrpc.messages import Failure, Id, decode, parse
-from toolwright.transport.carrier import Receiver
+from toolwright.protocol.headers import METHOD_HEADER
+from toolwright.transport.carrier import Authorizer, Receiver, Refusal
+from toolwright.transport.http_connection import Answer, Connections
+from toolwright.version import __version__
 
 __all__ = ["HttpLink", "HttpStatus"]
 
@@ -22,6 +31,11 @@ _MAX_BYTES = 64 * 1024 * 1024
 _LISTEN_SECONDS = 2.0
 _CLOSE_SECONDS = 2.0
 _TELL_SECONDS = 10.0
+_REFUSALS = (401, 403)
+_PAUSE_SECONDS = 1.0
+_SHORTEST_PAUSE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 60.0
+_MAX_BREAKS = 5
 
 _log = logging.getLogger("toolwright")
 
@@ -30,6 +44,30 @@ class HttpStatus(TransportError):
     """The endpoint refused a message with a status and no JSON-RPC error that would explain it."""
 
     status: int = 0
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far an event stream has been read, which is what it takes to go on with it."""
+
+    last: str = ""
+    pause: float = _PAUSE_SECONDS
+    breaks: int = 0
+
+    def note(self, event: httpx2.ServerSentEvent) -> None:
+        if event.retry is not None:
+            self.pause = min(max(event.retry / 1000, _SHORTEST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
+        if event.id and event.id != self.last:
+            self.last, self.breaks = event.id, 0
+
+    async def wait(self) -> None:
+        """As long as the server wants; twice as long each time that nothing new has come."""
+        self.breaks += 1
+        await asyncio.sleep(min(self.pause * 2.0 ** min(self.breaks - 1, 10), _LONGEST_PAUSE_SECONDS))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"accept": "text/event-stream"} | ({"last-event-id": self.last} if self.last else {})
 
 
 def _reason(body: bytes) -> str:
@@ -41,100 +79,202 @@ def _reason(body: bytes) -> str:
     return ""
 
 
+class _Parts(httpx2.AsyncByteStream):
+    """The body of an answer, for who reads its events."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._answer.parts()
+
+
+@contextlib.contextmanager
+def _forgiven(reading: _Reading) -> Generator[None]:
+    """That a stream broke off is no failure, once there is a place at which to go on with it."""
+    try:
+        yield
+    except (OSError, httpx2.HTTPError) as error:
+        if not reading.last:
+            raise
+        _log.info("a stream broke off and is taken up again: %s", error)
+
+
+def _kind(answer: Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _is_stream(answer: Answer) -> bool:
+    return answer.status == 200 and _kind(answer) == "text/event-stream"
+
+
+async def _body(answer: Answer) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in answer.parts():
+        parts.append(part)
+        size += len(part)
+        if size > _MAX_BYTES:
+            raise ConnectionLost.of("TW5005")
+    return b"".join(parts)
+
+
 class HttpLink:
-    """The client's end. ``headers`` go with every request; the session that a legacy server opens is kept here.
+    """The client's end. ``headers`` go with every request, and so does what ``authorize`` says; the session that a
+    legacy server opens is kept here.
 
     Waiting for an answer is bounded by the request's own timeout, not by the connection's.
     """
 
     shared = False
 
-    def __init__(self, url: str, *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, url: str, *, headers: Mapping[str, str] | None = None, authorize: Authorizer | None = None
+    ) -> None:
         self._url = url
-        self._headers = dict(headers or {})
+        self._authorize = authorize
+        self._headers = {"user-agent": f"toolwright/{__version__}"} | {
+            name.lower(): value for name, value in (headers or {}).items()
+        }
+        self._session: str | None = None
+        self._standing: asyncio.Task[None] | None = None
         self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
         self._receiver: Receiver | None = None
-        self._client: httpx2.AsyncClient | None = None
+        self._connections: Connections | None = None
+
+    @property
+    def key(self) -> str | None:
+        return self._url
 
     async def open(self, receiver: Receiver) -> None:
         self._receiver = receiver
-        # No proxies and no credentials from the environment: what is sent where is what the caller said.
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(10.0, read=None, pool=None), trust_env=False, follow_redirects=False
-        )
+        try:
+            self._connections = Connections(self._url)
+        except ValueError as error:
+            raise ConnectionLost.of("TW5006", url=self._url, problem=str(error)) from None
 
-    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
-        self._start(id, self._post(frame, id, headers) if id is not None else self._tell(frame, headers))
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
+        self._start(id, self._tell(frame, headers) if id is None else self._post(frame, id, headers, resumable))
+
+    async def flush(self) -> None:
+        if told := self._tasks.get(None, set()) - {self._standing}:
+            await asyncio.wait(told)
+
+    def last_words(self) -> str:
+        return ""
+
+    def renew(self) -> None:
+        self._session = None
+        if self._standing is not None:
+            self._standing.cancel()
 
     async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
         """Send what nobody waits for an answer to; a server that does not take it is given up on."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_TELL_SECONDS):
-                await self._post(frame, None, headers)
+                await self._post(frame, None, headers, False)
 
-    def _start(self, id: Id | None, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, id: Id | None, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         tasks = self._tasks.setdefault(id, set())
         tasks.add(task)
         task.add_done_callback(lambda task: self._ended(id, task))
+        return task
 
     def _ended(self, id: Id | None, task: asyncio.Task[None]) -> None:
         tasks = self._tasks[id]
         tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._fail(id, error)  # nobody foresaw it; who waits is told at once
         if not tasks:
             del self._tasks[id]
 
-    async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
+    async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str], resumable: bool) -> None:
+        reading = _Reading()
         try:
-            async with self._stream(
-                "POST", frame, {"content-type": "application/json", "accept": _ACCEPT, **headers}
-            ) as response:
-                await self._read(response, id)
-        except TransportError as error:
+            with contextlib.ExitStack() as broken:
+                if resumable:
+                    broken.enter_context(_forgiven(reading))
+                async with self._stream(
+                    "POST", frame, {"content-type": "application/json", "accept": _ACCEPT, **headers}
+                ) as answer:
+                    await self._read(answer, id, reading)
+            if resumable and id is not None and reading.last:
+                await self._resume(id, headers, reading)
+            if self._awaits(id):
+                self._fail(id, ConnectionLost.of("TW5001"))
+        except (TransportError, StateError) as error:
             self._fail(id, error)
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
+        except (OSError, httpx2.HTTPError) as error:
             self._fail(id, ConnectionLost.of("TW5006", url=self._url, problem=str(error) or type(error).__name__))
 
-    @contextlib.asynccontextmanager
-    async def _stream(
-        self, method: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> AsyncGenerator[httpx2.Response]:
-        if self._client is None:
-            raise ConnectionLost.of("TW5001")
-        async with self._client.stream(
-            method, self._url, content=body, headers={**self._headers, **headers}
-        ) as response:
-            yield response
+    async def _resume(self, id: Id, headers: Mapping[str, str], reading: _Reading) -> None:
+        """Go on with an answer stream that has broken off, until the answer has come or nothing new comes."""
+        while self._receiver is not None and self._receiver.awaits(id):
+            if reading.breaks >= _MAX_BREAKS:
+                raise ConnectionLost.of("TW5021", count=_MAX_BREAKS)
+            await reading.wait()
+            with _forgiven(reading):
+                async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
+                    if not _is_stream(answer):
+                        raise self._refused(answer.status)
+                    await self._read_events(answer, reading)
 
-    async def _read(self, response: httpx2.Response, id: Id | None) -> None:
-        if (session := response.headers.get(_SESSION)) is not None:
-            self._headers[_SESSION] = session
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == "text/event-stream":
-            await self._read_events(response)
-            self._fail(id, ConnectionLost.of("TW5001"))  # an answer that came before has ended the request already
-        elif kind == "application/json" and (body := await self._body(response)):
+    @contextlib.asynccontextmanager
+    async def _stream(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
+        """The answer to one request, which is sent again while ``authorize`` knows what to do about a refusal."""
+        for attempt in itertools.count():
+            if self._connections is None:
+                raise ConnectionLost.of("TW5001")
+            session = {} if self._session is None else {_SESSION: self._session}
+            sent = {**self._headers, **session, **headers, **await self._credentials(method)}
+            async with self._connections.request(method, body, sent) as answer:
+                # A request that names its method in its head belongs to no session; its 404 is an answer.
+                if answer.status == 404 and session and METHOD_HEADER not in sent:
+                    raise self._lost_session(method == "POST")
+                if not await self._is_worth_another(answer, sent, attempt):
+                    if method == "POST" and not session and self._session is None:  # no late word of one that has ended
+                        self._session = answer.headers.get(_SESSION)
+                    yield answer
+                    return
+
+    def _lost_session(self, refused: bool) -> SessionLost:
+        error = SessionLost.of("TW5020")
+        error.refused = refused
+        return error
+
+    async def _credentials(self, method: str) -> Mapping[str, str]:
+        return {} if self._authorize is None else await self._authorize.headers(method)
+
+    async def _is_worth_another(self, answer: Answer, sent: Mapping[str, str], attempt: int) -> bool:
+        if self._authorize is None or answer.status not in _REFUSALS:
+            return False
+        return await self._authorize.challenged(Refusal(answer.status, answer.headers, sent, answer.peer, attempt))
+
+    async def _read(self, answer: Answer, id: Id | None, reading: _Reading) -> None:
+        if _is_stream(answer):
+            await self._read_events(answer, reading)
+        elif _kind(answer) == "application/json" and (body := await _body(answer)):
             self._feed(body)
-            # What was not an answer to this request ends it all the same; nothing more will come.
-            self._fail(id, self._refused(response.status_code, _reason(body)))
-        elif id is not None or response.status_code >= 400:
-            self._fail(id, self._refused(response.status_code))
+            if self._awaits(id):
+                # What was not an answer to this request ends it all the same; nothing more will come.
+                self._fail(id, self._refused(answer.status, _reason(body)))
+        elif id is not None or answer.status >= 400:
+            self._fail(id, self._refused(answer.status))
+
+    def _awaits(self, id: Id | None) -> bool:
+        return id is not None and self._receiver is not None and self._receiver.awaits(id)
 
     def _refused(self, status: int, said: str = "") -> HttpStatus:
         error = HttpStatus.of("TW5007", url=self._url, status=status, said=said and f": {said}")
         error.status = status
         return error
 
-    async def _body(self, response: httpx2.Response) -> bytes:
-        parts: list[bytes] = []
-        async for part in response.aiter_bytes():
-            parts.append(part)
-            if sum(map(len, parts)) > _MAX_BYTES:
-                raise ConnectionLost.of("TW5005")
-        return b"".join(parts)
-
-    async def _read_events(self, response: httpx2.Response) -> None:
+    async def _read_events(self, answer: Answer, reading: _Reading) -> None:
+        request = httpx2.Request("GET", self._url)
+        response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
         async for event in httpx2.EventSource(response, max_event_size=_MAX_BYTES):
+            reading.note(event)
             if event.data and event.event == "message":
                 self._feed(event.data.encode())
 
@@ -154,35 +294,45 @@ class HttpLink:
     async def listen(self, headers: Mapping[str, str]) -> None:
         """Open a legacy session's stream for what belongs to no request. A server need not have one."""
         settled = asyncio.Event()
-        self._start(None, self._listen(headers, settled))
+        self._standing = self._start(None, self._listen(headers, settled))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LISTEN_SECONDS):
                 await settled.wait()
 
     async def _listen(self, headers: Mapping[str, str], settled: asyncio.Event) -> None:
+        """Read that stream for as long as the session lives; where it breaks off, it is taken up again."""
+        reading = _Reading()
         try:
-            async with self._stream("GET", None, {"accept": "text/event-stream", **headers}) as response:
-                settled.set()
-                if response.status_code == 200:
-                    await self._read_events(response)
-        except (httpx2.HTTPError, httpx2.SSEError, TransportError) as error:
+            while True:
+                with _forgiven(reading):
+                    async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
+                        settled.set()
+                        if not _is_stream(answer):
+                            return
+                        await self._read_events(answer, reading)
+                await reading.wait()
+        except (OSError, httpx2.HTTPError, TransportError) as error:
             _log.info("no stream for notifications: %s", error)
         finally:
             settled.set()
 
     async def close(self) -> None:
         """End every stream, and the legacy session if there is one."""
-        client, self._client = self._client, None
+        connections, self._connections = self._connections, None
         for tasks in tuple(self._tasks.values()):
             for task in tuple(tasks):
                 task.cancel()
         await asyncio.gather(*(task for tasks in self._tasks.values() for task in tasks), return_exceptions=True)
-        if client is not None:
-            with contextlib.suppress(httpx2.HTTPError, TimeoutError):
-                if _SESSION in self._headers:
-                    await self._end_session(client)
-            await client.aclose()
+        if connections is not None:
+            # What the server says of the end of its session is nobody's concern.
+            with contextlib.suppress(OSError, TransportError):
+                if self._session is not None:
+                    await self._end_session(connections, self._session)
+            connections.close()
 
-    async def _end_session(self, client: httpx2.AsyncClient) -> None:
-        async with asyncio.timeout(_CLOSE_SECONDS), client.stream("DELETE", self._url, headers=self._headers):
-            pass  # what the server says of it is nobody's concern
+    async def _end_session(self, connections: Connections, session: str) -> None:
+        self._session = None
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            headers = {**self._headers, _SESSION: session, **await self._credentials("DELETE")}
+            async with connections.request("DELETE", None, headers):
+                pass

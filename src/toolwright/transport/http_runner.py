@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
+import logging
 import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.supervisors import Multiprocess
 
-from toolwright.errors import ConfigurationError
+from toolwright.errors import ConfigurationError, InternalError
+from toolwright.jsonrpc.messages import encode_failure
 from toolwright.transport import processes
+from toolwright.transport.connections import Connections
 from toolwright.transport.http_server import LOOPBACK
+from toolwright.wording import sentence
 
-__all__ = ["HEAD_BYTES", "Address", "bind", "check_bind", "hosts_of", "parse_address", "run"]
+__all__ = ["HEAD_BYTES", "Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
 
 _GRACE_SECONDS = 1
 _HEAD_SECONDS = 10.0
 HEAD_BYTES = 65_536
+_MAX_LEAVING = 100
+_LEAVING_SECONDS = 1.0
+_COMPLAIN_SECONDS = 30.0
+
+_log = logging.getLogger("toolwright")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +92,71 @@ def bind(address: Address) -> socket.socket:
     return listener
 
 
+class _Porter:
+    """Lets in whom there is room for, and turns the others away; one for each worker."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._leaving = 0
+        self._complained = float("-inf")
+
+    def enter(self, transport: asyncio.Transport) -> str | None:
+        """Whose place the connection has, for :meth:`leave`. Without a place it is told so, and ends."""
+        peer = get_remote_addr(transport)
+        caller = self._connections.enter(peer[0] if peer else "")  # a local socket has no address
+        if caller is None:
+            self._turn_away(transport)
+        return caller
+
+    def leave(self, caller: str) -> None:
+        self._connections.leave(caller)
+
+    def _turn_away(self, transport: asyncio.Transport) -> None:
+        self._complain()
+        if self._leaving >= _MAX_LEAVING:
+            transport.abort()
+            return
+        self._leaving += 1
+        transport.set_protocol(_TurnedAway(transport, self._gone))
+
+    def _gone(self) -> None:
+        self._leaving -= 1
+
+    def _complain(self) -> None:
+        """Say so in the log, though not for every connection."""
+        now = asyncio.get_running_loop().time()
+        if now - self._complained >= _COMPLAIN_SECONDS:
+            self._complained = now
+            limits = {"most": self._connections.most, "of_one": self._connections.most_of_one}
+            _log.warning("%s [TW7060]", sentence("TW7060", "en", limits))
+
+
+class _TurnedAway(asyncio.Protocol):
+    """A connection without a place. It stays for a moment, for who is cut off while sending may read no answer."""
+
+    def __init__(self, transport: asyncio.Transport, gone: Callable[[], None]) -> None:
+        self._gone = gone
+        transport.write(_NO_ROOM)
+        transport.write_eof()
+        self._end = asyncio.get_running_loop().call_later(_LEAVING_SECONDS, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end.cancel()
+        self._gone()
+
+
+def _no_room() -> bytes:
+    body = encode_failure(None, InternalError.of("TW7061"))
+    head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close"
+    return f"{head}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+
+_NO_ROOM = _no_room()
+
+
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's own, with an end to how long the head of a request may take to come, and how large it may be.
+    """uvicorn's own, with a bound on how many there are, and an end to how long the head of a request may take to come,
+    and how large it may be.
 
     Between two requests uvicorn's keep-alive limit holds. A head that comes in one piece, as nearly all do, has no
     timer.
@@ -89,14 +165,23 @@ class _Protocol(HttpToolsProtocol):
     _in_head = True
     _received = 0
     _timer: asyncio.TimerHandle | None = None
+    _caller: str | None = None
+
+    def __init__(self, porter: _Porter, *uvicorns: Any, **named: Any) -> None:
+        super().__init__(*uvicorns, **named)
+        self._porter = porter
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        super().connection_made(transport)
-        self._timer = self.loop.call_later(_HEAD_SECONDS, transport.close)
+        self._caller = self._porter.enter(transport)
+        if self._caller is not None:
+            super().connection_made(transport)
+            self._timer = self.loop.call_later(_HEAD_SECONDS, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._disarm()
-        super().connection_lost(exc)
+        if self._caller is not None:
+            self._porter.leave(self._caller)
+            self._disarm()
+            super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         self._in_head, self._received = True, 0
@@ -123,16 +208,19 @@ class _Protocol(HttpToolsProtocol):
             self._timer = None
 
 
-def run(factory: Callable[[], Any], listener: socket.socket, *, workers: int) -> None:
+def run(
+    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: Connections | None = None
+) -> None:
     """Serve the application that ``factory`` makes until SIGINT or SIGTERM; no child is left. It is called by each
-    worker; where there are several, it is pickled.
+    worker; where there are several, it is pickled, and ``connections`` is, which bounds those of each worker.
     """
+    porter = _Porter(connections or Connections())
     config = uvicorn.Config(
         factory,
         factory=True,
         workers=workers,
         interface="asgi3",
-        http=_Protocol,
+        http=cast(Any, partial(_Protocol, porter)),
         ws="none",
         lifespan="on",
         access_log=False,
@@ -156,3 +244,18 @@ def run(factory: Callable[[], Any], listener: socket.socket, *, workers: int) ->
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         processes.end_children()
+
+
+@contextlib.contextmanager
+def beside(app: Any) -> Generator[str]:
+    """Serve ``app`` on a free port of loopback, in a thread, for as long as the block runs: its URL. For tests."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, server_header=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="beside")
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join()

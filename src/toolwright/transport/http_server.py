@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from toolwright.deadline import Deadline
+from toolwright.deadline import Alarm, Deadline
 from toolwright.errors import InternalError, InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
 from toolwright.protocol.types import Value
@@ -181,7 +181,7 @@ class HttpApp:
 
     def _end_long(self) -> None:
         for request in tuple(self._long):
-            request.end()
+            request.dismiss()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -366,24 +366,28 @@ _NOT_SERVING = Reply(503, encode_failure(None, InternalError.of("TW1056")))
 _ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
 
 
+_JSON = (b"content-type", b"application/json")
+
+
 async def _send(send: Send, reply: Reply) -> None:
     headers: list[tuple[bytes, bytes]] = []
     if reply.status != 204:  # which has neither a body nor its length (RFC 9110, section 8.6)
         headers.append((b"content-length", b"%d" % len(reply.body)))
-    if reply.body and not any(name == "content-type" for name, _ in reply.headers):
-        headers.append((b"content-type", b"application/json"))
+    if reply.body and (not reply.headers or all(name != "content-type" for name, _ in reply.headers)):
+        headers.append(_JSON)
     if reply.status >= 400:  # a cache may keep 404, 405 and 410 unless it is told not to (RFC 9110, section 15.1)
         headers.append((b"cache-control", b"no-store"))
-    headers += ((name.encode(), value.encode("latin-1")) for name, value in reply.headers)
+    for name, value in reply.headers:
+        headers.append((name.encode(), value.encode("latin-1")))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
 
 
-class _ends_with_the_client:
+class _ends_with_the_client(Alarm):
     """Cancels the current task when the client goes away, and swallows that cancellation: nobody is left to answer.
 
-    Short requests, nearly all, never start the watcher. Long ones stand in ``long``, where :meth:`end` finds them when
-    the server is about to end.
+    Short requests, nearly all, never start the watcher. Long ones stand in ``long``, where :meth:`dismiss` finds
+    them when the server is about to end.
     """
 
     def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client]) -> None:
@@ -393,14 +397,13 @@ class _ends_with_the_client:
         self._watcher: asyncio.Task[None] | None = None
         self._gone = False
         self._ending = False
-
-    async def __aenter__(self) -> None:
-        self._loop = asyncio.get_running_loop()
         self._request = asyncio.current_task()
-        self._timer = self._loop.call_later(_WATCH_AFTER_SECONDS, self._start)
+        super().__init__(_WATCH_AFTER_SECONDS, asyncio.get_running_loop())
 
-    def _start(self) -> None:
-        self._watcher = self._loop.create_task(self._watch())
+    async def __aenter__(self) -> None: ...
+
+    def ring(self) -> None:
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
         self._long.add(self)
 
     async def _watch(self) -> None:
@@ -409,7 +412,7 @@ class _ends_with_the_client:
         self._gone = True
         self._cancel()
 
-    def end(self) -> None:
+    def dismiss(self) -> None:
         """Answer that the server is about to end, if there is no answer yet."""
         self._ending = True
         self._cancel()
@@ -419,7 +422,7 @@ class _ends_with_the_client:
             self._request.cancel()
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        self._timer.cancel()
+        self.end()
         if self._watcher is not None:
             self._watcher.cancel()
             self._long.discard(self)

@@ -31,6 +31,7 @@ class MemoryLink:
     """The client's end. Frames arrive in a later turn of the loop, as they would from anywhere else."""
 
     shared = True
+    key = None  # what a name in this process means may change at any time
 
     def __init__(self, server: Connectable) -> None:
         self._connect = server.connect
@@ -44,7 +45,7 @@ class MemoryLink:
 
         self._server = self._connect(write)
 
-    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         if self._server is None:
             raise ConnectionLost.of("TW5001")
         asyncio.get_running_loop().call_soon(self._server.feed, frame)
@@ -54,6 +55,15 @@ class MemoryLink:
 
     async def listen(self, headers: Mapping[str, str]) -> None:
         """Everything arrives on the one channel."""
+
+    async def flush(self) -> None:
+        """No message overtakes another."""
+
+    def last_words(self) -> str:
+        return ""
+
+    def renew(self) -> None:
+        """A session lives as long as its channel."""
 
     async def close(self) -> None:
         if self._server is not None:

@@ -1,18 +1,22 @@
 """A client of a server that it starts: one JSON message a line on the child's standard input and output.
 
-The child gets a small environment, a process group of its own, and is gone, with its children, when the link is closed.
+The child gets a small environment, a process group of its own, and is gone when the link is closed, with all that it
+has started: on Linux wherever that is by then, elsewhere as far as it is still in its group.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from toolwright.errors import ConnectionLost
 from toolwright.jsonrpc.messages import Id
+from toolwright.processes import MARK, descendants, kill_strays, mark, starts
 from toolwright.transport.carrier import Receiver
 from toolwright.transport.lines import LineSplitter
 
@@ -26,7 +30,8 @@ _PASSED_ON = (
 
 _PATIENCE_SECONDS = 2.0
 _LAST_WORDS_SECONDS = 0.5
-_KEPT_STDERR = 4_096
+_KEPT_STDERR = 65_536
+_MAX_UNREAD = 64 * 1024 * 1024
 
 
 class StdioLink:
@@ -34,12 +39,19 @@ class StdioLink:
 
     shared = True
 
-    def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | Path | None = None
+    ) -> None:
         self._command = tuple(command)
         self._env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | dict(env or {})
-        self._cwd = cwd
+        self._cwd = None if cwd is None else str(cwd)
         self._transport: asyncio.SubprocessTransport | None = None
         self._child: _Child | None = None
+        self._name, self._mark = mark()
+
+    @property
+    def key(self) -> str | None:
+        return json.dumps([self._command, self._cwd, sorted(self._env.items())])
 
     async def open(self, receiver: Receiver) -> None:
         loop = asyncio.get_running_loop()
@@ -47,18 +59,34 @@ class StdioLink:
             self._transport, self._child = await loop.subprocess_exec(
                 lambda: _Child(receiver, self._command[0]),
                 *self._command,
-                env=self._env,
+                env={**self._env, MARK: self._mark},
                 cwd=self._cwd,
                 start_new_session=True,
             )
         except OSError as error:
             raise ConnectionLost.of("TW5003", command=self._command[0], problem=error.strerror or "unknown") from None
 
-    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
         if pipe is None or not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing():
             raise ConnectionLost.of("TW5001")
+        if pipe.get_write_buffer_size() > _MAX_UNREAD:
+            raise ConnectionLost.of("TW5027", command=self._command[0])
         pipe.write(frame + b"\n")
+
+    async def flush(self) -> None:
+        """No message overtakes another."""
+
+    def last_words(self) -> str:
+        return "" if self._child is None else self._child.last_words()
+
+    @property
+    def stderr(self) -> str:
+        """What the child has written to its standard error, the last of it."""
+        return "" if self._child is None else self._child.stderr
+
+    def renew(self) -> None:
+        """A session lives as long as the child."""
 
     def abandon(self, id: Id) -> None:
         """A shared channel is told by a notification, which is the client's to send."""
@@ -78,17 +106,21 @@ class StdioLink:
         return await _end_input(self._transport, self._child)
 
     async def close(self) -> None:
-        """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio)."""
+        """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio),
+        and what has left that. Who does not wait for that has it killed at once."""
         if self._transport is None or self._child is None:
             return
         transport, self._transport = self._transport, None
-        has_ended = await _end_input(transport, self._child)
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            if not has_ended:
-                _signal_group(transport.get_pid(), number)
-                has_ended = await self._child.ended_within(_PATIENCE_SECONDS)
-        _signal_group(transport.get_pid(), signal.SIGKILL)  # what the child has left behind
-        transport.close()
+        seen = starts(descendants(transport.get_pid()))
+        try:
+            if not await _end_input(transport, self._child):
+                _signal_group(transport.get_pid(), signal.SIGTERM)
+                await self._child.ended_within(_PATIENCE_SECONDS)
+        finally:
+            _signal_group(transport.get_pid(), signal.SIGKILL)  # also what the child has left behind
+            kill_strays(self._name, seen)
+            await self._child.ended_within(_PATIENCE_SECONDS)
+            transport.close()
 
 
 async def _end_input(transport: asyncio.SubprocessTransport, child: _Child) -> bool:
@@ -125,9 +157,15 @@ class _Child(asyncio.SubprocessProtocol):
         if fd == 1:
             self._lost()
 
+    @property
+    def stderr(self) -> str:
+        return self._stderr.decode(errors="replace")
+
+    def last_words(self) -> str:
+        return " | ".join(line[:500] for line in self.stderr.strip().splitlines()[-3:])
+
     def _lost(self) -> None:
-        last = self._stderr.decode(errors="replace").strip().splitlines()[-3:]
-        self._receiver.lose(ConnectionLost.of("TW5004", command=self._name, stderr=" | ".join(last) or "nothing"))
+        self._receiver.lose(ConnectionLost.of("TW5004", command=self._name, stderr=self.last_words() or "nothing"))
 
     async def ended_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):

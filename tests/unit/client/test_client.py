@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -16,37 +15,7 @@ from toolwright.errors import InvalidParams, RequestTimeout, TransportError
 from toolwright.protocol import versions
 from toolwright.protocol.types import UNSET, TextContent
 from toolwright.testing.state import LIMIT
-
-DISCOVERED = {"supportedVersions": list(versions.ALL), "capabilities": {"tools": {}}, "resultType": "complete"}
-
-
-class Scripted:
-    """A server in memory that answers by a table: method → result, error code, ``None`` (silence) or a function."""
-
-    def __init__(self, **answers: Any) -> None:
-        self.answers = {"server/discover": DISCOVERED, **answers}
-        self.heard: list[dict[str, Any]] = []
-        self.say: Callable[[Any], None] = lambda message: None
-
-    def connect(self, write: Callable[[bytes], None]) -> Scripted:
-        self.say = lambda message: write(json.dumps({"jsonrpc": "2.0", **message}).encode())
-        return self
-
-    def feed(self, frame: bytes) -> None:
-        message = json.loads(frame)
-        self.heard.append(message)
-        if "id" not in message or "method" not in message:
-            return
-        answer = self.answers.get(message["method"], -32601)
-        if callable(answer):
-            answer = answer(message["params"])
-        if isinstance(answer, int):
-            self.say({"id": message["id"], "error": {"code": answer, "message": "no"}})
-        elif answer is not None:
-            self.say({"id": message["id"], "result": answer})
-
-    async def close(self) -> None:
-        self.say = lambda message: None
+from wire.scripted import Scripted, StillLoop
 
 
 def run(server: Scripted, test: Callable[[Client], Coroutine[Any, Any, Any]], **settings: Any) -> Any:
@@ -64,6 +33,7 @@ def tools(*names: Any) -> list[Any]:
 # -- lists -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.twin("A28")
 def test_every_page_is_read():
     pages = {None: ("a", "1"), "1": ("b", "2"), "2": ("c", None)}
 
@@ -75,10 +45,24 @@ def test_every_page_is_read():
     assert [tool.name for tool in listed] == ["a", "b", "c"]
 
 
+@pytest.mark.attack("A28")
 def test_pages_that_never_end_are_given_up():
     server = Scripted(**{"tools/list": lambda params: {"tools": [], "nextCursor": "again"}})
     with pytest.raises(TransportError):
         run(server, lambda client: client.list_tools())
+
+
+@pytest.mark.attack("A29")
+def test_pages_that_grow_beyond_all_bounds_are_given_up():
+    asked: list[str] = []
+
+    def page(params: Any) -> Any:
+        asked.append(str(len(asked)))
+        return {"tools": [{**tools("a")[0], "description": "x" * 4_000_000}], "nextCursor": asked[-1]}
+
+    with pytest.raises(TransportError, match="more than 16777216 bytes"):
+        run(Scripted(**{"tools/list": page}), lambda client: client.list_tools())
+    assert len(asked) == 5
 
 
 def test_a_tool_that_is_not_valid_costs_itself_and_not_the_rest():
@@ -140,15 +124,6 @@ def test_content_that_is_none_is_an_error_of_the_server(content: Any):
 def test_an_error_of_the_protocol_is_raised():
     with pytest.raises(InvalidParams):
         answered(-32602)
-
-
-class StillLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock moves when it is told to."""
-
-    now = 0.0
-
-    def time(self) -> float:
-        return self.now
 
 
 def asked(person_seconds: float, server_seconds: float) -> str:
@@ -347,3 +322,39 @@ def test_facts_are_what_the_server_said():
 
     facts = run(Scripted(), test)
     assert (facts.revision, facts.supported, dict(facts.capabilities)) == (versions.LATEST, versions.ALL, {"tools": {}})
+
+
+class _SlowToClose:
+    """A server whose end takes its time."""
+
+    def __init__(self) -> None:
+        self.closing, self.may_close, self.is_closed = asyncio.Event(), asyncio.Event(), False
+
+    def connect(self, write: Any) -> _SlowToClose:
+        self.inner = Server("slow", audit=False).connect(write)
+        return self
+
+    def feed(self, frame: bytes) -> None:
+        self.inner.feed(frame)
+
+    async def close(self) -> None:
+        self.closing.set()
+        await self.may_close.wait()
+        await self.inner.close()
+        self.is_closed = True
+
+
+def test_who_is_cancelled_while_a_connection_ends_leaves_nothing_behind():
+    async def main() -> bool:
+        server = _SlowToClose()
+        client = Client(server)
+        await client.__aenter__()
+        closing = asyncio.ensure_future(client.close())
+        await server.closing.wait()
+        closing.cancel()
+        await asyncio.sleep(0)
+        server.may_close.set()
+        await asyncio.wait((closing,))
+        return server.is_closed
+
+    assert asyncio.run(main())

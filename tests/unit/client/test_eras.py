@@ -34,13 +34,14 @@ def test_the_callers_parameters_are_not_changed():
     assert params == {"a": 1}
 
 
+@pytest.mark.requirement("BASE-12")
 def test_a_result_without_a_type_is_complete():
     assert MODERN.finished({"a": 1}, "m") == {"a": 1}
     assert MODERN.finished({"resultType": "complete"}, "m") == {"resultType": "complete"}
     assert LEGACY.finished({"resultType": "odd"}, "m") == {"resultType": "odd"}
 
 
-@pytest.mark.requirement("BASE-10")
+@pytest.mark.requirement("BASE-10", "BASE-11")
 @pytest.mark.parametrize(
     ("result", "code"),
     [({"resultType": "input_required"}, "TW5009"), ({"resultType": "x"}, "TW5009"), ({"resultType": None}, "TW5009")],

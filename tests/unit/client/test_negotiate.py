@@ -37,12 +37,14 @@ def unsupported(*supported: Any) -> UnsupportedVersion:
 
 
 def settle(answers: Mapping[str, Any], revision: str | None = None) -> tuple[str, list[str]]:
-    """The revision that is settled on, and what was said on the way."""
+    """The revision that is settled on, and what was said on the way. A list has an answer for each time."""
     said: list[str] = []
 
     async def ask(era: Era | None, method: str, params: dict[str, Any], seconds: float) -> Any:
-        said.append(method)
         answer = answers[method]
+        if isinstance(answer, list):
+            answer = answer[said.count(method)]
+        said.append(method)
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -65,6 +67,19 @@ def test_a_modern_server_is_spoken_to_at_once():
     assert settle({"server/discover": DISCOVERED}) == (versions.LATEST, ["server/discover"])
 
 
+def test_a_modern_server_that_was_slow_and_takes_no_handshake_any_more_is_asked_again():
+    answers = {"server/discover": [RequestTimeout("silence"), DISCOVERED], "initialize": RpcError("too late")}
+    assert settle(answers) == (versions.LATEST, ["server/discover", "initialize", "server/discover"])
+
+
+def test_a_server_that_is_silent_and_takes_no_handshake_is_none():
+    answers = {"server/discover": RequestTimeout("silence"), "initialize": RpcError("no")}
+    assert isinstance(refused(answers), RequestTimeout)
+    answers = {"server/discover": MethodNotFound("no"), "initialize": RpcError("no")}
+    assert str(refused(answers)) == "no"
+
+
+@pytest.mark.requirement("VER-08")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -84,6 +99,7 @@ def test_anything_but_a_modern_answer_means_a_legacy_server(answer: Any):
     assert said == ["server/discover", "initialize", "notifications/initialized"]
 
 
+@pytest.mark.requirement("VER-09")
 @pytest.mark.parametrize("supported", [(), ("2099-01-01",), (7, None)])
 def test_a_server_of_the_future_is_not_taken_for_one_of_the_past(supported: Any):
     error = refused({"server/discover": unsupported(*supported)})

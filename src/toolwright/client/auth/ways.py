@@ -1,0 +1,329 @@
+"""How tokens are come by: a person agrees in a browser, or the program is known itself, or somebody vouches for it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import inspect
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+from urllib.parse import urlencode, urlsplit
+
+from toolwright.client.auth.metadata import Issuer
+from toolwright.client.auth.redirect import Redirect
+from toolwright.client.auth.registration import Registry
+from toolwright.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
+from toolwright.client.auth.tokens import Registered, Tokens, Unusable
+from toolwright.errors import AuthorizationFailed, DefinitionError
+from toolwright.protocol.questions import check_url
+from toolwright.transport.fetch import Fetcher
+
+if TYPE_CHECKING:  # comes with an extra
+    from toolwright.client.auth.signing import ProofKey, SigningKey
+
+__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "OpenBrowser", "Wanted", "Way"]
+
+OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
+"""Shows a page to the person. One that is not async runs on a thread."""
+
+Assertion: TypeAlias = Callable[[str], "str | Awaitable[str]"]
+"""What vouches for somebody, as a signed token for the issuer that is named."""
+
+_JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+_TYPE = "urn:ietf:params:oauth:token-type:"
+OFFLINE = "offline_access"
+_MAX_PAGES = 5
+_MEMORY_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Tokens of ``issuer`` for ``resource``, which is the server at ``url``."""
+
+    url: str
+    resource: str
+    issuer: Issuer
+    scopes: tuple[str, ...]
+    fetcher: Fetcher
+    clock: Callable[[], float]
+    proof: ProofKey | None = None
+
+    def endpoint(self, client: Registered, signing: SigningKey | None = None) -> TokenEndpoint:
+        return TokenEndpoint(self.issuer, client, self.fetcher, self.clock, signing, self.proof)
+
+    async def granted(self, endpoint: TokenEndpoint, form: Mapping[str, str], *, scoped: bool = True) -> Tokens:
+        scope = {"scope": " ".join(self.scopes)} if scoped and self.scopes else {}
+        return await endpoint.tokens({**form, **scope}, self.resource, self.scopes)
+
+
+class Way(Protocol):
+    """One kind of grant."""
+
+    def check(self, url: str) -> None:
+        """Raise ``AuthorizationFailed`` where nobody can be asked for the server at ``url``."""
+        ...
+
+    def prefers(self, issuers: tuple[str, ...]) -> str:
+        """Which of the issuers that a server names is asked; there is at least one."""
+        ...
+
+    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+        """What is asked for where these are what the server needs."""
+        ...
+
+    async def client(self, issuer: Issuer) -> Registered | None:
+        """The id that refreshes tokens of this issuer, where there is one."""
+        ...
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        """Raises ``AuthorizationFailed``, ``NotFetched`` or :class:`Unusable`."""
+        ...
+
+
+# --- a person agrees --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ByBrowser:
+    """The authorization code grant with PKCE. ``seconds`` is how long the person may take."""
+
+    registry: Registry
+    open_browser: OpenBrowser | None
+    redirect_uri: str
+    seconds: float
+    asked: deque[float] = field(default_factory=deque[float])
+
+    def check(self, url: str) -> None:
+        if self.open_browser is None:
+            raise AuthorizationFailed.of("TW5101", url=url)
+
+    def _count(self, url: str, now: float) -> None:
+        """A server that wants people to sign in again and again does not get them to."""
+        while self.asked and self.asked[0] <= now - _MEMORY_SECONDS:
+            self.asked.popleft()
+        if len(self.asked) >= _MAX_PAGES:
+            raise AuthorizationFailed.of("TW5117", url=url, count=_MAX_PAGES, minutes=_MEMORY_SECONDS / 60)
+        self.asked.append(now)
+
+    def prefers(self, issuers: tuple[str, ...]) -> str:
+        return self.registry.preferred(issuers)
+
+    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+        """With a refresh token, where that has a scope of its own: nobody has to come back every hour."""
+        offered = OFFLINE in (issuer.scopes_supported or ())
+        return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
+
+    async def client(self, issuer: Issuer) -> Registered | None:
+        return await self.registry.known(issuer)
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        self.check(wanted.url)
+        page = await _page(wanted)
+        self._count(wanted.url, wanted.clock())
+        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
+        async with self._registered(wanted, state) as (redirect, client):
+            redirect_uri = client.redirect_uri or redirect.uri
+            url = _with(page, _request(wanted, client, redirect_uri, state, verifier))
+            answer = await self._answered(url, redirect, wanted)
+        form = {
+            "grant_type": "authorization_code",
+            "code": _code(answer, wanted.issuer),
+            "redirect_uri": redirect_uri,
+            "code_verifier": verifier,
+        }
+        try:
+            tokens = await wanted.granted(wanted.endpoint(client), form, scoped=False)
+        except Denied as error:
+            if error.error == "invalid_client":
+                await self.registry.forget(wanted.issuer)
+            raise
+        await self.registry.keep(client)
+        return tokens
+
+    @contextlib.asynccontextmanager
+    async def _registered(self, wanted: Wanted, state: str) -> AsyncGenerator[tuple[Redirect, Registered]]:
+        """Where the browser comes back to, and the id of ours that is registered with it."""
+        known = await self.registry.known(wanted.issuer)
+        async with contextlib.AsyncExitStack() as stack:
+            redirect = None
+            if known is not None and known.redirect_uri is None:
+                redirect = await stack.enter_async_context(self._anywhere(state))
+            elif known is not None:
+                with contextlib.suppress(OSError):  # the port that it is registered with may be taken
+                    redirect = await stack.enter_async_context(Redirect(known.redirect_uri or "", state))
+            if known is None or redirect is None:
+                redirect = await stack.enter_async_context(self._anywhere(state))
+                known = await self.registry.register(wanted.fetcher, wanted.issuer, redirect.uri)
+            yield redirect, known
+
+    @contextlib.asynccontextmanager
+    async def _anywhere(self, state: str) -> AsyncGenerator[Redirect]:
+        try:
+            async with Redirect(self.redirect_uri, state) as redirect:
+                yield redirect
+        except OSError as error:
+            problem = error.strerror or type(error).__name__
+            raise AuthorizationFailed.of("TW5114", uri=self.redirect_uri, problem=problem) from None
+
+    async def _answered(self, url: str, redirect: Redirect, wanted: Wanted) -> Mapping[str, str]:
+        try:
+            async with asyncio.timeout(self.seconds):
+                await _shown(self.open_browser, url)
+                return await redirect.answer()
+        except TimeoutError:
+            # Perhaps there was a page that said that nobody knows us any more: next time we register again.
+            await self.registry.forget(wanted.issuer)
+            raise AuthorizationFailed.of("TW5105", seconds=self.seconds, url=wanted.url) from None
+
+
+async def _page(wanted: Wanted) -> str:
+    """Where the person is sent: a page that may be shown, of an issuer that knows PKCE."""
+    issuer = wanted.issuer
+    if "S256" not in (issuer.code_challenge_methods_supported or ()):
+        raise Unusable(f"{issuer.issuer} does not say that it knows PKCE with S256, and is not trusted without")
+    page = issuer.authorization_endpoint
+    if page is None or urlsplit(page).fragment:
+        raise Unusable(f"{issuer.issuer} has no page to sign in")
+    try:
+        check_url(page)
+    except DefinitionError as error:
+        raise Unusable(f"the page to sign in cannot be shown: {error}") from None
+    await wanted.fetcher.check(page)
+    return page
+
+
+def _request(wanted: Wanted, client: Registered, redirect_uri: str, state: str, verifier: str) -> dict[str, str]:
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        "resource": wanted.resource,
+        **({"scope": " ".join(wanted.scopes)} if wanted.scopes else {}),
+        **({"prompt": "consent"} if OFFLINE in wanted.scopes else {}),  # without, OpenID issuers leave it out
+    }
+
+
+def _with(page: str, params: Mapping[str, str]) -> str:
+    parts = urlsplit(page)
+    return parts._replace(query="&".join(filter(None, (parts.query, urlencode(params))))).geturl()
+
+
+async def _shown(open_browser: OpenBrowser | None, url: str) -> None:
+    assert open_browser is not None
+    if inspect.iscoroutinefunction(open_browser):
+        await open_browser(url)
+        return
+    said = await asyncio.to_thread(open_browser, url)
+    if inspect.isawaitable(said):
+        await said
+
+
+def _code(answer: Mapping[str, str], issuer: Issuer) -> str:
+    """The code, of that issuer and no other (RFC 9207). Until that is sure nothing of the answer is looked at."""
+    said = answer.get("iss")
+    if said is None and issuer.authorization_response_iss_parameter_supported:
+        raise AuthorizationFailed.of("TW5104", issuer=issuer.issuer, problem="it does not say whose it is")
+    if said is not None and said != issuer.issuer:
+        raise AuthorizationFailed.of("TW5104", issuer=issuer.issuer, problem=f"it says {said[:200]!r}")
+    if "error" in answer:
+        raise Denied(problem_of(answer), answer["error"])
+    if not answer.get("code"):
+        raise Unusable("the browser came back without a code")
+    return answer["code"]
+
+
+# --- nobody is there to agree -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Unattended:
+    """What these have in common: an id that was agreed upon, and nothing that would be refreshed."""
+
+    registry: Registry
+
+    def check(self, url: str) -> None:
+        pass  # nobody has to be asked
+
+    def prefers(self, issuers: tuple[str, ...]) -> str:
+        return self.registry.preferred(issuers)
+
+    def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
+        return scopes
+
+    async def client(self, issuer: Issuer) -> Registered | None:
+        return None
+
+    async def agreed(self, issuer: Issuer) -> Registered:
+        known = await self.registry.known(issuer)
+        if known is None:
+            raise AuthorizationFailed.of("TW5108", issuer=issuer.issuer)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class ByItself(_Unattended):
+    """The client credentials grant, with a secret or with a key."""
+
+    signing: SigningKey | None
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        endpoint = wanted.endpoint(await self.agreed(wanted.issuer), self.signing)
+        return await wanted.granted(endpoint, {"grant_type": "client_credentials"})
+
+
+@dataclass(frozen=True, slots=True)
+class ByVoucher(_Unattended):
+    """The JWT bearer grant: whoever runs this workload says what it is (RFC 7523, section 2.1)."""
+
+    assertion: Assertion
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        endpoint = wanted.endpoint(await self.agreed(wanted.issuer))
+        assertion = await _said(self.assertion, wanted.issuer.issuer)
+        return await wanted.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
+
+
+@dataclass(frozen=True, slots=True)
+class ByExchange(_Unattended):
+    """The identity provider of an enterprise, where the person is signed in already, vouches to other issuers
+    (``io.modelcontextprotocol/enterprise-managed-authorization``). ``provider`` is its token endpoint.
+    """
+
+    provider: TokenEndpoint
+    identity: Assertion
+
+    async def tokens(self, wanted: Wanted) -> Tokens:
+        endpoint = wanted.endpoint(await self.agreed(wanted.issuer))
+        assertion = await self._vouched(wanted)
+        return await wanted.granted(endpoint, {"grant_type": _JWT_BEARER, "assertion": assertion})
+
+    async def _vouched(self, wanted: Wanted) -> str:
+        form = {
+            "grant_type": _EXCHANGE,
+            "requested_token_type": f"{_TYPE}id-jag",
+            "audience": wanted.issuer.issuer,
+            "resource": wanted.resource,
+            "subject_token": await _said(self.identity, self.provider.issuer.issuer),
+            "subject_token_type": f"{_TYPE}id_token",
+            **({"scope": " ".join(wanted.scopes)} if wanted.scopes else {}),
+        }
+        said = await self.provider.ask(form)
+        voucher = said.get("access_token")
+        if said.get("issued_token_type") != f"{_TYPE}id-jag" or not isinstance(voucher, str):
+            raise Unusable(f"{self.provider.issuer.issuer} gives no assertion of who this is")
+        return voucher
+
+
+async def _said(assertion: Assertion, issuer: str) -> str:
+    said = assertion(issuer)
+    return await said if inspect.isawaitable(said) else said

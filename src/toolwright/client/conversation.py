@@ -1,0 +1,482 @@
+"""One conversation of a client with a server: how it opens, how a request gets its answer, how it goes on after a loss.
+
+What is asked, and what the answers mean, is the business of :mod:`toolwright.client.client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from toolwright.client.answers import Answers
+from toolwright.client.eras import Era, ServerFacts
+from toolwright.client.hearing import LISTS, Ears, Hearing, Progress, Updated
+from toolwright.client.negotiate import negotiate
+from toolwright.client.remembered import Revisions
+from toolwright.errors import (
+    ConnectionLost,
+    InvalidAnswer,
+    MethodNotFound,
+    RequestTimeout,
+    RpcError,
+    SessionLost,
+    TransportError,
+)
+from toolwright.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
+from toolwright.jsonrpc.patience import Patience
+from toolwright.jsonrpc.peer import Peer
+from toolwright.tracing import Tracing, tracing
+from toolwright.transport.carrier import ClientLink
+
+__all__ = ["Conversation", "Settings"]
+
+_log = logging.getLogger("toolwright")
+
+_MAX_SKIPPED = 100
+_MAX_ROUNDS = 32
+_RECONNECT_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+
+# What may be asked twice although the first answer was lost on its way. A call of a tool may not.
+_REPEATABLE = frozenset(
+    {
+        *("tools/list", "resources/list", "resources/templates/list", "prompts/list"),
+        *("resources/read", "prompts/get", "completion/complete", "server/discover", "ping"),
+    }
+)
+
+_REVISIONS = Revisions()
+"""Of this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``timeout`` bounds the wait for each request without a sign of life, ``total`` with as many as there may be.
+    ``on_lost`` is told when a channel breaks that this end has not closed."""
+
+    timeout: float
+    total: float
+    revision: str | None = None
+    log_level: str | None = None
+    on_lost: Callable[[Exception], None] | None = None
+
+
+class Conversation:
+    """From :meth:`open` to :meth:`close`."""
+
+    def __init__(self, link: ClientLink, answers: Answers, ears: Ears, settings: Settings) -> None:
+        self._link = link
+        self._answers = answers
+        self._ears = ears
+        self._settings = settings
+        self._hearing = Hearing(self, answers, ears)
+        self._patience = Patience()
+        self._peer = self._new_peer()
+        self._skipped = 0
+        self._renewing = asyncio.Lock()
+        self._sessions = 0
+        self._is_between = False
+        self._listening: asyncio.Task[None] | None = None
+        self._listens = False
+        self._tracing: Tracing | None = None
+        self.era: Era | None = None
+        self.facts: ServerFacts | None = None
+
+    def _new_peer(self) -> Peer:
+        return Peer(
+            self._send_plain, self._hearing, unreadable=self._skip, patience=self._patience, lost=self._settings.on_lost
+        )
+
+    # --- opening and closing -----------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        self._tracing = tracing()
+        await self._link.open(self._peer)
+        try:
+            await self._settle()
+            await self._hear_of_changes()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        await self._stop_listening()
+        await self._peer.close()
+        await self._link.close()
+
+    async def _settle(self) -> None:
+        """Find out which revision to speak; what an earlier conversation found out is tried first."""
+        key = self._link.key
+        settings = self._settings
+        self.era, self.facts = await negotiate(
+            self._ask_first,
+            self._tell,
+            settings.timeout,
+            self._answers.capabilities,
+            settings.revision,
+            log_level=settings.log_level,
+            remembered=_REVISIONS.of(key),
+            reopen=self._reopen if self._link.shared and key is not None else None,
+        )
+        await self._link.flush()  # servers refuse what comes before the handshake is over
+        if settings.revision is None:
+            _REVISIONS.note(key, self.era.revision)
+        if settings.log_level is not None and not self.era.listens_by_asking and "logging" in self.facts.capabilities:
+            await self.request("logging/setLevel", {"level": settings.log_level})
+
+    async def _ask_first(self, era: Era | None, method: str, params: dict[str, Json], seconds: float) -> Json:
+        try:
+            return await self._ask(era, method, params, seconds)
+        except RequestTimeout as error:
+            if stderr := self._link.last_words():
+                raise RequestTimeout.of("TW5025", problem=str(error), stderr=stderr) from None
+            raise
+
+    async def _reopen(self) -> None:
+        await self._peer.close()
+        await self._link.close()
+        self._peer = self._new_peer()
+        await self._link.open(self._peer)
+
+    def settled(self) -> Era:
+        if self.era is None:
+            raise TransportError.of("TW5001")
+        return self.era
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Json],
+        *,
+        timeout: float | None = None,
+        total: float | None = None,
+        progress: Progress | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Json]:
+        """The complete result, after as many rounds of questions as it takes.
+
+        ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``. A request that is lost with its session is sent again in
+        a new one where the server has not looked at it, or where asking twice does no harm.
+        """
+        token = None if progress is None else self._hearing.expect(progress)
+        try:
+            return await self._rounds(method, params, timeout, total, token, headers)
+        finally:
+            if token is not None:
+                self._hearing.forget(token)
+
+    async def _rounds(
+        self,
+        method: str,
+        params: dict[str, Json],
+        timeout: float | None,
+        total: float | None,
+        token: Id | None,
+        headers: Mapping[str, str] | None,
+    ) -> dict[str, Json]:
+        era = self.settled()
+        seconds = self._settings.timeout if timeout is None else timeout
+        whole = left = self._settings.total if total is None else total
+        clock = asyncio.get_running_loop().time
+        since = clock()
+        result = await self._safely(method, params, seconds, left, token, headers)
+        for _ in range(_MAX_ROUNDS):
+            if not era.asks(result):
+                return era.finished(result, method)
+            left -= clock() - since
+            if left <= 0:
+                raise RequestTimeout.of("TW5022", method=method, seconds=whole)
+            # A new request with the original parameters; what belongs to a round belongs to no other.
+            following = {**params, **await self._input(result, method)}
+            since = clock()
+            result = await self._safely(method, following, seconds, left, token, headers)
+        raise InvalidAnswer.of("TW5012", limit=_MAX_ROUNDS)
+
+    async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
+        """What a result asks for, and its state, byte for byte, where it has one (basic/patterns/mrtr)."""
+        asked, state = result.get("inputRequests"), result.get("requestState")
+        given: dict[str, Json] = {}
+        if asked is not None:
+            if not is_object(asked) or not all(map(is_object, asked.values())):
+                raise InvalidAnswer.of("TW5009", method=method, problem="inputRequests is not an object of requests")
+            try:
+                given["inputResponses"] = {key: await self._answers.to(request) for key, request in asked.items()}
+            except MethodNotFound:
+                raise InvalidAnswer.of("TW5010") from None  # made here, and no answer of the server's
+        if state is not None:
+            given["requestState"] = state
+        if not given:
+            raise InvalidAnswer.of("TW5009", method=method, problem="input is required, and nothing is asked")
+        return given
+
+    async def _safely(
+        self,
+        method: str,
+        params: dict[str, Json],
+        seconds: float | None,
+        left: float,
+        token: Id | None,
+        headers: Mapping[str, str] | None,
+    ) -> Json:
+        """The result of one round, over a loss if need be; never over two."""
+        if self._is_between:  # the next session begins, or could not: nothing goes out without one
+            await self._renew(self._sessions)
+        session = self._sessions
+        try:
+            return await self._ask(self.era, method, params, seconds, left, token, headers)
+        except SessionLost as error:
+            await self._renew(session)
+            if not error.refused and method not in _REPEATABLE:
+                raise
+        except ConnectionLost:
+            if self._link.shared or method not in _REPEATABLE or not self.settled().cancels_by_closing:
+                raise
+        return await self._ask(self.era, method, params, seconds, left, token, headers)
+
+    async def _renew(self, lost: int) -> None:
+        """Begin another session in the place of one that is lost, unless somebody has done so already."""
+        async with self._renewing:
+            if self._sessions != lost or self.facts is None:
+                return
+            self._is_between = True
+            await self._stop_listening()
+            self._link.renew()
+            self.era, self.facts = await negotiate(
+                self._ask, self._tell, self._settings.timeout, self._answers.capabilities, self.facts.revision
+            )
+            await self._link.flush()
+            self._sessions += 1
+            self._is_between = False
+            if self._settings.log_level is not None and "logging" in self.facts.capabilities:
+                params: dict[str, Json] = {"level": self._settings.log_level}
+                await self._ask(self.era, "logging/setLevel", params, self._settings.timeout)
+            for uri in self._hearing.updated:
+                await self._ask(self.era, "resources/subscribe", {"uri": uri}, self._settings.timeout)
+            await self._hear_of_changes()
+            self._hearing.everything_may_have_changed()
+
+    async def _ask(
+        self,
+        era: Era | None,
+        method: str,
+        params: dict[str, Json],
+        seconds: float | None,
+        total: float = math.inf,
+        token: Id | None = None,
+        headers: Mapping[str, str] | None = None,
+        sent: Callable[[Id], None] | None = None,
+    ) -> Json:
+        if self._tracing is None:
+            said = params if era is None else era.params(params, token)
+            return await self._send(era, method, params, said, seconds, total, token, headers, sent)
+        facts = {} if era is None else {"mcp.protocol.version": era.revision}
+        with self._tracing.request(method, params, facts) as traced:
+            said = _carrying(params if era is None else era.params(params, token), traced.carried)
+            result = await self._send(era, method, params, said, seconds, total, token, headers, sent)
+            traced.answered(is_error=is_object(result) and result.get("isError") is True)
+            return result
+
+    async def _send(
+        self,
+        era: Era | None,
+        method: str,
+        params: Mapping[str, Json],
+        said: Json,
+        seconds: float | None,
+        total: float,
+        token: Id | None,
+        headers: Mapping[str, str] | None,
+        sent: Callable[[Id], None] | None,
+    ) -> Json:
+        """``said`` is what goes out as ``params``."""
+
+        def send(frame: bytes, id: Id) -> None:
+            if token is not None:
+                self._hearing.runs_as(token, id)
+            if sent is not None:
+                sent(id)
+            head = {} if era is None else era.headers(method, params)
+            resumable = era is not None and not era.cancels_by_closing
+            self._link.send(frame, id, {**head, **headers} if headers else head, resumable=resumable)
+
+        return await self._peer.request(
+            method, said, timeout=seconds, total=total, send=send, abandoned=lambda id: self._abandon(era, id)
+        )
+
+    def _abandon(self, era: Era | None, id: Id) -> None:
+        # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
+        if era is not None and (self._link.shared or not era.cancels_by_closing):
+            self._tell(era, "notifications/cancelled", {"requestId": id})
+        self._link.abandon(id)
+
+    def _tell(self, era: Era, method: str, params: Mapping[str, Json] | None = None) -> None:
+        said = era.params(params or {}, None)
+        self._link.send(encode_notification(method, said), None, era.headers(method, said))
+
+    def _send_plain(self, frame: bytes) -> None:
+        """Answers to what a legacy server asks; a modern one may ask nothing."""
+        if self.era is not None and self.era.listens_by_asking:
+            return
+        self._link.send(frame, None, {} if self.era is None else self.era.headers("", {}))
+
+    def _skip(self, error: RpcError) -> None:
+        """Servers print what is no message; a little of that is borne."""
+        self._skipped += 1
+        if self._skipped > _MAX_SKIPPED:
+            self._peer.lose(ConnectionLost.of("TW5011", count=_MAX_SKIPPED))
+
+    # --- what is under way -------------------------------------------------------------------------------------------
+
+    def answering(self) -> AbstractContextManager[None]:
+        """While a question of the server's is being answered, nothing is late: it waits for us."""
+        return self._patience.paused()
+
+    def hear_of(self, id: Id) -> None:
+        self._peer.hear_of(id)
+
+    def cancel(self, id: Id) -> bool:
+        return self._peer.cancel(id)
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+
+    async def follow(self, uri: str, updated: Updated) -> None:
+        """Have ``updated`` called when the resource changes; returns once a change could not be missed any more."""
+        self._hearing.updated[uri] = updated
+        try:
+            await self._follow(uri)
+        except BaseException:
+            self._hearing.updated.pop(uri, None)
+            raise
+
+    async def _follow(self, uri: str) -> None:
+        era = self.settled()
+        if self.facts is None or not _has(self.facts, "resources", "subscribe"):
+            raise TransportError.of("TW5026", what="resources/subscribe")
+        if not era.listens_by_asking:
+            await self.request("resources/subscribe", {"uri": uri})
+        await self._hear_of_changes()
+
+    async def unfollow(self, uri: str) -> None:
+        era = self.settled()
+        if self._hearing.updated.pop(uri, None) is None:
+            return
+        if era.listens_by_asking:
+            await self._hear_of_changes()
+        else:
+            await self.request("resources/unsubscribe", {"uri": uri})
+
+    def _wanted(self, facts: ServerFacts) -> dict[str, Json]:
+        """What to listen for, as ``subscriptions/listen`` says it."""
+        wanted: dict[str, Json] = {
+            watch.filter: True
+            for method, watch in LISTS.items()
+            if method in self._ears.changed and _has(facts, watch.capability, "listChanged")
+        }
+        if self._hearing.updated:
+            wanted["resourceSubscriptions"] = sorted(self._hearing.updated)
+        return wanted
+
+    async def _hear_of_changes(self) -> None:
+        """Listen to what is wanted now, and to nothing else; return once a change could not be missed any more."""
+        if self.facts is None:
+            return
+        era, wanted = self.settled(), self._wanted(self.facts)
+        if not era.listens_by_asking:
+            # Questions may come on this stream, too.
+            if wanted or self._answers.capabilities or self._ears.log is not None:
+                await self._listen_once(era)
+            return
+        before, self._listening = self._listening, None
+        if wanted:
+            await self._listen(era, wanted)
+        if before is not None:
+            before.cancel()
+            await asyncio.wait((before,))
+
+    async def _listen_once(self, era: Era) -> None:
+        if not self._listens:
+            self._listens = True
+            await self._link.listen(era.headers("", {}))
+
+    async def _listen(self, era: Era, wanted: dict[str, Json]) -> None:
+        heard = asyncio.Event()
+        self._listening = asyncio.get_running_loop().create_task(self._keep_listening(era, wanted, heard))
+        acknowledged = asyncio.ensure_future(heard.wait())
+        try:
+            await asyncio.wait(
+                (acknowledged, self._listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED"
+            )
+        finally:
+            acknowledged.cancel()
+
+    async def _keep_listening(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> None:
+        """Keep a subscription open (basic/patterns/subscriptions); where it ends, another is opened after a while.
+
+        It ends for good when the server refuses it, or with the channel.
+        """
+        pause = _RECONNECT_SECONDS
+        while True:
+            acknowledged = await self._subscription(era, wanted, heard)
+            if acknowledged is None or self._link.shared:
+                return
+            pause = _RECONNECT_SECONDS if acknowledged else min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(pause)
+
+    async def _subscription(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> bool | None:
+        """One subscription, from its beginning to its end.
+
+        Whether the server had acknowledged it; ``None`` when it has refused it.
+        """
+        ids: list[Id] = []
+        again = heard.is_set()
+
+        def sent(id: Id) -> None:
+            ids.append(id)
+            self._hearing.subscribe(id, lambda honoured: self._acknowledged(heard, again, wanted, honoured))
+
+        try:
+            await self._ask(era, "subscriptions/listen", {"notifications": wanted}, None, sent=sent)
+        except RpcError:
+            return None
+        except TransportError:
+            pass
+        finally:
+            was_heard = [self._hearing.unsubscribe(id) for id in ids]
+        return any(was_heard)
+
+    def _acknowledged(self, heard: asyncio.Event, again: bool, wanted: Mapping[str, Json], honoured: Json) -> None:
+        heard.set()
+        missing = [name for name in wanted if is_object(honoured) and not _covers(honoured.get(name), wanted[name])]
+        if missing:
+            _log.warning("the server does not watch: %s", ", ".join(missing))
+        if again:
+            self._hearing.everything_may_have_changed()
+
+    async def _stop_listening(self) -> None:
+        self._listens = False
+        if self._listening is not None:
+            listening, self._listening = self._listening, None
+            listening.cancel()
+            await asyncio.wait((listening,))
+
+
+def _covers(honoured: Json, wanted: Json) -> bool:
+    if is_array(wanted):
+        return is_array(honoured) and all(uri in honoured for uri in wanted)
+    return honoured is True
+
+
+def _has(facts: ServerFacts, capability: str, part: str) -> bool:
+    declared = facts.capabilities.get(capability)
+    return is_object(declared) and declared.get(part) is True
+
+
+def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:
+    """With the trace context that ``_meta`` has besides (basic "_meta")."""
+    return {**params, "_meta": {**params.get("_meta", {}), **carried}} if carried else params

@@ -1,0 +1,183 @@
+"""What a server says that is no answer: progress, changes, log messages; and, of a legacy server, its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from toolwright.client.answers import Answers
+from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode, is_id, is_object
+from toolwright.jsonrpc.peer import Exchange
+from toolwright.protocol.modern import SUBSCRIPTION_ID
+
+__all__ = ["LISTS", "Changed", "Ears", "Hearing", "Log", "LogMessage", "Progress", "Updated", "Watch"]
+
+Progress: TypeAlias = Callable[[float, float | None, str | None], None]
+"""``(progress, total, message)``, as the server reports it."""
+
+Changed: TypeAlias = Callable[[], None]
+Updated: TypeAlias = Callable[[str], None]
+"""Told the URI that has changed, which may be below the one that was subscribed to."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """What a server wants to be known. ``data`` is whatever JSON it likes; none of it is to be trusted."""
+
+    level: str
+    data: Json
+    logger: str | None = None
+
+
+Log: TypeAlias = Callable[[LogMessage], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A list that may change: the methods that read it, and how it is called where changes are spoken of."""
+
+    methods: tuple[str, ...]
+    capability: str
+    filter: str
+
+
+LISTS: Mapping[str, Watch] = {
+    "notifications/tools/list_changed": Watch(("tools/list",), "tools", "toolsListChanged"),
+    "notifications/prompts/list_changed": Watch(("prompts/list",), "prompts", "promptsListChanged"),
+    "notifications/resources/list_changed": Watch(
+        ("resources/list", "resources/templates/list"), "resources", "resourcesListChanged"
+    ),
+}
+
+
+@dataclass(slots=True)
+class Ears:
+    """Whom to tell. ``changed`` has an entry for each of :data:`LISTS` that somebody wants to hear of."""
+
+    changed: Mapping[str, Changed]
+    stale: Callable[[str], None]
+    log: Log | None = None
+
+
+class Calls(Protocol):
+    """What is under way."""
+
+    def hear_of(self, id: Id) -> None: ...
+
+    def cancel(self, id: Id) -> bool: ...
+
+    def answering(self) -> AbstractContextManager[None]: ...
+
+
+class Hearing:
+    """The client's handler of its peer. What is not understood, or belongs to nothing, is passed over."""
+
+    takes_batches = True
+
+    def __init__(self, calls: Calls, answers: Answers, ears: Ears) -> None:
+        self._calls = calls
+        self._answers = answers
+        self._ears = ears
+        self._progress: dict[Id, tuple[Progress, list[Id]]] = {}
+        self._tokens = 0
+        self._subscriptions: dict[Id, Callable[[Json], None]] = {}
+        self._acknowledgements: set[Id] = set()
+        self.updated: dict[str, Updated] = {}
+        self._notes: Mapping[str, Callable[[dict[str, Json]], None]] = {
+            "notifications/progress": self._progressed,
+            "notifications/cancelled": self._cancelled,
+            "notifications/message": self._logged,
+            "notifications/subscriptions/acknowledged": self._acknowledged,
+            "notifications/resources/updated": self._resource_updated,
+        }
+
+    def expect(self, progress: Progress) -> Id:
+        """The token of a call that wants to hear of its progress."""
+        self._tokens += 1
+        self._progress[self._tokens] = (progress, [])
+        return self._tokens
+
+    def runs_as(self, token: Id, id: Id) -> None:
+        """The call with this token has become the request ``id``."""
+        self._progress[token][1].append(id)
+
+    def forget(self, token: Id) -> None:
+        self._progress.pop(token, None)
+
+    def subscribe(self, id: Id, acknowledged: Callable[[Json], None]) -> None:
+        """The request ``id`` opens a subscription; tell when the server has acknowledged it, and how much of it."""
+        self._subscriptions[id] = acknowledged
+
+    def unsubscribe(self, id: Id) -> bool:
+        """It has ended. Whether the server had acknowledged it."""
+        self._subscriptions.pop(id, None)
+        was_heard = id in self._acknowledgements
+        self._acknowledgements.discard(id)
+        return was_heard
+
+    async def on_request(self, request: Request, exchange: Exchange) -> bytes:
+        if request.method == "ping":
+            return b"{}"
+        with self._calls.answering():
+            return encode(await self._answers.to({"method": request.method, "params": request.params}))
+
+    def on_notification(self, notification: Notification) -> None:
+        method, params = notification.method, notification.params
+        if method in self._notes:
+            self._notes[method](params)
+        elif method in LISTS and self._is_ours(params):
+            self._ears.stale(method)
+            if method in self._ears.changed:
+                self._ears.changed[method]()
+
+    def everything_may_have_changed(self) -> None:
+        """Nothing was heard for a while."""
+        for method in LISTS:
+            self.on_notification(Notification(method, {}))
+        for uri, updated in tuple(self.updated.items()):
+            updated(uri)
+
+    def _is_ours(self, params: Mapping[str, Json]) -> bool:
+        """Whether it belongs to a subscription that we have, or to none (legacy servers know none)."""
+        id = _subscription(params)
+        return id is None or (is_id(id) and id in self._subscriptions)
+
+    def _progressed(self, params: dict[str, Json]) -> None:
+        token = params.get("progressToken")
+        expected = self._progress.get(token) if is_id(token) else None
+        if expected is not None:
+            progress, ids = expected
+            for id in ids:
+                self._calls.hear_of(id)
+            progress(params.get("progress", 0.0), params.get("total"), params.get("message"))
+
+    def _cancelled(self, params: dict[str, Json]) -> None:
+        id = params.get("requestId")
+        if is_id(id):
+            self._calls.cancel(id)
+
+    def _logged(self, params: dict[str, Json]) -> None:
+        if self._ears.log is not None:
+            level, logger = params.get("level"), params.get("logger")
+            said = logger if isinstance(logger, str) else None
+            self._ears.log(LogMessage(level if isinstance(level, str) else "info", params.get("data"), said))
+
+    def _acknowledged(self, params: dict[str, Json]) -> None:
+        id = _subscription(params)
+        if is_id(id) and id in self._subscriptions:
+            self._acknowledgements.add(id)
+            self._subscriptions[id](params.get("notifications"))
+
+    def _resource_updated(self, params: dict[str, Json]) -> None:
+        uri = params.get("uri")
+        if isinstance(uri, str) and self._is_ours(params):
+            for followed, updated in tuple(self.updated.items()):
+                if uri == followed or uri.startswith(followed.rstrip("/") + "/"):
+                    updated(uri)
+
+
+def _subscription(params: Mapping[str, Json]) -> Any:
+    meta = params.get("_meta")
+    return meta.get(SUBSCRIPTION_ID) if is_object(meta) else None

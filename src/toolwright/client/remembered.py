@@ -1,0 +1,36 @@
+"""Which revision a server was found to speak, for as long as this process lives (basic/versioning "Client side").
+
+Finding it out costs a round trip, or seconds where a legacy server is silent. What is kept is a digest and a date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+__all__ = ["Revisions"]
+
+_MAX = 1_000
+
+
+class Revisions:
+    """What was found out, by the key of a link. The oldest goes when there are too many."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, str] = {}
+
+    def of(self, key: str | None) -> str | None:
+        return None if key is None else self._known.get(_digest(key))
+
+    def note(self, key: str | None, revision: str | None) -> None:
+        """``None`` forgets it."""
+        if key is None:
+            return
+        self._known.pop(_digest(key), None)
+        if revision is not None:
+            self._known[_digest(key)] = revision
+        if len(self._known) > _MAX:
+            del self._known[next(iter(self._known))]
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode(errors="surrogateescape")).digest()

@@ -1,0 +1,103 @@
+"""What a call came to, checked against what its tool has promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+import msgspec
+
+from toolwright.errors import InvalidAnswer, InvalidResult, ToolError
+from toolwright.jsonrpc.messages import Json, is_object
+from toolwright.protocol.types import UNSET, CallToolResult, ContentBlock, TextContent
+
+__all__ = ["Result", "converted", "result_of"]
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    T = DefaultTypeVar("T", default=Any)  # "Result" alone is a result of anything
+else:
+    T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Generic[T]):
+    """What a call came to. ``structured`` is ``UNSET`` when the server sent none; ``None`` is JSON's null."""
+
+    content: tuple[Any, ...]
+    structured: Any
+    is_error: bool
+    raw: Mapping[str, Json]
+    _value: Any = field(default=UNSET, repr=False)
+
+    @classmethod
+    def of(cls, result: CallToolResult) -> Result[Any]:
+        """A result that has not been on a wire; ``raw`` is what would be."""
+        raw: dict[str, Json] = {"content": result.content, "isError": result.isError}
+        raw |= {} if result.structuredContent is UNSET else {"structuredContent": result.structuredContent}
+        raw |= {} if result.meta is None else {"_meta": result.meta}
+        return Result(tuple(result.content), result.structuredContent, result.isError, raw)
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by newlines."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    @property
+    def value(self) -> T:
+        """The structured value where there is one, else the text. Raises ``ToolError`` when the call failed.
+
+        With ``returns=`` in the call, it is of that type.
+        """
+        if self.is_error:
+            raise ToolError(self.text)
+        if self._value is not UNSET:
+            return self._value
+        return cast(T, self.text if self.structured is UNSET else self.structured)
+
+
+def result_of(tool: str, members: Mapping[str, Json], returns: Any = None) -> Result[Any]:
+    """A result, as its members on the wire say it.
+
+    ``TransportError`` for content that is none; ``InvalidResult`` where the value is not of the type ``returns``.
+    """
+    content = converted(members.get("content", []), list[ContentBlock], "tools/call")
+    structured = members.get("structuredContent", UNSET)
+    result: Result[Any] = Result(tuple(content), structured, members.get("isError") is True, members)
+    if returns is None or result.is_error:
+        return result
+    value = _typed(tool, result.value, returns)
+    return Result(result.content, structured, False, members, value)
+
+
+def converted(value: Json, shape: Any, method: str) -> Any:
+    """``value`` as ``shape``, or ``TransportError``: the server's answer to ``method`` is not valid."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidAnswer.of("TW5009", method=method, problem=str(error).replace("`", "'")) from None
+
+
+def _typed(tool: str, value: Json, shape: Any) -> Any:
+    try:
+        return _convert(value, shape)
+    except ValueError as error:
+        # To a legacy client, what is no object comes wrapped in one.
+        if is_object(value) and value.keys() == {"result"}:
+            return _typed(tool, value["result"], shape)
+        problem = str(error).replace("`", "'").splitlines()
+        raise InvalidResult.of("TW5024", tool=tool, problem=": ".join(problem[:2])[:300]) from None
+
+
+def _convert(value: Json, shape: Any) -> Any:
+    return msgspec.convert(value, shape, dec_hook=_validated)
+
+
+def _validated(shape: Any, value: Any) -> Any:
+    """A type that validates itself, as pydantic's models do."""
+    validate = getattr(shape, "model_validate", None)
+    if validate is None:
+        raise TypeError(f"returns={shape!r}: a type that JSON can be converted to is needed")
+    return validate(value)

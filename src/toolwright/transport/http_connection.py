@@ -1,0 +1,276 @@
+"""HTTP/1.1 to one place: connections that are used again, and answers as they come. Owns httptools.
+
+Only what a client of MCP needs, since a call costs little beside a general HTTP client: no redirects, no proxies, no
+cookies, no compression, no second try. Whatever fails is an ``OSError``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import re
+import ssl
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import httptools
+
+__all__ = ["Answer", "Broken", "Connections"]
+
+_CONNECT_SECONDS = 10.0
+_IDLE_SECONDS = 4.0  # less than servers wait for the next request
+_MAX_IDLE = 32
+_MAX_HEAD_BYTES = 64 * 1024
+_UNREAD_BYTES = 1024 * 1024
+_PORTS = {"http": 80, "https": 443}
+_SAFE = "%/:=&?~#+!$,;'@()*[]"
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class Broken(ConnectionError):
+    """The other end has closed the connection too early, or does not speak HTTP."""
+
+
+class Answer:
+    """Status and headers (lower-case names) of an answer; its body comes by :meth:`parts`, once."""
+
+    def __init__(self, connection: _Connection, status: int, headers: dict[str, str]) -> None:
+        self.status = status
+        self.headers = headers
+        self._connection = connection
+
+    @property
+    def peer(self) -> str | None:
+        """The IP address that has answered."""
+        return self._connection.peer
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        while (part := await self._connection.part()) is not None:
+            yield part
+
+
+class Connections:
+    """Connections to where ``url`` leads; ``ValueError`` where it leads nowhere."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError("it is not an http(s) URL with a host")
+        host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+        self._host, self._port = host, parts.port or _PORTS[parts.scheme]
+        self._target = quote(parts.path or "/", safe=_SAFE) + (
+            f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
+        )
+        shown = f"[{host}]" if ":" in host else host
+        self._own = {"host": shown if parts.port is None else f"{shown}:{parts.port}", "accept-encoding": "identity"}
+        if parts.username is not None:
+            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            self._own["authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
+        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self._idle: deque[_Connection] = deque()
+
+    @contextlib.asynccontextmanager
+    async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
+        """One request. Its connection is closed at the end unless the whole answer has been read."""
+        head = self._head(verb, body, headers)
+        connection = self._take() or await self._open()
+        try:
+            connection.send(head if body is None else head + body)
+            yield await connection.answer()
+        finally:
+            self._give_back(connection)
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def _head(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
+        said = self._own | {name.lower(): value for name, value in headers.items()}
+        if body is not None:
+            said["content-length"] = str(len(body))
+        for name, value in said.items():
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+                raise Broken(f"the header {name!r} holds what no header may")
+        lines = "".join(f"{name}: {value}\r\n" for name, value in said.items())
+        return f"{verb} {self._target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+
+    def _take(self) -> _Connection | None:
+        oldest = asyncio.get_running_loop().time() - _IDLE_SECONDS
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open and connection.idle_since > oldest:
+                return connection
+            connection.close()
+        return None
+
+    async def _open(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        name = self._host if self._tls is not None else None
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                _, connection = await loop.create_connection(
+                    _Connection, self._host, self._port, ssl=self._tls, server_hostname=name
+                )
+        except TimeoutError:
+            raise Broken(f"there is no connection after {_CONNECT_SECONDS:g} s") from None
+        return connection
+
+    def _give_back(self, connection: _Connection) -> None:
+        if connection.can_be_used_again:
+            connection.idle_since = asyncio.get_running_loop().time()
+            self._idle.append(connection)
+            if len(self._idle) > _MAX_IDLE:
+                self._idle.popleft().close()
+        else:
+            connection.close()
+
+
+class _Connection(asyncio.Protocol):
+    """One connection; one answer at a time."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._lost: Exception | None = None
+        self.peer: str | None = None
+        self.idle_since = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers: dict[str, str] = {}
+        self._head_bytes = 0
+        self._has_head = False
+        self._parts: deque[bytes] = deque()
+        self._unread = 0
+        self._is_whole = False
+        self._stays_open = False
+        self._has_been_asked = False
+
+    # --- what the client does ----------------------------------------------------------------------------------------
+
+    def send(self, request: bytes) -> None:
+        self._begin()
+        self._has_been_asked = True
+        if self._transport is not None:
+            self._transport.write(request)
+
+    async def answer(self) -> Answer:
+        while not self._has_head:
+            await self._more()
+        return Answer(self, self._parser.get_status_code(), self._headers)
+
+    async def part(self) -> bytes | None:
+        """The next part of the body; ``None`` at its end."""
+        while not self._parts:
+            if self._is_whole:
+                return None
+            await self._more()
+        part = self._parts.popleft()
+        self._unread -= len(part)
+        if self._unread <= _UNREAD_BYTES and self._transport is not None:
+            self._transport.resume_reading()
+        return part
+
+    async def _more(self) -> None:
+        if self._lost is not None:
+            raise self._lost
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._lost is None and self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def can_be_used_again(self) -> bool:
+        return self.is_open and self._stays_open and not self._parts
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- what the loop tells -----------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self._transport = transport
+            address: Any = transport.get_extra_info("peername")
+            self.peer = str(address[0]) if address else None
+
+    def data_received(self, data: bytes) -> None:
+        if not self._has_been_asked or self._is_whole:
+            self._fail(Broken("it has said what nobody asked for"))
+            return
+        is_body, had = self._has_head, self._unread
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(Broken(f"its answer is not HTTP: {error}"))
+        if is_body == self._has_head and self._unread == had and not self._is_whole:  # neither body nor its end
+            self._head_bytes += len(data)
+            if self._head_bytes > _MAX_HEAD_BYTES:
+                self._fail(Broken("the head of its answer is too large, or what follows it"))
+        else:
+            self._head_bytes = 0
+        self._wake()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        ends_here = self._has_head and not {"content-length", "transfer-encoding"} & self._headers.keys()
+        if ends_here and exc is None:
+            self._is_whole = True
+        self._fail(Broken(str(exc) if exc else "it has closed the connection"))
+
+    def _fail(self, error: Exception) -> None:
+        if self._lost is None:
+            self._lost = error
+        self.close()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # --- what the parser finds ---------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        if self._is_whole:  # an answer behind the answer: nobody gets it, and nobody the next one from here
+            self._stays_open = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_whole or self._has_head:  # what follows a body changes nothing of its head
+            return
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+
+    def on_headers_complete(self) -> None:
+        if self._is_whole:
+            return
+        self._has_head = self._parser.get_status_code() >= 200
+
+    def on_body(self, body: bytes) -> None:
+        if self._is_whole:
+            return
+        self._parts.append(body)
+        self._unread += len(body)
+        if self._unread > _UNREAD_BYTES and self._transport is not None:
+            self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        if self._is_whole:
+            return
+        if self._has_head:
+            self._is_whole = True
+            self._stays_open = self._parser.should_keep_alive()  # known at this moment only
+        else:
+            self._headers = {}  # 1xx: the answer is still to come

@@ -1,0 +1,586 @@
+"""A client and what a server on HTTP does to it: streams that break off, sessions that end, eras."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from toolwright import Client
+from toolwright.client.answers import Elicitation
+from toolwright.errors import ConnectionLost, SessionLost, TransportError
+from toolwright.protocol import versions
+from toolwright.testing.state import LIMIT
+from wire.foreign import Answering, Foreign, Heard, Reply, foreign
+
+CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+INITIALIZED = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": CAPABILITIES,
+    "serverInfo": {"name": "old", "version": "1"},
+}
+DISCOVERED = {
+    "resultType": "complete",
+    "supportedVersions": [versions.LATEST],
+    "capabilities": CAPABILITIES,
+    "ttlMs": 0,
+    "cacheScope": "private",
+}
+DONE = {"content": [{"type": "text", "text": "done"}], "isError": False}
+
+Act = Callable[[Client], Awaitable[Any]]
+
+
+def run(answer: Answering, act: Act, **settings: Any) -> tuple[Any, Foreign]:
+    async def main() -> tuple[Any, Foreign]:
+        async with asyncio.timeout(LIMIT), foreign(answer) as server, Client(server.url, **settings) as client:
+            return await act(client), server
+
+    return asyncio.run(main())
+
+
+def legacy(calls: Answering, sessions: str = "abcdefgh") -> Answering:
+    """A server with sessions; ``calls`` answers all but the handshake."""
+    ids = iter(sessions)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        match request.method:
+            case "server/discover":
+                await reply.body(400)
+            case "initialize":
+                await reply.result(INITIALIZED, mcp_session_id=next(ids))
+            case "notifications/initialized" | "notifications/cancelled":
+                await reply.body(202)
+            case _ if request.verb == "DELETE":
+                await reply.body(200)
+            case _:
+                await calls(request, reply)
+
+    return answer
+
+
+def modern(calls: Answering) -> Answering:
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "server/discover":
+            await reply.result(DISCOVERED)
+        else:
+            await calls(request, reply)
+
+    return answer
+
+
+async def call(client: Client) -> str:
+    return (await client.call_tool("t")).text
+
+
+# -- streams that break off --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("LHTTP-02", "LHTTP-06", "LHTTP-07", "LHTTP-13", "LHTTP-21", "LHTTP-26", "LHTTP-31", "LHTTP-32")
+def test_an_answer_stream_that_breaks_off_is_taken_up_where_it_stopped_and_no_sooner_than_the_server_wants():
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.stream()
+        if request.verb == "POST":
+            asked.append(request.said["id"])
+            await reply.event(id="1", retry=60)
+            await reply.event({"method": "notifications/message", "params": {}}, id="2")
+            ended.append(asyncio.get_running_loop().time())
+        else:
+            await reply.event({"id": asked[0], "result": DONE}, id="3")
+
+    asked: list[Any] = []
+    ended: list[float] = []
+    text, server = run(legacy(answer), call)
+    resumed = server.heard[-2]
+    assert text == "done"
+    assert server.methods()[-3:] == ["tools/call", "GET", "DELETE"]
+    assert all(isinstance(request.said, dict) for request in server.heard)
+    assert {name: resumed.headers.get(name) for name in ("last-event-id", "accept", "mcp-session-id")} == {
+        "last-event-id": "2",
+        "accept": "text/event-stream",
+        "mcp-session-id": "a",
+    }
+    assert resumed.headers["mcp-protocol-version"] == "2025-11-25"
+    assert resumed.at - ended[0] >= 0.06
+
+
+@pytest.mark.requirement("LHTTP-21")
+def test_a_stream_that_brings_nothing_new_time_after_time_is_given_up():
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event(id="same", retry=0)
+
+    with pytest.raises(ConnectionLost) as caught:
+        run(legacy(answer), call)
+    assert caught.value.code == "TW5021"
+
+
+def test_a_stream_without_a_place_to_go_on_from_is_lost_and_the_call_not_sent_again():
+    async def answer(request: Heard, reply: Reply) -> None:
+        calls.append(request.method)
+        await reply.stream()
+
+    calls: list[str] = []
+    with pytest.raises(ConnectionLost):
+        run(legacy(answer), call)
+    assert calls == ["tools/call"]
+
+
+@pytest.mark.requirement("HTTP-23")
+def test_a_modern_stream_that_breaks_off_is_no_place_to_go_on_from():
+    async def answer(request: Heard, reply: Reply) -> None:
+        calls.append(request)
+        await reply.stream()
+        await reply.event(id="1", retry=0)
+        if len(calls) > 1:
+            await reply.event({"id": request.said["id"], "result": {"tools": [], "resultType": "complete"}})
+
+    calls: list[Heard] = []
+    with pytest.raises(ConnectionLost):
+        run(modern(answer), call)
+    assert [request.method for request in calls] == ["tools/call"]
+    calls.clear()
+    run(modern(answer), lambda client: client.list_tools())
+    assert [request.method for request in calls] == ["tools/list", "tools/list"]
+    assert len({request.said["id"] for request in calls}) == 2
+
+
+@pytest.mark.requirement("HTTP-14", "HTTP-19")
+def test_comments_and_what_is_no_message_are_passed_over_in_a_stream():
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.stream()
+        reply._writer.write(b": keep-alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n")
+        await reply.event({"id": request.said["id"], "result": DONE | {"resultType": "complete"}})
+
+    assert run(modern(answer), call)[0] == "done"
+
+
+def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it_are_answered():
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.verb == "GET":
+            await reply.stream()
+            if request.headers.get("last-event-id") == "7":
+                await reply.event({"id": "q", "method": "elicitation/create", "params": form})
+                await asyncio.Event().wait()
+            await reply.event(id="7", retry=1)
+        elif request.said.get("id") == "q":
+            answered.set()
+            await reply.body(202)
+
+    async def act(client: Client) -> None:
+        await answered.wait()
+
+    form = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
+    answered = asyncio.Event()
+    asked: list[Elicitation] = []
+
+    def elicit(question: Elicitation) -> bool:
+        asked.append(question)
+        return True
+
+    _, server = run(legacy(answer), act, elicit=elicit)
+    said = next(request.said for request in server.heard if request.said.get("id") == "q")
+    assert said["result"] == {"action": "accept", "content": {}}
+    assert [question.message for question in asked] == ["Sure?"]
+
+
+# -- sessions that end -------------------------------------------------------------------------------------------------
+
+
+def forgetful(lost: set[str]) -> Answering:
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.headers.get("mcp-session-id") in lost:
+            await reply.body(404)
+        elif request.verb == "GET":
+            await reply.stream()
+            await asyncio.Event().wait()
+        else:
+            await reply.result(DONE if request.method == "tools/call" else {"tools": []})
+
+    return answer
+
+
+@pytest.mark.requirement("LHTTP-29", "LHTTP-30")
+def test_a_session_that_the_server_has_ended_is_begun_anew_once_for_all_who_wait():
+    async def act(client: Client) -> Any:
+        return await asyncio.gather(call(client), call(client), client.list_tools())
+
+    said, server = run(legacy(forgetful({"a"})), act)
+    assert said == ["done", "done", []]
+    assert server.methods().count("initialize") == 2
+    begun = [request for request in server.heard if request.method == "initialize"]
+    assert "mcp-session-id" not in begun[1].headers
+    assert server.heard[-1].verb == "DELETE"
+    assert server.heard[-1].headers["mcp-session-id"] == "b"
+
+
+def test_a_call_that_comes_while_a_session_is_begun_anew_waits_for_it():
+    begins, may_begin = asyncio.Event(), asyncio.Event()
+    lost, seen = set[str](), list[str | None]()
+
+    async def calls(request: Heard, reply: Reply) -> None:
+        session = request.headers.get("mcp-session-id")
+        if request.verb == "GET":
+            await reply.body(405)
+            return
+        seen.append(session)
+        if session in lost:
+            await reply.body(404)
+        elif session is None:
+            await reply.body(400)
+        else:
+            await reply.result(DONE)
+
+    old = legacy(calls)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "initialize" and lost:
+            begins.set()
+            await may_begin.wait()
+        await old(request, reply)
+
+    async def act(client: Client) -> list[str]:
+        await call(client)
+        lost.add("a")
+        first = asyncio.create_task(call(client))
+        await begins.wait()
+        second = asyncio.create_task(call(client))
+        await asyncio.sleep(0)
+        may_begin.set()
+        return [await first, await second]
+
+    assert run(answer, act)[0] == ["done", "done"]
+    assert [session for session in seen if session != "a"] == ["b", "b"]
+
+
+def test_who_comes_after_a_session_could_not_be_begun_begins_one():
+    lost, refuses = set[str](), True
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "initialize" and lost and refuses:
+            await reply.body(503)
+        elif request.verb == "POST" and request.headers.get("mcp-session-id") in lost:
+            await reply.body(404)
+        else:
+            await old(request, reply)
+
+    async def calls(request: Heard, reply: Reply) -> None:
+        await (reply.body(400) if "mcp-session-id" not in request.headers else reply.result(DONE))
+
+    old = legacy(calls)
+
+    async def act(client: Client) -> str:
+        nonlocal refuses
+        lost.add("a")
+        with pytest.raises(TransportError):
+            await call(client)
+        refuses = False
+        return await call(client)
+
+    assert run(answer, act)[0] == "done"
+
+
+def test_a_standing_stream_is_opened_again_no_sooner_than_after_a_moment_whatever_the_server_wants():
+    times = list[float]()
+    enough = asyncio.Event()
+
+    async def calls(request: Heard, reply: Reply) -> None:
+        if request.verb != "GET":
+            await reply.result(DONE)
+            return
+        times.append(asyncio.get_running_loop().time())
+        if len(times) > 2:
+            enough.set()
+        await reply.stream()
+        await reply.event(id=str(len(times)), retry=0)
+
+    async def act(client: Client) -> None:
+        await enough.wait()
+
+    run(legacy(calls), act, on_tools_changed=lambda: None)
+    assert min(after - before for before, after in itertools.pairwise(times)) >= 0.19
+
+
+def test_a_session_that_is_lost_again_and_again_is_given_up():
+    with pytest.raises(SessionLost) as caught:
+        run(legacy(forgetful(set("abcdefgh"))), call)
+    assert caught.value.code == "TW5020"
+
+
+def test_a_call_whose_session_ended_under_it_is_not_made_twice():
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.verb == "GET":
+            await reply.body(404)
+            return
+        await reply.stream()
+        await reply.event(id="1", retry=0)
+
+    with pytest.raises(SessionLost):
+        run(legacy(answer), call)
+
+
+@pytest.mark.requirement("LHTTP-29")
+def test_what_a_lost_session_was_subscribed_to_the_next_one_is_too():
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "resources/subscribe":
+            await reply.result({})
+        else:
+            await forgetful({"a"})(request, reply)
+
+    async def act(client: Client) -> list[str]:
+        await client.subscribe("test://r", changed.append)
+        await call(client)
+        return changed
+
+    changed: list[str] = []
+    said, server = run(legacy(answer), act)
+    assert said == ["test://r"]  # it may have changed in between
+    subscribed = [request for request in server.heard if request.method == "resources/subscribe"]
+    assert [request.headers["mcp-session-id"] for request in subscribed] == ["a", "b"]
+
+
+# -- eras --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("VER-04", "VER-11")
+def test_what_a_server_was_found_to_speak_is_remembered_and_found_out_again_when_it_is_not_true_any_more():
+    eras = {"now": legacy(forgetful(set()), "abcdefghij")}
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        await eras["now"](request, reply)
+
+    async def modern_only(request: Heard, reply: Reply) -> None:
+        if request.method == "initialize":
+            await reply.error(-32601, 404)
+        else:
+            await reply.result(DISCOVERED)
+
+    async def main() -> list[list[str]]:
+        said: list[list[str]] = []
+        async with asyncio.timeout(LIMIT), foreign(answer) as server:
+            for era in (eras["now"], eras["now"], modern_only, modern_only):
+                eras["now"] = era
+                server.heard.clear()
+                async with Client(server.url) as client:
+                    said.append([*server.methods(), client.facts.revision])
+        return said
+
+    handshake = ["initialize", "notifications/initialized", "2025-11-25"]
+    first, second, third, fourth = asyncio.run(main())
+    assert first == ["server/discover", *handshake]
+    assert second == handshake
+    assert third == ["initialize", "server/discover", versions.LATEST]
+    assert fourth == ["server/discover", versions.LATEST]
+
+
+@pytest.mark.requirement("VER-03", "VER-10")
+def test_a_modern_error_in_a_400_is_read_and_never_taken_for_a_legacy_server():
+    async def answer(request: Heard, reply: Reply) -> None:
+        data = {"supported": [versions.LATEST], "requested": versions.LATEST}
+        if len(heard) == 0:
+            heard.append(request)
+            await reply.error(-32022, 400, data)
+        else:
+            await reply.result(DISCOVERED)
+
+    async def act(client: Client) -> str:
+        return client.facts.revision
+
+    heard: list[Heard] = []
+    revision, server = run(answer, act)
+    assert (revision, server.methods()) == (versions.LATEST, ["server/discover"] * 2)
+
+
+# -- changes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("SUB-09")
+def test_a_subscription_that_breaks_off_is_opened_again_and_what_may_have_been_missed_is_told():
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.stream()
+        listens.append(request)
+        meta = {"io.modelcontextprotocol/subscriptionId": request.said["id"]}
+        await reply.event({"method": "notifications/subscriptions/acknowledged", "params": {"_meta": meta}})
+        if len(listens) > 1:
+            await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        await changed.wait()
+
+    listens: list[Heard] = []
+    changed = asyncio.Event()
+    run(modern(answer), act, on_tools_changed=changed.set)
+    assert [request.said["params"]["notifications"] for request in listens] == [{"toolsListChanged": True}] * 2
+
+
+# -- what goes with each request ---------------------------------------------------------------------------------------
+
+ANNOTATED = {
+    "type": "object",
+    "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "count": {"type": "integer", "x-mcp-header": "Count"},
+        "deep": {"type": "object", "properties": {"on": {"type": "boolean", "x-mcp-header": "On"}}},
+        "plain": {"type": "string"},
+    },
+}
+BAD = {"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}}
+
+
+def listing(*tools: tuple[str, Any]) -> dict[str, Any]:
+    return {"resultType": "complete", "tools": [{"name": name, "inputSchema": schema} for name, schema in tools]}
+
+
+def annotated(*schemas: Any) -> Answering:
+    """A modern server whose tool has first one schema and then another."""
+    left = list(schemas)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "tools/list":
+            await reply.result(listing(("t", left.pop(0)), ("bad", BAD)))
+        elif request.method == "tools/call" and left and "mcp-param-region" not in request.headers:
+            await reply.error(-32020, 400)
+        else:
+            await reply.result(DONE | {"resultType": "complete", "contents": [], "messages": [], "tools": []})
+
+    return modern(answer)
+
+
+@pytest.mark.requirement("HTTP-06", "HTTP-07", "HTTP-08", "HTTP-09", "HDR-01", "HDR-02", "HDR-05", "HDR-06", "HDR-07")
+def test_every_message_is_a_post_of_its_own_that_says_in_its_head_what_it_is():
+    async def act(client: Client) -> None:
+        await client.call_tool("t")
+        await client.call_tool("größe")
+        await client.read_resource("test://r")
+        await client.get_prompt("p")
+
+    _, server = run(annotated(), act)
+    names = [None, "t", "=?base64?Z3LDtsOfZQ==?=", "test://r", "p"]
+    assert [request.headers.get("mcp-name") for request in server.heard] == names
+    for request in server.heard:
+        assert request.verb == "POST"
+        assert request.headers["accept"] == "application/json, text/event-stream"
+        assert request.headers["content-type"] == "application/json"
+        assert request.headers["mcp-method"] == request.said["method"]
+        version = request.said["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]
+        assert request.headers["mcp-protocol-version"] == version == versions.LATEST
+
+
+@pytest.mark.requirement("XHDR-11", "XHDR-12", "XHDR-13", "XHDR-14", "XHDR-15", "XHDR-16", "XHDR-17", "XHDR-18")
+@pytest.mark.requirement("XHDR-19", "XHDR-20")
+def test_arguments_that_are_marked_so_are_repeated_in_headers_and_tools_that_cannot_be_are_left_out(
+    caplog: pytest.LogCaptureFixture,
+):
+    async def act(client: Client) -> list[str]:
+        tools = [tool.name for tool in await client.list_tools()]
+        for region in ("eu", "größe", " eu", "=?base64?eA==?=", None):
+            await client.call_tool("t", region=region, count=7, deep={"on": True}, plain="x")
+        await client.call_tool("t", plain="x", on=True)
+        return tools
+
+    tools, server = run(annotated(ANNOTATED), act)
+    assert tools == ["t"]
+    assert "'bad'" in caplog.text
+    sent = [
+        {name[10:]: value for name, value in request.headers.items() if name.startswith("mcp-param-")}
+        for request in server.heard
+        if request.method == "tools/call"
+    ]
+    regions = ["eu", "=?base64?Z3LDtsOfZQ==?=", "=?base64?IGV1?=", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="]
+    assert sent == [
+        *({"region": region, "count": "7", "on": "true"} for region in regions),
+        {"count": "7", "on": "true"},
+        {},
+    ]
+
+
+@pytest.mark.requirement("XHDR-22", "XHDR-23", "XHDR-24")
+def test_a_call_without_the_headers_that_a_tool_wants_by_now_is_made_again_with_its_newest_schema():
+    async def act(client: Client) -> str:
+        return (await client.call_tool("t", region="eu")).text
+
+    text, server = run(annotated(ANNOTATED, {"type": "object"}), act)
+    assert text == "done"
+    assert server.methods() == ["server/discover", "tools/call", "tools/list", "tools/call"]
+    assert [request.headers.get("mcp-param-region") for request in server.heard] == [None, None, None, "eu"]
+
+
+@pytest.mark.requirement("XHDR-25")
+@pytest.mark.parametrize("status", [413, 431, 503])
+def test_a_refusal_that_is_a_status_alone_says_which(status: int):
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.body(status)
+
+    with pytest.raises(TransportError) as caught:
+        run(modern(answer), call)
+    assert (caught.value.code, caught.value.facts["status"]) == ("TW5007", status)
+
+
+@pytest.mark.requirement("HTTP-10", "STDIO-05")
+def test_a_modern_server_that_asks_gets_no_answer():
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event({"id": "q", "method": "ping"})
+        await reply.event({"id": request.said["id"], "result": DONE | {"resultType": "complete"}})
+
+    _, server = run(modern(answer), call)
+    assert all("method" in request.said for request in server.heard)
+
+
+@pytest.mark.requirement("ELIC-33")
+def test_a_page_that_a_server_wants_visited_is_not_looked_at():
+    async def answer(request: Heard, reply: Reply) -> None:
+        if "inputResponses" in request.said["params"]:
+            await reply.result(DONE | {"resultType": "complete"})
+            return
+        url = f"http://{request.headers['host']}/page"
+        visit = {"method": "elicitation/create", "params": {"message": "?", "mode": "url", "url": url}}
+        await reply.result({"resultType": "input_required", "inputRequests": {"v": visit}})
+
+    text, server = run(modern(answer), call, elicit=lambda question: True)
+    assert text == "done"
+    assert {request.verb for request in server.heard} == {"POST"}
+
+
+class Users:
+    """Somebody else asks after each refusal."""
+
+    def __init__(self) -> None:
+        self.user = "a"
+
+    def for_server(self, url: str) -> Users:
+        return self
+
+    async def headers(self, method: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.user}"}
+
+    async def challenged(self, refusal: Any) -> bool:
+        self.user = "b"
+        return refusal.attempt == 0
+
+
+@pytest.mark.requirement("CACHE-11")
+def test_a_private_list_is_not_kept_for_somebody_else():
+    async def answer(request: Heard, reply: Reply) -> None:
+        user = request.headers["authorization"].removeprefix("Bearer ")
+        if request.method == "tools/list":
+            await reply.result(listing((f"of-{user}", {})) | {"ttlMs": 60_000, "cacheScope": "private"})
+        elif request.method == "prompts/list":
+            prompts = [{"name": f"of-{user}"}]
+            public = {"ttlMs": 60_000, "cacheScope": "public", "resultType": "complete"}
+            await reply.result({"prompts": prompts, **public})
+        elif user == "a":
+            await reply.body(401)
+        else:
+            await reply.result(DONE | {"resultType": "complete"})
+
+    async def act(client: Client) -> list[str]:
+        await client.list_tools()
+        await client.list_prompts()
+        await call(client)
+        return [entry.name for entry in (*await client.list_tools(), *await client.list_prompts())]
+
+    assert run(modern(answer), act, auth=Users())[0] == ["of-b", "of-a"]

@@ -1,0 +1,76 @@
+"""What ``[auth]`` of an operator's file says holds for a program that serves itself, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from issuing.calling import RESOURCE, call, guarded, who
+from issuing.server import Issuing
+from toolwright import ConfigurationError, Public
+from toolwright.server.keys import new_key
+from wire.mounting import Mounts
+
+OAUTH = """\
+[auth.oauth]
+resource = "{resource}"
+scopes = ["read"]
+includes = {{ admin = ["read"] }}
+
+[[auth.oauth.issuers]]
+url = "{issuer}"
+introspection = {{ client_id = "tools", {secret} }}
+"""
+
+
+def file_of(folder: Path, text: str) -> Path:
+    path = folder / "toolwright.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_program_goes_by_its_file(mounts: Mounts, tmp_path: Path) -> None:
+    key, digest = new_key("ci")
+    (tmp_path / "keys.toml").write_text(f'[ci]\nsha256 = "{digest}"\nscopes = ["read"]\n')
+    made = guarded(None, rules=file_of(tmp_path, f'[auth]\nkeys = "{tmp_path}/keys.toml"'))
+    assert call(mounts, made).status == 401
+    assert who(call(mounts, made, key)) == ["key:ci", "read"]
+    assert made.guard()[0] == ("identity", f"stdio: local; HTTP: keys of {tmp_path}/keys.toml", made.callers.origin)
+
+
+@pytest.mark.parametrize("secret", ['client_secret_env = "SECRET_OF_TOOLS"', 'client_secret_file = "{folder}/secret"'])
+def test_the_secret_of_a_client_stands_elsewhere(
+    mounts: Mounts, issuer: Issuing, tmp_path: Path, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_TOOLS", "secret")
+    (tmp_path / "secret").write_text("secret\n")
+    text = OAUTH.format(resource=RESOURCE, issuer=issuer.url, secret=secret.format(folder=tmp_path))
+    made = guarded(None, rules=file_of(tmp_path, text))
+    token = issuer.for_itself(RESOURCE, "admin", client="opaque")
+    assert who(call(mounts, made, token)) == [f"{issuer.url}#opaque", "admin", "read"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        ('client_secret_env = "NO_SUCH_VARIABLE"', "NO_SUCH_VARIABLE is empty or not there"),
+        ('client_secret_file = "/nowhere"', "/nowhere: No such file or directory"),
+        ('client_secret_file = "/dev/null"', "/dev/null is empty or not there"),
+        ('client_secret_env = "A", client_secret_file = "/b"', "it is named twice"),
+        ("always = true", "it is named nowhere"),
+    ],
+)
+def test_a_secret_that_is_not_there_ends_the_start(tmp_path: Path, secret: str, said: str) -> None:
+    text = OAUTH.format(resource=RESOURCE, issuer="https://login.example", secret=secret)
+    made = guarded(None, rules=file_of(tmp_path, text))
+    with pytest.raises(ConfigurationError, match=f"toolwright.toml:1: .*{said}.*TW1064") as caught:
+        made.http_app()
+    assert caught.value.code == "TW1062"
+
+
+def test_who_may_call_is_said_in_one_place(tmp_path: Path) -> None:
+    made = guarded(Public(), rules=file_of(tmp_path, "[auth.public]"))
+    with pytest.raises(ConfigurationError, match=r"toolwright.toml \[auth\]") as caught:
+        made.http_app()
+    assert caught.value.code == "TW4206"

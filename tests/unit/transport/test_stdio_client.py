@@ -1,0 +1,138 @@
+"""A child that was started is gone when its link is closed, whoever does not wait for that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import pytest
+
+from toolwright.jsonrpc.messages import Id
+from toolwright.testing.state import LIMIT
+from toolwright.transport.stdio_client import StdioLink
+
+STUBBORN = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+class Ear:
+    """Hears that the child says something."""
+
+    def __init__(self) -> None:
+        self.heard = asyncio.Event()
+        self.last = b""
+
+    def feed(self, frame: bytes) -> None:
+        self.last = frame
+        self.heard.set()
+
+    def awaits(self, id: Id) -> bool:
+        return False
+
+    def fail(self, id: Id, error: Exception) -> None: ...
+
+    def lose(self, error: Exception) -> None: ...
+
+
+# What each starts leaves the process group; the last of them says its number on the one descriptor that is heard.
+AWAY = """
+import os, sys, signal
+def leave():
+    os.setsid()
+    {more}
+    print(os.getpid(), flush=True)
+    while True:
+        signal.pause()
+if os.fork() == 0:
+    leave()
+{then}
+"""
+AWAYS = {
+    "a session of its own": AWAY.format(more="", then="sys.stdin.read()"),
+    "a parent that has gone": AWAY.format(more="if os.fork(): os._exit(0)", then="sys.stdin.read()"),
+    "a server that has gone": AWAY.format(more="if os.fork(): os._exit(0)", then=""),
+    "an empty environment": (
+        "import os, subprocess, sys\n"
+        "code = 'import os, signal; print(os.getpid(), flush=True); signal.pause()'\n"
+        "subprocess.Popen([sys.executable, '-c', code], env={}, start_new_session=True)\n"
+        "sys.stdin.read()"
+    ),
+}
+
+
+@pytest.mark.attack("E09")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the process group is all that is known")
+@pytest.mark.parametrize("way", AWAYS)
+def test_e09_what_has_left_the_process_group_is_killed_too(way: str) -> None:
+    async def main() -> None:
+        ear = Ear()
+        link = StdioLink([sys.executable, "-c", AWAYS[way]])
+        async with asyncio.timeout(LIMIT):
+            await link.open(ear)
+            await ear.heard.wait()
+            process = os.pidfd_open(int(ear.last))
+            await link.close()
+            await end_of(process)
+
+    asyncio.run(main())
+
+
+@pytest.mark.twin("E09")
+def test_e09_twin_what_was_not_started_here_lives() -> None:
+    async def main() -> bool:
+        ears, links = [Ear(), Ear()], [StdioLink([sys.executable, "-c", STUBBORN]) for _ in range(2)]
+        async with asyncio.timeout(LIMIT):
+            for link, ear in zip(links, ears, strict=True):
+                await link.open(ear)
+                await ear.heard.wait()
+            closing = asyncio.ensure_future(links[0].close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+            assert links[1].pid is not None
+            os.kill(links[1].pid, 0)
+            process = os.pidfd_open(links[1].pid)
+            closing = asyncio.ensure_future(links[1].close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+            await end_of(process)
+            return True
+
+    assert asyncio.run(main())
+
+
+async def end_of(process: int) -> None:
+    """Return once the process has ended."""
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(process, ended.set)
+    await ended.wait()
+    asyncio.get_running_loop().remove_reader(process)
+    os.close(process)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="an end is seen by a descriptor")
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_a_child_that_does_not_want_to_end_is_killed_though_nobody_waits(is_cancelled: bool) -> None:
+    async def main() -> None:
+        ear = Ear()
+        link = StdioLink([sys.executable, "-c", STUBBORN])
+        async with asyncio.timeout(LIMIT):
+            await link.open(ear)
+            await ear.heard.wait()
+            assert link.pid is not None
+            process = os.pidfd_open(link.pid)
+            closing = asyncio.ensure_future(link.close())
+            if is_cancelled:
+                await asyncio.sleep(0)
+                closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+            await end_of(process)
+
+    asyncio.run(main())
