@@ -1,0 +1,1 @@
+"""Many servers, any model, and one person who can say no."""

@@ -1,0 +1,40 @@
+"""What every adapter needs: the tools that are offered, each with a way to call it for a model."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from toolwright.host.calls import Caller, Hooks
+from toolwright.host.exposed import Fit, exposed
+from toolwright.host.models.model import ToolReply, ToolUse
+from toolwright.host.run import MakeContext, local
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol.types import Value
+from toolwright.tools.toolset import Toolset
+
+__all__ = ["OfferedTool", "offered"]
+
+
+class OfferedTool(Value, frozen=True):
+    """``call(name, arguments)`` never fails: what went wrong is a reply with ``is_error``, for the model."""
+
+    name: str
+    description: str
+    schema: dict[str, Json]
+    call: Callable[[str, dict[str, Any]], Awaitable[ToolReply]]
+
+
+async def offered(
+    toolset: Toolset, *, hooks: Hooks | None = None, context: MakeContext = local, fit: Fit | None = None
+) -> list[OfferedTool]:
+    """The tools as they are now. What no provider would take is left out."""
+    tools = await toolset.list_tools(context())
+    shown = exposed((tool.definition for tool in tools), "plain", fit)
+
+    async def call(name: str, arguments: dict[str, Any]) -> ToolReply:
+        caller = Caller(toolset, hooks or Hooks(), context(), "en")
+        return await caller.call(ToolUse(f"call_{secrets.token_hex(8)}", name, arguments), shown.names)
+
+    return [OfferedTool(one["name"], one["description"], one["parameters"], call) for one in shown.tools]

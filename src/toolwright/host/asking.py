@@ -1,0 +1,346 @@
+"""A host asks its person: one question after the other, each with all that they decide by, and no answer is a no.
+
+What a yes is good for, where tickets lie and how a yes is used up is as on a server (:mod:`toolwright.policy.confirm`);
+only the way to the person is another. A *front* puts a question and returns the answer (:mod:`toolwright.host.fronts`);
+without one, a call waits as a ticket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from toolwright.contract.contract import fields
+from toolwright.errors import ConfigurationError, InvalidArguments, SchemaError, ToolError
+from toolwright.jsonrpc.messages import encode
+from toolwright.policy.approvals import Approvals, Wanted
+from toolwright.policy.budget import noted
+from toolwright.policy.confirm import Confirm, Confirming, previewed
+from toolwright.policy.consent import AnsweredGrant, StandingGrant, TicketGrant
+from toolwright.policy.shown import shown, shown_text
+from toolwright.policy.validate import check_arguments
+from toolwright.protocol.types import InputRequiredResult, TextContent, ToolOutcome, Value, replaced
+from toolwright.state.facts import Facts
+from toolwright.tools.tasks import Task
+from toolwright.tools.toolset import Grant, Provider, Tool, ToolCall, Wrapper
+from toolwright.wording import sentence
+
+__all__ = ["Always", "Answer", "Asking", "Edit", "Front", "No", "Once", "Question", "Session", "approved", "edited"]
+
+_log = logging.getLogger("toolwright")
+
+
+# -- questions and answers ---------------------------------------------------------------------------------------------
+
+
+class Question(Value, frozen=True):
+    """One call that a person decides about. ``text`` is all that they have to see, with nothing in it that hides.
+
+    ``tool`` has the schema that edited arguments have to fit; ``problem`` is what was wrong with the last answer.
+    """
+
+    wanted: Wanted
+    tool: Tool
+    text: str
+    problem: str = ""
+
+
+class Once(Value, frozen=True):
+    """Yes, to this call."""
+
+
+class Session(Value, frozen=True):
+    """Yes, and to each identical call for a while."""
+
+
+class Always(Value, frozen=True):
+    """Yes, and to each call of this tool whose arguments fit ``pattern``, a JSON Schema, for long."""
+
+    pattern: Mapping[str, Any]
+
+
+class Edit(Value, frozen=True):
+    """Not so, but with these arguments: they are checked, decided about and shown once more."""
+
+    arguments: Mapping[str, Any]
+
+
+class No(Value, frozen=True):
+    """``reason`` is told to the model."""
+
+    reason: str = ""
+
+
+Answer: TypeAlias = Once | Session | Always | Edit | No
+Front: TypeAlias = Callable[[Question], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """``seconds`` that a question waits for its answer, then it is a no. ``always_seconds``: how long a yes to a
+    pattern holds. ``waiting`` questions at once at the most. ``no_seconds``: how long the identical call is refused
+    after a no, without asking again. ``edits`` of one call at the most."""
+
+    seconds: float = 900.0
+    always_seconds: float = 2_592_000.0
+    waiting: int = 20
+    no_seconds: float = 60.0
+    edits: int = 5
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "always_seconds", "waiting", "no_seconds", "edits"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError.of("TW4009", name=f"Asking({name}=…)", wanted="a number above 0")
+
+
+# -- the layers --------------------------------------------------------------------------------------------------------
+
+
+def approved(
+    settings: Confirm,
+    asking: Asking,
+    approvals: Approvals,
+    facts: Facts,
+    front: Front | None,
+    common: Task,
+    *,
+    server: str,
+    instance: str,
+    language: str,
+) -> Callable[[Provider], Provider]:
+    """Nothing runs that asks until the person has said yes to exactly that. ``common`` is the task of what has none."""
+    desk = _Desk(front)
+    return lambda inner: _Approved(
+        inner, settings, approvals, facts, server, instance, "", language, asking, desk, common
+    )
+
+
+def edited(settings: Asking, language: str) -> Callable[[Provider], Provider]:
+    """Arguments that the person has changed go the whole way below anew, as if the model had sent them."""
+    return lambda inner: _Edited(inner, settings, language)
+
+
+class _Changed(Exception):
+    """The person wants other arguments."""
+
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        super().__init__("the person has changed the arguments")
+        self.arguments = arguments
+
+
+@dataclass(frozen=True)
+class _Edited(Wrapper):
+    settings: Asking
+    language: str
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        for edits in range(self.settings.edits + 1):
+            try:
+                outcome = await self.inner.call_tool(call)
+            except _Changed as changed:
+                call = _with(call, changed.arguments)
+                continue
+            return self._told(outcome, call) if edits else outcome
+        raise ToolError.of("TW2427", tool=call.name)
+
+    def _told(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
+        notice = sentence("TW2426", self.language, {"tool": call.name, "arguments": _json(call.arguments)})
+        return replaced(outcome, content=[TextContent(text=notice), *outcome.content])
+
+
+def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
+    """The call with other arguments, about which nothing has been decided yet."""
+    names = {*arguments, *call.arguments}
+    other = sorted(name for name in names if arguments.get(name) != call.arguments.get(name))
+    noted(call, f"edited by the person: {', '.join(other)}")
+    if call.context.trail is not None:
+        call.context.trail.edited = arguments
+    return replaced(call, arguments=arguments, asks=None, grant=None, stake="")
+
+
+def _json(arguments: Mapping[str, Any]) -> str:
+    return encode(arguments).decode()
+
+
+class _Desk:
+    """Where questions wait for the one person. ``open``: those that wait or are being asked, by the call's key."""
+
+    def __init__(self, front: Front | None) -> None:
+        self.front = front
+        self.open: dict[str, asyncio.Future[Answer | None]] = {}
+        self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """Whose turn it is; of the loop that runs now."""
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._loop is not loop:
+            self._turn, self._loop, self.open = asyncio.Lock(), loop, {}
+        return self._turn
+
+
+@dataclass(frozen=True)
+class _Approved(Confirming):
+    asking: Asking
+    desk: _Desk
+    common: Task
+
+    async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
+        wanted = self._wanted(call, tool)
+        if (grant := await self._standing(wanted)) is not None:
+            return grant
+        if self.desk.front is None:
+            raise await self._ticket(await previewed(wanted, tool), "TW2420")
+        turn = self.desk.turn
+        if (same := self.desk.open.get(wanted.key)) is not None:
+            return await self._as_the_other(wanted, await asyncio.shield(same))
+        await self._require_room(wanted)
+        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        self.desk.open[wanted.key] = answer
+        try:
+            async with self._waiting(call), turn:
+                return await self._asked_in_turn(self.desk.front, wanted, call, tool, answer)
+        finally:
+            self.desk.open.pop(wanted.key, None)
+            if not answer.done():
+                answer.set_result(None)
+
+    async def _as_the_other(self, wanted: Wanted, said: Answer | None) -> Grant:
+        """The identical call was being asked about: its answer is the answer, and a yes to one run is good for that."""
+        match said:
+            case None:
+                raise ToolError.of("TW2422", tool=wanted.tool)
+            case Session() | Always():
+                return StandingGrant("the person")
+            case No():
+                raise _refusal(wanted, said)
+            case Once() | Edit():
+                raise ToolError.of("TW2423", tool=wanted.tool)
+
+    async def _require_room(self, wanted: Wanted) -> None:
+        """``ToolError`` where the person is not to be bothered with it."""
+        if (before := await self.facts.get(_denied(wanted))) is not None:
+            raise ToolError.of("TW2424", tool=wanted.tool, reason=before.decode() or "-")
+        if len(self.desk.open) >= self.asking.waiting:
+            raise ToolError.of("TW2425", tool=wanted.tool, limit=self.asking.waiting)
+        if wait := await self._take("questions:", wanted, self.settings.questions, 60.0):
+            raise ToolError.of("TW2408", tool=wanted.tool, seconds=wait)
+
+    @contextlib.asynccontextmanager
+    async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
+        """A person's time is not the task's."""
+        task = call.context.task or self.common
+        task.asks()
+        try:
+            yield
+        finally:
+            task.asked()
+
+    async def _asked_in_turn(
+        self, front: Front, wanted: Wanted, call: ToolCall, tool: Tool, answer: asyncio.Future[Answer | None]
+    ) -> Grant:
+        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile was for this one too
+            # What lets one call run is none to those that wait beside it.
+            answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
+            return grant
+        wanted = await previewed(wanted, tool)
+        text = await self._text(wanted, tool)
+        if len(text) > self.settings.max_shown:
+            raise await self._ticket(wanted, "TW2406")
+        problem = ""
+        for _ in range(self.asking.edits):
+            said = await self._said(front, Question(wanted, tool, text, problem))
+            match said:
+                case None:
+                    noted(call, "not answered by the person")
+                    raise ToolError.of("TW2422", tool=wanted.tool)
+                case No():
+                    answer.set_result(said)
+                    noted(call, f"denied by the person: {said.reason}" if said.reason else "denied by the person")
+                    await self.facts.put(_denied(wanted), said.reason.encode(), self.asking.no_seconds)
+                    raise _refusal(wanted, said)
+                case Edit():
+                    try:
+                        arguments = check_arguments(tool, dict(said.arguments))
+                    except InvalidArguments as error:
+                        problem = error.say(self.language)
+                        continue
+                    answer.set_result(said)
+                    raise _Changed(arguments)
+                case Once() | Session() | Always():
+                    try:
+                        grant = await self._granted(wanted, said)
+                    except (ConfigurationError, SchemaError) as error:  # a pattern that is none, or is for other calls
+                        problem = error.say(self.language)
+                        continue
+                    await self.approvals.note_last(wanted, fields(tool.definition))
+                    answer.set_result(said)
+                    noted(call, f"agreed to by the person: {type(said).__name__.lower()}")
+                    return grant
+        raise ToolError.of("TW2427", tool=wanted.tool)
+
+    async def _said(self, front: Front, question: Question) -> Answer | None:
+        """What the person says; nothing, where they do not in time, or cannot."""
+        try:
+            async with asyncio.timeout(self.asking.seconds):
+                return await front(question)
+        except (TimeoutError, EOFError):
+            return None
+        except Exception:  # noqa: BLE001 - of whoever asks: it is logged, and a no
+            _log.exception("%s was refused: nobody could be asked", question.wanted.tool)
+            return None
+
+    async def _granted(self, wanted: Wanted, said: Once | Session | Always) -> Grant:
+        match said:
+            case Once():
+                return AnsweredGrant(
+                    self.facts, self.approvals, wanted, secrets.token_hex(16), by="the person, this once"
+                )
+            case Session():
+                await self.approvals.remember(wanted, "session", self.settings.session_seconds)
+            case Always():
+                await self.approvals.remember(wanted, "pattern", self.asking.always_seconds, said.pattern)
+        return StandingGrant("the person, for a while" if isinstance(said, Session) else "the person, for a pattern")
+
+    async def _text(self, wanted: Wanted, tool: Tool) -> str:
+        """All that the person decides by; nothing in it is a model's or a server's to arrange."""
+        names = {"server": wanted.server or "-", "tool": wanted.tool, "effect": wanted.effect}
+        parts = [sentence("TW2430", self.language, {key: shown_text(name) for key, name in names.items()})]
+        parts += [shown_text(wanted.reason)] if wanted.reason else []
+        parts += [shown(wanted.arguments)]
+        parts += await self._changes(wanted, tool)
+        parts += [shown_text(wanted.preview)] if wanted.preview else []
+        return "\n\n".join(parts)
+
+    async def _changes(self, wanted: Wanted, tool: Tool) -> list[str]:
+        """What is not as it was when the person last agreed to this tool."""
+        last = await self.approvals.last(wanted)
+        if last is None:
+            return []
+        now = fields(tool.definition)
+        parts = sorted(name for name in {*now, *last.fields} if now.get(name) != last.fields.get(name))
+        said = [sentence("TW2431", self.language, {"fields": ", ".join(parts)})] if parts else []
+        before = {
+            name: value
+            for name, value in last.arguments.items()
+            if name not in wanted.arguments or wanted.arguments[name] != value
+        }
+        return [*said, *([f"{sentence('TW2432', self.language, {})}\n{shown(before)}"] if before else [])]
+
+
+def _denied(wanted: Wanted) -> str:
+    return "said no:" + wanted.key
+
+
+def _refusal(wanted: Wanted, said: No) -> ToolError:
+    if not said.reason:
+        return ToolError.of("TW2401", tool=wanted.tool)
+    return ToolError.of("TW2421", tool=wanted.tool, reason=said.reason)

@@ -1,0 +1,43 @@
+"""What a tool of a server elsewhere does, as far as this side is concerned: the operator's word, which the server's own
+annotations can only make worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from toolwright.protocol import types as wire
+from toolwright.tools.toolset import Effect
+
+__all__ = ["Effects", "effects_by"]
+
+Effects: TypeAlias = Callable[[wire.Tool], Effect]
+
+_WORSE: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
+
+
+def effects_by(said: Callable[[str], Effect | None], *, hints: bool = False) -> Effects:
+    """``said`` is the operator's word for a tool by its name. Where there is none a tool counts as destructive, unless
+    ``hints`` lets the server's annotations be believed. Beside the operator's word they only tighten."""
+
+    def effect(tool: wire.Tool) -> Effect:
+        ruled, claimed = said(tool.name), _claimed(tool.annotations)
+        if ruled is None:
+            return (claimed or "destructive") if hints else "destructive"
+        return _WORSE[max(_WORSE.index(ruled), _WORSE.index(claimed or "read"))]
+
+    return effect
+
+
+def _claimed(hints: wire.ToolAnnotations | None) -> Effect | None:
+    """What a server says of its tool; ``None`` where it says nothing."""
+    if hints is None:
+        return None
+    if hints.readOnlyHint:
+        # Both at once is a contradiction, and the worse of the two counts.
+        return "destructive" if hints.destructiveHint else "open-world" if hints.openWorldHint else "read"
+    if hints.destructiveHint:
+        return "destructive"
+    if hints.destructiveHint is False:
+        return "open-world" if hints.openWorldHint else "write"
+    return "destructive" if hints.readOnlyHint is False else None

@@ -1,0 +1,103 @@
+"""One question, put to a model. Nothing is executed: what it is told of a call is what the question's file says."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from toolwright.contract.contract import digest
+from toolwright.contract.portable import fitting
+from toolwright.contract.profile import profile
+from toolwright.errors import ParseError
+from toolwright.host.evaluation.answers import Answer, Made
+from toolwright.host.evaluation.comparing import Schemas, reached
+from toolwright.host.evaluation.questions import Question
+from toolwright.host.exposed import Exposed, exposed
+from toolwright.host.models.model import (
+    Message,
+    Model,
+    SystemMessage,
+    ToolMessage,
+    ToolReply,
+    ToolUse,
+    Turn,
+    Usage,
+    UserMessage,
+)
+from toolwright.host.models.uses import as_written
+from toolwright.jsonrpc.messages import Json, decode, is_object
+from toolwright.protocol.types import Tool
+
+__all__ = ["Asks", "Choosing", "begun", "made"]
+
+
+class Asks(Protocol):
+    """Whoever can be asked. ``key`` names all that an answer depends on beside the question."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def schemas(self) -> Schemas: ...
+
+    async def answer(self, question: Question) -> Answer: ...
+
+
+class Choosing:
+    """A model that is shown ``tools`` and says which it would call. ``settings`` are what else decides how it answers:
+    they keep answers apart. ``left_out`` are tools that its provider does not take, and why."""
+
+    def __init__(self, model: Model, tools: Iterable[Tool], system: str = "", settings: Json = None) -> None:
+        listed = tuple(tools)
+        self._model = model
+        self._system = system
+        self._shown = exposed(listed, model.shape, fitting(profile(model.profile)))
+        self.left_out = self._shown.left_out
+        self.schemas = {tool.name: tool.inputSchema for tool in listed}
+        self.key = digest([model.name, model.shape, system, settings, [*self._shown.tools]])
+
+    async def answer(self, question: Question) -> Answer:
+        """What it calls, until it goes another way than is expected, or has nothing to call. ``ModelError``."""
+        messages, calls, used = begun(question, self._system), list[Made](), Usage()
+        while True:
+            turn = await self._model.answer(messages, self._shown.tools)
+            used += turn.usage
+            before = len(calls)
+            calls += made(turn, self._shown)
+            if len(calls) == before or not self._goes_on(question, calls):
+                return Answer(tuple(calls), turn.message.text, used.input, used.output)
+            messages += [turn.message, _told(question, turn.message.uses, before)]
+
+    def _goes_on(self, question: Question, calls: Sequence[Made]) -> bool:
+        """Whether there is more to come, and something to tell the model of all that it has called."""
+        is_on_its_way = reached(question, tuple(calls), self.schemas) == len(calls)
+        return is_on_its_way and (len(calls) < len(question.calls) or question.answer is not None)
+
+
+def begun(question: Question, system: str) -> list[Message]:
+    said: list[Message] = [SystemMessage(system)] if system else []
+    return [*said, UserMessage((question.text,))]
+
+
+def made(turn: Turn, shown: Exposed, names: Mapping[str, str] | None = None) -> list[Made]:
+    """The calls of an answer, by the names of the tools; none of one that was cut, since they may be half."""
+    if turn.stop == "length":
+        return []
+    called = [(shown.names.get(use.name, use.name), use) for use in turn.message.uses]
+    return [Made((names or {}).get(name, name), _arguments(use)) for name, use in called]
+
+
+def _arguments(use: ToolUse) -> dict[str, Json] | str:
+    """As they are read where calls run; what is no object is the text that was written."""
+    with contextlib.suppress(ParseError, UnicodeError):
+        said = decode(as_written(use))
+        if is_object(said):
+            return said
+    return str(use.arguments).encode(errors="replace").decode()
+
+
+def _told(question: Question, uses: Sequence[ToolUse], first: int) -> ToolMessage:
+    return ToolMessage(
+        tuple(ToolReply(use, (question.calls[first + number].result,)) for number, use in enumerate(uses))
+    )

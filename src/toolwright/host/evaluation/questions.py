@@ -1,0 +1,104 @@
+"""Questions and what is expected of them, from a file: JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from toolwright.errors import ConfigurationError, ParseError
+from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
+from toolwright.policy.vetting import closest
+from toolwright.protocol.types import Value
+
+__all__ = ["Expected", "Question", "check_tools", "questions_in"]
+
+
+class Expected(Value, frozen=True):
+    """A call that is expected. ``arguments`` of ``None`` are not graded; ``result`` is what the model is told of it,
+    where more is to come."""
+
+    tool: str
+    arguments: dict[str, Json] | None = None
+    result: str = ""
+
+
+class Question(Value, frozen=True):
+    """``calls`` in the order in which they are expected, none where no tool is to be called. ``answer`` is what the
+    last word of the model has to hold. ``place`` is the line of the file."""
+
+    text: str
+    calls: tuple[Expected, ...]
+    answer: str | None = None
+    place: str = ""
+
+    def data(self) -> dict[str, Json]:
+        """All that a model is asked by."""
+        calls = [{"tool": one.tool, "arguments": one.arguments, "result": one.result} for one in self.calls]
+        return {"question": self.text, "calls": calls, "answer": self.answer}
+
+
+_CALL: Final = frozenset({"tool", "arguments", "result"})
+_LINE: Final = frozenset({"question", "answer"})
+
+
+def questions_in(text: str, file: str) -> list[Question]:
+    """``{"question": TEXT, "tool": NAME, "arguments": {…}}`` a line, or ``"steps": [{"tool": …, "result": …}, …]`` for
+    several calls; ``"tool": null`` for none; ``"answer": TEXT`` besides. ``ConfigurationError`` for a line that is
+    something else, and for a file without any."""
+    found = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not found:
+        raise ConfigurationError.of("TW9881", place=file, problem="there is none")
+    return found
+
+
+def check_tools(questions: Collection[Question], tools: Collection[str], target: str) -> None:
+    """``ConfigurationError`` where a question expects a tool that is not among those of ``target``."""
+    for question in questions:
+        for call in question.calls:
+            if call.tool not in tools:
+                nearest = closest(call.tool, tools)
+                raise ConfigurationError.of(
+                    "TW9882", place=question.place, tool=call.tool, target=target, nearest=nearest
+                )
+
+
+def _question(line: str, place: str) -> Question:
+    try:
+        said = decode(line.encode())
+        if problem := next(_problems(said), None):
+            raise ConfigurationError.of("TW9881", place=place, problem=problem)
+    except ParseError as error:
+        raise ConfigurationError.of("TW9881", place=place, problem=str(error).removesuffix(".")) from None
+    steps = said["steps"] if "steps" in said else [said] if said["tool"] is not None else []
+    return Question(said["question"], tuple(map(_expected, steps)), said.get("answer"), place)
+
+
+def _problems(said: Json) -> Iterator[str]:
+    if not is_object(said) or not isinstance(said.get("question"), str) or not said["question"].strip():
+        yield '"question" has to be text'
+    elif not isinstance(said.get("answer", ""), str):
+        yield '"answer" has to be text'
+    elif ("steps" in said) == ("tool" in said):
+        yield 'it needs either "tool" or "steps"'
+    elif "tool" in said:
+        yield from _problems_of_call({name: said[name] for name in said.keys() - _LINE})
+    elif not is_array(said["steps"]) or not said["steps"]:
+        yield '"steps" has to be an array of calls'
+    else:
+        yield from (f"nobody knows what {name!r} is" for name in sorted(said.keys() - _LINE - {"steps"}))
+        for step in said["steps"]:
+            yield from _problems_of_call(step) if is_object(step) and step.get("tool") else ['a step needs a "tool"']
+
+
+def _problems_of_call(said: dict[str, Json]) -> Iterator[str]:
+    yield from (f"nobody knows what {name!r} is" for name in sorted(said.keys() - _CALL))
+    if not isinstance(said["tool"], str | None):
+        yield '"tool" has to be a name, or null for none'
+    if not is_object(said.get("arguments", {})):
+        yield '"arguments" has to be an object'
+    if not isinstance(said.get("result", ""), str):
+        yield '"result" has to be text'
+
+
+def _expected(said: dict[str, Json]) -> Expected:
+    return Expected(said["tool"], said.get("arguments"), said.get("result", ""))

@@ -1,0 +1,41 @@
+"""How far figures from a few questions reach."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from toolwright.protocol.types import Value
+
+__all__ = ["Share", "exact_p"]
+
+_Z: Final = 1.959964  # of 95 %
+
+
+class Share(Value, frozen=True):
+    """``right`` of ``of``. ``right`` may be a fraction: of a question asked in several rounds, the part of them."""
+
+    right: float
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        return self.right / self.of if self.of else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's, at 95 %: where the true share lies, were the questions drawn from all that could be asked."""
+        if not self.of:
+            return None
+        share, spread = self.right / self.of, _Z**2 / self.of
+        middle = (share + spread / 2) / (1 + spread)
+        reach = _Z / (1 + spread) * math.sqrt(share * (1 - share) / self.of + spread / (4 * self.of))
+        return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def exact_p(better: int, worse: int) -> float:
+    """McNemar's test, exact and two-sided: how often chance alone divides the questions that differ at least so
+    unevenly. 1 where none differ."""
+    most = better + worse
+    tail = sum(math.comb(most, count) for count in range(min(better, worse) + 1))
+    return min(1.0, 2 * tail / 2**most)

@@ -1,0 +1,71 @@
+"""What a model sees of a toolset, and the way back: which tool it means by a name.
+
+A tool that a provider would refuse is left out, and said: one of them must not cost the others the whole request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from toolwright.contract.portable import fitting
+from toolwright.contract.profile import known, profile
+from toolwright.errors import DefinitionError
+from toolwright.host.models.shapes import shape_of
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol.types import Tool, Value
+
+__all__ = ["Exposed", "Fit", "LeftOut", "exposed", "legal"]
+
+Fit: TypeAlias = Callable[[Tool], Tool]
+"""The definition as a provider takes it, its name included. ``DefinitionError`` where there is none."""
+
+
+class LeftOut(Value, frozen=True):
+    """A tool that the model is not shown, and why."""
+
+    name: str
+    why: DefinitionError
+
+
+class Exposed(Value, frozen=True):
+    """``tools`` are in the provider's shape; ``names`` leads from what the model calls a tool to what it is called."""
+
+    tools: tuple[dict[str, Json], ...]
+    names: Mapping[str, str]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+_LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def legal(tool: Tool) -> Tool:
+    """The definition as it is. What every provider takes as a name is looked at, and no more."""
+    if not _LEGAL.fullmatch(tool.name):
+        raise DefinitionError.of("TW9502", name=tool.name)
+    return tool
+
+
+def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exposed:
+    """The tools in the shape of ``provider``, in the order in which they come. ``fit`` is what it takes of a
+    definition; without one, its profile says that (:mod:`toolwright.contract.profile`)."""
+    fit = fit or (fitting(profile(provider)) if provider in known() else legal)
+    shape = shape_of(provider)
+    shown, names, left_out = list[dict[str, Json]](), dict[str, str](), list[LeftOut]()
+    for tool in tools:
+        try:
+            fitted = _unlike(fit(tool), names)
+        except DefinitionError as error:
+            left_out.append(LeftOut(tool.name, error))
+            continue
+        names[fitted.name] = tool.name
+        shown.append(shape(fitted))
+    return Exposed(tuple(shown), names, tuple(left_out))
+
+
+def _unlike(tool: Tool, taken: Mapping[str, str]) -> Tool:
+    """One name means one tool: a second one is not shown, rather than in the place of the first."""
+    if tool.name in taken:
+        raise DefinitionError.of("TW9503", name=tool.name, other=taken[tool.name])
+    return tool

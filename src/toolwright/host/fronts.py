@@ -1,0 +1,167 @@
+"""Ways to put a question to a person: a function of the program that embeds the host, or a terminal.
+
+Without either there is no front, and calls wait as tickets for ``toolwright approvals``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import sys
+import termios
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from toolwright.errors import ParseError
+from toolwright.host.asking import Always, Answer, Edit, Front, No, Once, Question, Session
+from toolwright.jsonrpc.messages import decode, is_object
+from toolwright.policy.shown import shown_text
+from toolwright.wording import sentence
+
+__all__ = ["ReadLine", "at_terminal", "callback", "lines_of", "prompting", "terminal", "typed_line"]
+
+ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
+"""Shows a prompt and returns the line that was typed, without its end. ``EOFError`` where nobody types any more."""
+
+
+def callback(function: Callable[[Question], Any]) -> Front:
+    """``function(question)`` returns an answer, or ``True`` for once. Whatever else it returns is a no. It may be
+    ``async``."""
+
+    async def front(question: Question) -> Answer:
+        said = function(question)
+        return _answer(await said if inspect.isawaitable(said) else said)
+
+    return front
+
+
+def _answer(said: object) -> Answer:
+    if isinstance(said, Once | Session | Always | Edit | No):
+        return said
+    return Once() if said is True else No()
+
+
+def terminal(language: str = "en") -> Front | None:
+    """The terminal at which the program was started; nothing where there is none: what pipes a yes is no person."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
+
+    async def front(question: Question) -> Answer:
+        async with at_terminal():
+            return await ask(question)
+
+    return front
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+@contextlib.asynccontextmanager
+async def at_terminal() -> AsyncGenerator[None]:
+    """There is one terminal: whoever has it has it alone, so that no answer is taken for that to another question."""
+    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        yield
+
+
+def _on_stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def lines_of(descriptor: int, write: Callable[[str], None]) -> ReadLine:
+    """Lines that are typed at a terminal. What was typed before its prompt was seen is no answer to it, and a question
+    that nobody waits for any more takes no line from the next."""
+
+    async def read(prompt: str) -> str:
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+        return await typed_line(descriptor, lambda: write(prompt))
+
+    return read
+
+
+async def typed_line(descriptor: int, prompt: Callable[[], None]) -> str:
+    """The next line at a terminal, typed before its prompt or after, without holding up what goes on meanwhile.
+    ``EOFError`` where there is none any more."""
+    prompt()
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes] = loop.create_future()
+    loop.add_reader(descriptor, _take, descriptor, line)
+    try:
+        data = await line
+    finally:
+        loop.remove_reader(descriptor)
+    if not data:
+        raise EOFError
+    return data.decode(errors="replace").rstrip("\r\n")
+
+
+def _take(descriptor: int, line: asyncio.Future[bytes]) -> None:
+    if line.done():
+        return
+    try:
+        line.set_result(os.read(descriptor, 65_536))
+    except OSError:  # the terminal is gone
+        line.set_result(b"")
+
+
+_MISSES = 3
+
+
+def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en") -> Front:
+    """Shows the question in full, and takes one word for an answer; anything else, and nothing, is a no."""
+
+    def say(code: str, **facts: object) -> str:
+        return sentence(code, language, facts)
+
+    async def front(question: Question) -> Answer:
+        write(f"\n{question.text}\n\n")
+        if question.problem:
+            write(f"{shown_text(question.problem)}\n")
+        for _ in range(_MISSES):
+            match (await read(say("TW2433"))).strip().lower():
+                case "y" | "yes" | "是":
+                    return Once()
+                case "s":
+                    return Session()
+                case "a":
+                    return await always(question)
+                case "e":
+                    if (edit := await edited()) is not None:
+                        return edit
+                case "" | "n" | "no" | "否":
+                    return No((await read(say("TW2434"))).strip())
+                case _:
+                    continue
+        return No()
+
+    async def always(question: Question) -> Answer:
+        arguments = question.wanted.arguments
+        said = await read(say("TW2435", names=", ".join(arguments) or "-"))
+        free = {name for part in said.split(",") if (name := part.strip())}
+        return Always(_pattern(arguments, free))
+
+    async def edited() -> Edit | None:
+        try:
+            said = decode((await read(say("TW2436"))).encode(errors="surrogateescape"))
+        except ParseError as error:
+            write(f"{error.say(language)}\n")
+            return None
+        return Edit(said) if is_object(said) else None
+
+    return front
+
+
+def _pattern(arguments: Any, free: set[str]) -> dict[str, Any]:
+    """Calls that differ from this one in nothing but the arguments of these names."""
+    fixed = {name: {"const": value} for name, value in arguments.items() if name not in free}
+    properties = {**dict.fromkeys(sorted(free), True), **fixed}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(fixed),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,167 @@
+"""The pipeline of a host, composed in one place: that of a server, and what only whoever drives a model needs.
+
+The rules are the same, in the same file. What differs: where no rule matches, what only reads runs and all else asks;
+the question goes to the person at hand; what servers say is labelled as data; and a task, all calls for one request of
+the user, has a budget, goes in no circles, and does not carry private data out on the word of a stranger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from toolwright.host.asking import Asking, Front, approved, edited
+from toolwright.policy.abuse import abuse
+from toolwright.policy.answered import answered
+from toolwright.policy.approvals import Approvals
+from toolwright.policy.audit import audit, intent
+from toolwright.policy.authorize import authorize, authorize_arguments
+from toolwright.policy.budget import budgeted
+from toolwright.policy.concurrency import concurrency
+from toolwright.policy.config import Config, named
+from toolwright.policy.confirm import spend
+from toolwright.policy.deciding import decision
+from toolwright.policy.effects import declared
+from toolwright.policy.flow import Flow, flow, flowed
+from toolwright.policy.globs import Globs, globs
+from toolwright.policy.keep import keeping, kept
+from toolwright.policy.labels import labelled
+from toolwright.policy.limits import sizes, timeout
+from toolwright.policy.loops import Loops, circling
+from toolwright.policy.observe import observe
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.rate import rate
+from toolwright.policy.recorder import Recorder
+from toolwright.policy.repair import repair
+from toolwright.policy.retry import Retry, Sleep, retried
+from toolwright.policy.rules import Rule, Rules
+from toolwright.policy.tidy import tidy
+from toolwright.policy.validate import validate
+from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.tools.tasks import Budget, Task
+from toolwright.tools.toolset import Effect, Provider, guarded
+from toolwright.wording import sentence
+
+__all__ = ["Hosting", "guarding", "hosted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """The settings of the layers that only a host has; each has a default. ``effects`` are the operator's word on what
+    tools do; ``budget`` is that of each task. ``clock`` and ``sleep`` are for tests."""
+
+    effects: Mapping[Effect, Globs] = field(default_factory=dict[Effect, Globs])
+    budget: Budget = field(default_factory=Budget)
+    flow: Flow = field(default_factory=Flow)
+    loops: Loops = field(default_factory=Loops)
+    retry: Retry = field(default_factory=Retry)
+    asking: Asking = field(default_factory=Asking)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Sleep = asyncio.sleep
+
+    def task(self) -> Task:
+        """A new task: what is done for one request of the user."""
+        return Task(self.budget, self.clock)
+
+    def over(self, config: Config) -> Self:
+        """These settings with what the operator's file says instead."""
+        said = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
+        parts = {name: replace(getattr(self, name), **keys) for name, keys in said.items()}
+        effects = {name: named(tools) for name, tools in config.tables.get("effects", {}).items()}
+        return replace(self, **parts, **({"effects": effects} if effects else {}))
+
+
+def guarding(
+    hosting: Hosting | None = None, front: Front | None = None
+) -> Callable[[Provider, Guard, Facts, Recorder, Approvals], Provider]:
+    """:func:`hosted` with these settings, as :class:`toolwright.host.host.Host` takes it."""
+
+    def around(provider: Provider, guard: Guard, facts: Facts, recorder: Recorder, approvals: Approvals) -> Provider:
+        return hosted(provider, guard, hosting, facts, recorder, approvals=approvals, front=front)
+
+    return around
+
+
+_TABLES = ("budget", "flow", "loops", "retry", "asking")
+_PATTERNS = frozenset({"patient", "idempotent", *(one.name for one in fields(Flow) if one.name != "is_on")})
+
+
+def _read(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: named(value) if key in _PATTERNS else value for key, value in said.items()}
+
+
+def hosted(
+    provider: Provider,
+    guard: Guard | None = None,
+    hosting: Hosting | None = None,
+    facts: Facts | None = None,
+    recorder: Recorder | None = None,
+    *,
+    approvals: Approvals | None = None,
+    front: Front | None = None,
+) -> Provider:
+    """``provider`` behind everything that stands between servers and a model, outermost first.
+
+    ``front`` puts questions to a person; without one, what asks waits as a ticket. ``facts``, ``recorder`` and
+    ``approvals`` are as for :func:`toolwright.policy.pipeline.standard`. A call that is part of a task has it in its
+    context; without one it has no budget, and shares what it has met with all others that have none.
+    """
+    guard, hosting, facts = guard or Guard(), hosting or Hosting(), MemoryFacts() if facts is None else facts
+    recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
+    decide = decision(_with_defaults(guard), guard.decide, guard.held)
+    common = Task(Budget(None, None, None), hosting.clock)
+    language, limits = guard.language, guard.limits
+    return guarded(
+        provider,
+        audit(recorder),  # also what is refused, edited, repaired, stopped
+        answered(language),  # below, failures are exceptions; above, they are results
+        observe(guard.meter),
+        budgeted(language),  # a task that is over does nothing more; each attempt counts
+        circling(hosting.loops, language),  # sees every call with what came of it, refusals too
+        abuse(guard.abuse, facts, guard.signals),
+        authorize(decide),
+        rate(guard.rate, facts, guard.signals),
+        edited(hosting.asking, language),  # what a person changes goes all the way below anew
+        sizes(limits.max_argument_bytes),
+        repair(guard.repair),  # only where that is declared
+        validate,  # nobody is asked about arguments that are wrong, and none leaves
+        authorize_arguments(decide),
+        flow(hosting.flow, common, language),  # what is harmless alone may ask in company
+        approved(
+            guard.confirm,
+            hosting.asking,
+            approvals,
+            facts,
+            front,
+            common,
+            server=guard.server,
+            instance=guard.instance,
+            language=language,
+        ),  # human time is not counted below
+        concurrency(guard.concurrency, guard.signals),
+        intent(recorder),
+        spend,
+        flowed(hosting.flow, common, facts),  # what has run has brought in what it brings
+        retried(hosting.retry, hosting.sleep),  # each attempt has its own time
+        timeout(limits.seconds),
+        labelled(language),  # what comes from below is data
+        keeping(facts),
+        tidy(limits.max_bytes, guard.secrets, language),
+        kept(facts, language),
+        declared(hosting.effects),  # so that every layer sees the same effect
+    )
+
+
+def _with_defaults(guard: Guard) -> Rules:
+    """The operator's rules, and what holds where none of them matches: reading runs, and all else asks."""
+    rules = guard.rules.rules if guard.rules else ()
+    every, number = globs("*"), len(rules)
+    defaults = (
+        Rule("allow", "default: what only reads", number, tools=every, effect=frozenset({"read"})),
+        Rule("allow", "default: resources and prompts", number + 1, resources=every, prompts=every),
+        Rule("ask", "default: all else", number + 2, tools=every, reason=sentence("TW2428", guard.language, {})),
+    )
+    return Rules((*rules, *defaults), guard.rules.server if guard.rules else guard.server, guard.held)

@@ -1,0 +1,547 @@
+"""A host: many servers behind one object, and one guard around all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias, overload
+
+from toolwright.client.answers import Elicitation, Reply, Sample
+from toolwright.client.client import Client, Progress, Result, Target
+from toolwright.client.config import AskInput, Config, ServerConfig, read_config
+from toolwright.contract.neighbours import Neighbours
+from toolwright.errors import ConfigurationError, DefinitionError, ToolError, ToolwrightError
+from toolwright.host.asking import Front
+from toolwright.host.catalogue import Catalogue, Part, Row
+from toolwright.host.effects import effects_by
+from toolwright.host.exposed import Exposed, exposed
+from toolwright.host.guarding import Hosting
+from toolwright.host.guarding import guarding as guarded_by
+from toolwright.host.judging import Judge, scanned
+from toolwright.host.launches import ApproveLaunch, Launches
+from toolwright.host.logs import Heard, Listening
+from toolwright.host.looking import Quarantined, Suspicion
+from toolwright.host.models.model import Given, Model
+from toolwright.host.naming import check_alias, marks
+from toolwright.host.pins import Pin, Pins, Review, instance_of
+from toolwright.host.reaching import reached
+from toolwright.host.remote import Remote
+from toolwright.host.run import Run, run
+from toolwright.host.servers import Life, Patience, State, Wake
+from toolwright.jsonrpc.messages import is_object
+from toolwright.loading import load
+from toolwright.policy.approvals import Approvals, approvals_url
+from toolwright.policy.audit_settings import Audit
+from toolwright.policy.config import read
+from toolwright.policy.globs import Globs, globs
+from toolwright.policy.pipeline import Guard
+from toolwright.policy.recorder import Recorder
+from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain, cleaned
+from toolwright.protocol.questions import check_field
+from toolwright.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult, Value, replaced
+from toolwright.state.facts import Facts, MemoryFacts
+from toolwright.state.log import Log
+from toolwright.state.on_demand import OnDemand
+from toolwright.tools.tasks import Task
+from toolwright.tools.toolset import (
+    LOCAL,
+    SILENT,
+    Change,
+    Channel,
+    Effect,
+    PromptGet,
+    Provider,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+)
+
+__all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus"]
+
+Elicit: TypeAlias = Callable[[str, Elicitation], "Reply | Awaitable[Reply]"]
+"""Answers what a server asks the person: the server's label, and its question."""
+
+Guarding: TypeAlias = Callable[[Provider, Guard, Facts, Recorder, Approvals], Provider]
+"""Puts the layers around what the servers offer."""
+
+_MAX_WAITING = 1_000
+
+_log = logging.getLogger("toolwright")
+
+
+class ServerStatus(Value, frozen=True):
+    """How a server is. ``reason`` is why it cannot be used; ``starts`` counts how often it has been started."""
+
+    name: str
+    state: State
+    reason: ToolwrightError | None = None
+    tools: int = 0
+    starts: int = 0
+    server: str = ""
+    version: str = ""
+    revision: str = ""
+    instructions: str | None = None
+
+
+class Announcement(Value, frozen=True):
+    """What has changed: a server is in another state, tools were found or lost (``names``, as they are called here),
+    are held back, for ``reviews`` (as their server calls them), or are seen with something suspicious in them
+    (``warned``; ``suspicions`` say what)."""
+
+    kind: Literal["server", "found", "lost", "held", "warned"]
+    server: str = ""
+    state: State | None = None
+    reason: ToolwrightError | None = None
+    names: tuple[str, ...] = ()
+
+
+class Host:
+    """``async with Host(servers) as host``: the tools of all of them, by stable names, behind one guard.
+
+    ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or whatever a client connects
+    to. ``approve_launch`` is shown each command before it is started for the first time, and after each change; without
+    it, what has not been approved before is refused. ``ask_input`` answers for the inputs of a file, ``elicit`` and
+    ``sample`` for what servers ask, ``roots`` are folders that they may know of. ``heard`` is told what servers log.
+
+    ``pins`` keep what each server of a file publishes at first use, and hold back what has changed until it is
+    accepted; ``judge`` looks at what servers publish that have no pin. ``front`` puts questions to a person, such as
+    ``terminal()`` or ``callback(function)``; without one, what asks is refused with a ticket for ``toolwright
+    approvals``. ``rules`` is the operator's file; what it says counts more than ``guard`` and ``hosting``, the settings
+    of the layers. ``guarding`` puts other layers in their place. ``audit`` says where records go, as for
+    :class:`toolwright.Server`.
+    """
+
+    def __init__(
+        self,
+        servers: Config | Mapping[str, ServerConfig | Target],
+        *,
+        approve_launch: ApproveLaunch | None = None,
+        ask_input: AskInput | None = None,
+        elicit: Elicit | None = None,
+        sample: Sample | None = None,
+        roots: Sequence[str | Path] | None = None,
+        heard: Heard | None = None,
+        pins: Pins | bool = True,
+        judge: Judge = scanned,
+        front: Front | None = None,
+        rules: str | Path | None = None,
+        guard: Guard | None = None,
+        hosting: Hosting | None = None,
+        guarding: Guarding | None = None,
+        audit: Audit | Log | str | bool | None = None,
+        facts: Facts | None = None,
+        patience: Patience | None = None,
+        launches: Launches | None = None,
+    ) -> None:
+        self.config = servers if isinstance(servers, Config) else _config_of(servers)
+        self.patience = patience or Patience()
+        self._approve_launch = approve_launch
+        self._ask_input = ask_input
+        self._elicit = elicit
+        self._sample = sample
+        self._roots = roots
+        self._heard = heard
+        self._launches = launches or Launches()
+        self._inputs: dict[str, str] = {}
+        self._at_person = asyncio.Lock()  # one question after the other
+        self._pins: dict[str, Pin] = {}
+        if pins is not False and isinstance(servers, Config):
+            kept = Pins() if pins is True else pins
+            self._pins = {one.label: kept.of(servers.name, one) for one in servers.servers}
+        self._is_of_a_file = isinstance(servers, Config)
+        self._queues: set[asyncio.Queue[Announcement]] = set()
+        self._stack = AsyncExitStack()
+
+        named = marks(one.label for one in self.config.servers)
+        self._lives = {one.label: self._life_of(one, judge) for one in self.config.servers}
+        self.catalogue = Catalogue(
+            [Part(self._lives[one.label].remote, named[one.label], dict(one.rename)) for one in self.config.servers]
+        )
+        self._names: frozenset[str] = frozenset()
+        self._held: frozenset[tuple[str, str]] = frozenset()
+        self._warned: frozenset[tuple[str, str]] = frozenset()
+        self.catalogue.watch(self._changed)
+
+        self._common = Task()  # what was met by calls that are part of no task
+        guard, self.hosting = _settings(guard or Guard(), hosting or Hosting(), rules, audit)
+        facts = MemoryFacts() if facts is None else facts
+        self._recorder = Recorder(guard.audit)
+        open_facts = load("state.urls:open_facts")
+        self._tickets = OnDemand(lambda: open_facts(approvals_url(guard.confirm.store)), facts)
+        guarding = guarding or guarded_by(self.hosting, front)
+        self.provider = guarding(self.catalogue, guard, facts, self._recorder, Approvals(self._tickets))
+        """All that is there, behind the guard."""
+
+    def _life_of(self, one: ServerConfig, judge: Judge) -> Life:
+        _check_renamed(one)
+        remote = Remote(
+            one.label,
+            instance=instance_of(self.config.name, one),
+            effects=effects_by(_said(one), hints=one.hints),
+            visible=_visible(one),
+            seconds=one.seconds,
+            judge=self._pins[one.label].judge if one.label in self._pins else judge,
+            neighbours=partial(self._neighbours, one.label),
+        )
+        patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
+        life = Life(remote, self._connecting(one), patience, self._told)
+        remote.trouble = life.doubt
+        return life
+
+    @classmethod
+    def from_config(cls, path: str | Path, **settings: Any) -> Self:
+        """The servers of a file: ``mcpServers`` JSON, VS Code's ``servers``, or TOML. ``ConfigurationError`` names what
+        is wrong in it, and where. ``settings`` are those of the class."""
+        return cls(read_config(path), **settings)
+
+    # --- opening and closing ------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """Start all servers. Returns once each is ready, or known not to be, and at the latest after
+        ``patience.ready``; what is still starting goes on."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._recorder.open())
+            await stack.enter_async_context(self._tickets)
+            await stack.enter_async_context(self._living())
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    @contextlib.asynccontextmanager
+    async def _living(self) -> AsyncGenerator[None]:
+        """Every server has a task that ends with this, and its process with it."""
+        loop = asyncio.get_running_loop()
+        enabled = [self._lives[one.label] for one in self.config.servers if one.enabled]
+        for life in self._lives.values():
+            life.state = "starting" if life in enabled else "disabled"
+        tasks = [loop.create_task(life.run(), name=f"server {life.name}") for life in enabled]
+        try:
+            await self._all_settled(enabled)
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for life in enabled:
+                life.end()
+
+    async def _all_settled(self, lives: Sequence[Life]) -> None:
+        waiting = {asyncio.ensure_future(life.settled.wait()) for life in lives}
+        is_asked = True
+        while waiting and is_asked:  # what a person takes to answer counts for nobody
+            is_asked = self._at_person.locked()
+            _, waiting = await asyncio.wait(waiting, timeout=self.patience.ready)
+            is_asked = is_asked or self._at_person.locked()
+        for one in waiting:
+            one.cancel()
+
+    def _neighbours(self, label: str) -> Neighbours:
+        """What the other servers have, as far as they are there. First was who stands first in the file: no server has
+        a say in that."""
+        labels = list(self._lives)
+        tools = {name: [tool.name for tool in life.remote.tools] for name, life in self._lives.items() if name != label}
+        return Neighbours(tools, frozenset(labels[labels.index(label) :]))
+
+    def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
+        async def connect(wake: Wake) -> Client:
+            target, settings = await self._reached(one)
+            elicit = self._elicit
+            return Client(
+                target,
+                timeout=one.seconds or 60.0,
+                on_tools_changed=wake.changed,
+                on_resources_changed=wake.changed,
+                on_prompts_changed=wake.changed,
+                on_lost=wake.was_lost,
+                on_log=None if self._heard is None else Listening(one.label, self._heard),
+                elicit=None if elicit is None else _put_to_the_person(elicit, one.label),
+                sample=self._sample,
+                roots=self._roots,
+                **settings,
+            )
+
+        return connect
+
+    async def _reached(self, one: ServerConfig) -> tuple[Target, dict[str, Any]]:
+        """What a client connects to, and how. ``ConfigurationError`` where a person has not agreed to it."""
+        if one.target is not None:
+            return one.target, {}
+        async with self._at_person:
+            return await reached(
+                one,
+                self.config,
+                self._launches,
+                self._approve_launch,
+                self._ask_input,
+                self._inputs,
+                is_of_a_file=self._is_of_a_file,
+            )
+
+    # --- what there is ------------------------------------------------------------------------------------------------
+
+    @property
+    def servers(self) -> tuple[ServerStatus, ...]:
+        """How each server is, in the order of the file."""
+        return tuple(_status(life) for life in self._lives.values())
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Which name stands for which tool of which server, and whether that is there now."""
+        return self.catalogue.rows
+
+    @property
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """What servers publish and nobody gets to see, and why."""
+        return self.catalogue.quarantined
+
+    async def list_tools(self) -> list[wire.Tool]:
+        """The tools that the guard lets be seen, by their names here."""
+        return [tool.definition for tool in await self.tools()]
+
+    @overload
+    async def tools(self) -> tuple[Tool, ...]: ...
+
+    @overload
+    async def tools(self, provider: str) -> Exposed: ...
+
+    async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | Exposed:
+        """The same as layers see them; or in the shape of ``openai``, ``openai-responses``, ``anthropic`` or
+        ``gemini``, with the way back from what a model calls them, and what is not shown."""
+        tools = await self.provider.list_tools(self.context())
+        return tools if provider is None else exposed((tool.definition for tool in tools), provider)
+
+    @property
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """What was found in what is seen all the same: a person should know of it."""
+        return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
+
+    @property
+    def reviews(self) -> tuple[Review, ...]:
+        """What servers have changed and nobody has accepted yet."""
+        found = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
+        return tuple(review for review in found if review is not None)
+
+    def accept(self, review: Review, names: Sequence[str] | None = None) -> None:
+        """A person has seen this review, and takes it: these tools, or all of it. They appear at once.
+        ``ConfigurationError`` where the server has published something else since."""
+        self._pins[review.server].accept(review, names)
+        self._lives[review.server].wake.look_again()
+
+    @property
+    def audit_log(self) -> Log:
+        """What has been recorded."""
+        return self._recorder.log
+
+    async def changes(self) -> AsyncIterator[Announcement]:
+        """What changes from now on, as it happens. Of what nobody fetches, the oldest is forgotten."""
+        queue: asyncio.Queue[Announcement] = asyncio.Queue(_MAX_WAITING)
+        self._queues.add(queue)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self._queues.discard(queue)
+
+    def _told(self, life: Life) -> None:
+        self._announce(Announcement("server", life.name, life.state, life.reason))
+
+    def _changed(self, change: Change) -> None:
+        before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
+        if lost := before - self._names:
+            self._announce(Announcement("lost", names=tuple(sorted(lost))))
+        if found := self._names - before:
+            self._announce(Announcement("found", names=tuple(sorted(found))))
+        if lost or found:
+            for life in self._lives.values():
+                life.wake.look_beside()
+        held_before, self._held = self._held, frozenset((one.server, one.name) for one in self.catalogue.quarantined)
+        self._announce_new("held", self._held - held_before)
+        warned_before, self._warned = self._warned, frozenset((one.server, one.name) for one in self.suspicions)
+        self._announce_new("warned", self._warned - warned_before)
+
+    def _announce_new(self, kind: Literal["held", "warned"], named: Set[tuple[str, str]]) -> None:
+        for server in sorted({server for server, _ in named}):
+            names = tuple(sorted(name for owner, name in named if owner == server))
+            self._announce(Announcement(kind, server, names=names))
+
+    def _announce(self, announcement: Announcement) -> None:
+        for queue in self._queues:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(announcement)
+
+    def task(self) -> Task:
+        """A new task: what is done for one request of the user, with a budget of its own."""
+        return self.hosting.task()
+
+    def _task_of_none(self) -> Task:
+        """The task of a call that is part of none: who makes it may go by what others of them have brought in."""
+        task = self.task()
+        task.meets_with(self._common)
+        return task
+
+    def context(self, channel: Channel = SILENT, *, task: Task | None = None) -> RequestContext:
+        """The facts of a request that this host makes, for ``task`` where it is part of one."""
+        return RequestContext(LOCAL, channel, task=task)
+
+    # --- using it -----------------------------------------------------------------------------------------------------
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        progress: Progress | None = None,
+        task: Task | None = None,
+        **more: Any,
+    ) -> Result:
+        """Call a tool by its name here, through the guard. A failure is a result with ``is_error``, for the model;
+        ``UnknownTool`` is raised. ``task``, of :meth:`task`, is what the call is part of; without it, the call has a
+        budget of its own, and has met what all other calls without a task have met."""
+        channel = SILENT if progress is None else _Progress(progress)
+        context = self.context(channel, task=task or self._task_of_none())
+        outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
+        if isinstance(outcome, InputRequiredResult):
+            raise ToolError.of("TW2009")
+        return Result.of(outcome)
+
+    async def run(self, model: Model, messages: Given, *, task: Task | None = None, **settings: Any) -> Run:
+        """Let ``model`` answer with the tools that there are, through the guard, as part of ``task``, or as a new one.
+        Messages of an earlier run know what that has met. ``settings`` are those of :func:`toolwright.host.run.run`.
+        Raises ``ModelError``."""
+        settings = {"context": lambda: self.context(task=task or self.task()), **settings}
+        return await run(model, messages, self.provider, **settings)
+
+    async def read_resource(self, uri: str, *, task: Task | None = None) -> list[Any]:
+        """What ``uri`` reads as, through the guard, as part of ``task``. Without one, the address is the caller's own
+        choice, and what it brings in is met by all calls without a task."""
+        part = task or self.task()
+        try:
+            outcome = await self.provider.read_resource(ResourceRead(uri, self.context(task=part)))
+        finally:
+            if task is None:
+                self._common.meet_all(part.has_met())
+        if not isinstance(outcome, ReadResourceResult):
+            raise ToolError.of("TW2009")
+        return outcome.contents
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, *, task: Task | None = None
+    ) -> PromptResult:
+        """The messages of a prompt, by its name here, through the guard, as part of ``task``."""
+        context = self.context(task=task or self._task_of_none())
+        outcome = await self.provider.get_prompt(PromptGet(name, dict(arguments or {}), context))
+        if not isinstance(outcome, PromptResult):
+            raise ToolError.of("TW2009")
+        return outcome
+
+
+class _Progress:
+    """The way back for the progress of one call."""
+
+    def __init__(self, told: Progress) -> None:
+        self._told = told
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self._told(progress, total, message)
+
+    def log(self, level: str, data: Any, logger: str | None) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+def _put_to_the_person(elicit: Elicit, label: str) -> Callable[[Elicitation], Reply | Awaitable[Reply]]:
+    """Nothing hides in what the person reads, and a form that asks for a secret is declined unread."""
+
+    def put(question: Elicitation) -> Reply | Awaitable[Reply]:
+        fields = question.fields.get("properties") if question.fields is not None else None
+        try:
+            check_plain("The question", question.fields)
+            for name, field in fields.items() if is_object(fields) else ():
+                check_field(name, field)
+        except DefinitionError as error:
+            _log.warning("%s asks what no server should: %s", label, error)
+            return False
+        return elicit(label, replaced(question, message=cleaned(question.message, {})))
+
+    return put
+
+
+def _status(life: Life) -> ServerStatus:
+    facts = life.client.facts if life.client is not None else None
+    known = {} if facts is None else {"server": facts.name, "version": facts.version, "revision": facts.revision}
+    tools = len(life.remote.tools)
+    return ServerStatus(
+        life.name, life.state, life.reason, tools, life.starts, instructions=life.remote.instructions, **known
+    )
+
+
+def _settings(
+    guard: Guard, hosting: Hosting, rules: str | Path | None, audit: Audit | Log | str | bool | None
+) -> tuple[Guard, Hosting]:
+    """The settings of the layers, under what the operator's file says."""
+    guard = replace(guard, server=guard.server or "host")
+    if rules is not None:
+        operators = read(rules)
+        guard, hosting = operators.over(guard, guard.server), hosting.over(operators)
+    if audit is not None:
+        guard = replace(guard, audit=Audit.of(audit))
+    return replace(guard, audit=guard.audit.at(guard.server)), hosting
+
+
+def _config_of(servers: Mapping[str, ServerConfig | Target]) -> Config:
+    every = tuple(
+        one if isinstance(one, ServerConfig) else ServerConfig(label, label, hints=_is_here(one), target=one)
+        for label, one in servers.items()
+    )
+    return Config("", Path.cwd(), every)
+
+
+def _is_here(target: Target) -> bool:
+    """Whether a server is an object of this process: whoever has written what it says of its tools vouches for it."""
+    return not isinstance(target, str | Sequence)
+
+
+def _visible(one: ServerConfig) -> Callable[[str], bool]:
+    """Which tools the operator wants to have at all."""
+    only = None if one.only is None else globs(one.only)
+    without = globs(one.without) if one.without else None
+
+    def visible(name: str) -> bool:
+        return (only is None or only.match(name)) and (without is None or not without.match(name))
+
+    return visible
+
+
+def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
+    """The operator's word on what a tool does; of several that hold, the worst."""
+    worst: tuple[Effect, ...] = ("destructive", "open-world", "write", "read")
+    unknown = set(one.effects) - set(worst)
+    if unknown:
+        raise ConfigurationError.of("TW9213", path=one.path, names=", ".join(sorted(unknown)))
+    patterns: list[tuple[Effect, Globs]] = [
+        (effect, globs(one.effects[effect])) for effect in worst if one.effects.get(effect)
+    ]
+
+    def said(name: str) -> Effect | None:
+        return next((effect for effect, pattern in patterns if pattern.match(name)), None)
+
+    return said
+
+
+def _check_renamed(one: ServerConfig) -> None:
+    for name in one.rename.values():
+        check_alias(name)
+    if len(set(one.rename.values())) < len(one.rename):
+        raise ConfigurationError.of("TW9214", path=one.path)

@@ -1,0 +1,59 @@
+"""Whether what a server publishes may be seen, before anybody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from toolwright.contract.contract import Contract
+from toolwright.contract.finding import Finding, is_blocked
+from toolwright.contract.neighbours import Neighbours
+from toolwright.contract.scan import scan, scan_text
+from toolwright.errors import DefinitionError
+from toolwright.protocol.types import Value
+
+__all__ = ["Entry", "Judge", "Judged", "poisoned", "scanned", "suspicious"]
+
+Entry: TypeAlias = tuple[str, str]
+"""A definition of a contract: its section (``tools``, ``prompts`` or ``resources``), and its name or URI."""
+
+
+class Judged(Value, frozen=True):
+    """What must not be seen of a contract, and why: definitions, and the instructions of the server. ``findings`` are
+    what is suspicious in it, whether it is held or not."""
+
+    held: Mapping[Entry, DefinitionError] = {}
+    holds_instructions: bool = False
+    findings: Mapping[Entry, tuple[Finding, ...]] = {}
+
+
+Judge: TypeAlias = Callable[[Contract, Neighbours], Judged]
+"""Looks at a contract before anybody is shown it, on a thread of its own. The neighbours are what other servers have.
+Of resources, a contract has the templates: what is listed one by one is data that comes and goes."""
+
+
+def scanned(contract: Contract, neighbours: Neighbours) -> Judged:
+    """Holds back what looks as if it were meant for a model and hidden from a person."""
+    found = suspicious(contract, neighbours)
+    held = {entry: poisoned(entry[1], what) for entry, what in found.items() if is_blocked(what)}
+    return Judged(held, is_blocked(_instructions(contract, neighbours)), found)
+
+
+def suspicious(contract: Contract, neighbours: Neighbours) -> dict[Entry, tuple[Finding, ...]]:
+    """What is suspicious in each definition in which something is."""
+    own = frozenset(contract.tools)
+    every = [
+        ((section, name), definition)
+        for section, entries in contract.sections()
+        for name, definition in sorted(entries.items())
+    ]
+    return {entry: found for entry, definition in every if (found := scan(definition, neighbours, own))}
+
+
+def _instructions(contract: Contract, neighbours: Neighbours) -> tuple[Finding, ...]:
+    return scan_text(contract.instructions or "", neighbours=neighbours, own=frozenset(contract.tools))
+
+
+def poisoned(name: str, found: Iterable[Finding]) -> DefinitionError:
+    said = "; ".join(f"{one.place}: {one.say()} {one.excerpt}".strip() for one in found)
+    return DefinitionError.of("TW9270", name=name[:128], findings=said[:1_000])

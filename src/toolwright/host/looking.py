@@ -1,0 +1,250 @@
+"""What a server publishes, looked at before anybody sees it.
+
+All of it is a stranger's. Together it is bounded in bytes; each definition is compiled, searched for what hides, and
+judged. One that will not do is *quarantined*, with the reason, and the rest lives. To look at it may take seconds where
+somebody means ill, so it is done on a thread, and in steps that hold up nobody for long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from toolwright.client.client import Client
+from toolwright.contract.contract import Contract, fields
+from toolwright.contract.finding import Finding, is_blocked
+from toolwright.contract.neighbours import Neighbours
+from toolwright.contract.scan import scan
+from toolwright.errors import DefinitionError, RpcError
+from toolwright.host.effects import Effects
+from toolwright.host.judging import Judge, Judged, poisoned
+from toolwright.jsonrpc.messages import encode
+from toolwright.protocol import types as wire
+from toolwright.protocol.characters import check_plain
+from toolwright.protocol.names import is_name
+from toolwright.protocol.schema import FOREIGN, Schema, compile_schema
+from toolwright.protocol.types import Value
+from toolwright.protocol.uris import Template, is_uri, read_template
+from toolwright.tools.toolset import Tool
+
+__all__ = ["MAX_BYTES", "MAX_TOOLS", "Looking", "Published", "Quarantined", "Seen", "Suspicion", "published"]
+
+MAX_TOOLS: Final = 1_000
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""Of all that one server publishes: tools, prompts, resources, templates and instructions together."""
+
+T = TypeVar("T")
+
+Kind: TypeAlias = Literal["tool", "resource", "template", "prompt"]
+
+
+class Quarantined(Value, frozen=True):
+    """Something that a server publishes and nobody here gets to see."""
+
+    server: str
+    kind: Kind
+    name: str
+    problem: DefinitionError
+
+
+class Suspicion(Value, frozen=True):
+    """Something that is seen all the same: a person should know what was found in it."""
+
+    server: str
+    kind: Kind
+    name: str
+    findings: tuple[Finding, ...]
+
+
+# -- what there is -----------------------------------------------------------------------------------------------------
+
+
+class Published(Value, frozen=True):
+    """All that a server publishes at one time."""
+
+    tools: tuple[wire.Tool, ...] = ()
+    prompts: tuple[wire.Prompt, ...] = ()
+    resources: tuple[wire.Resource, ...] = ()
+    templates: tuple[wire.ResourceTemplate, ...] = ()
+    instructions: str | None = None
+
+    def check_size(self, server: str) -> None:
+        """``DefinitionError`` where it is more than anybody could look at."""
+        parts = {name: len(encode(getattr(self, name))) for name in self.__struct_fields__}
+        if len(self.tools) > MAX_TOOLS or sum(parts.values()) > MAX_BYTES:
+            said = ", ".join(f"{name} {size}" for name, size in parts.items())
+            facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": said}
+            raise DefinitionError.of("TW9260", **facts, most=MAX_TOOLS, limit=MAX_BYTES)
+
+
+async def published(client: Client) -> Published:
+    """What the server lists, as far as it says that it has some. ``TransportError`` or ``RpcError`` where it does not
+    say which tools it has."""
+    offered = client.facts.capabilities
+    lists: dict[str, tuple[Any, ...]] = {"tools": tuple(await client.list_tools()) if "tools" in offered else ()}
+    for kind, needs, ask in (
+        ("resources", "resources", client.list_resources),
+        ("templates", "resources", client.list_templates),
+        ("prompts", "prompts", client.list_prompts),
+    ):
+        if needs in offered:
+            # One that says that it has them, and does not know the method, has none.
+            with contextlib.suppress(RpcError):
+                lists[kind] = tuple(await ask())
+    return Published(**lists, instructions=client.facts.instructions)
+
+
+# -- what may be seen of it --------------------------------------------------------------------------------------------
+
+
+class Seen(Value, frozen=True):
+    """What may be seen, by names and URIs, and what became of the rest."""
+
+    tools: Mapping[str, Tool]
+    prompts: Mapping[str, wire.Prompt]
+    resources: Mapping[str, wire.Resource]
+    templates: Mapping[str, tuple[wire.ResourceTemplate, Template]]
+    instructions: str | None
+    quarantined: tuple[Quarantined, ...]
+    suspicions: tuple[Suspicion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """How the definitions of one server are looked at."""
+
+    server: str
+    instance: str
+    effects: Effects
+    visible: Callable[[str], bool]
+    seconds: float | None
+    judge: Judge
+
+    def at(self, said: Published, neighbours: Neighbours, known: Mapping[str, Tool]) -> Seen:
+        """What may be seen. Of ``known``, a tool that has not changed stays the very same object.
+
+        ``DefinitionError`` where there is more than anybody could look at.
+        """
+        said.check_size(self.server)
+        notes = _Notes(self.server)
+        tools = notes.firsts("tool", [one for one in said.tools if self.visible(one.name)], lambda one: one.name)
+        prompts = notes.firsts("prompt", said.prompts, lambda one: one.name)
+        templates = notes.firsts("template", said.templates, lambda one: one.uriTemplate)
+        contract = Contract.of(
+            tools.values(), said.instructions, prompts=prompts.values(), resources=templates.values()
+        )
+        judged = self.judge(contract, neighbours)
+        own = frozenset(tools)
+        return Seen(
+            notes.admitted("tool", tools, judged, lambda one: self._tool_of(one, known)),
+            notes.admitted("prompt", prompts, judged, _plain),
+            notes.scanned(notes.firsts("resource", said.resources, lambda one: one.uri), neighbours, own),
+            notes.admitted("template", templates, judged, lambda one: (_plain(one), read_template(one.uriTemplate))),
+            None if judged.holds_instructions else said.instructions,
+            tuple(notes.quarantined),
+            tuple(notes.suspicions),
+        )
+
+    def _tool_of(self, definition: wire.Tool, known: Mapping[str, Tool]) -> Tool:
+        before = known.get(definition.name)
+        if before is not None and before.definition is definition:
+            return before
+        same = before is not None and fields(before.definition) == fields(definition)
+        return before if before is not None and same else self._tool(definition)
+
+    def _tool(self, definition: wire.Tool) -> Tool:
+        """``DefinitionError`` for what a model or a person must not be shown, or what cannot be held to its schema."""
+        if not is_name(definition.name):
+            raise DefinitionError.of("TW3007", name=definition.name)
+        if definition.inputSchema.get("type") != "object":
+            raise DefinitionError.of("TW3009")
+        return Tool(
+            _plain(definition),
+            self.effects(definition),
+            _compiled(definition.inputSchema),
+            None if definition.outputSchema is None else _compiled(definition.outputSchema),
+            seconds=self.seconds,
+            untrusted=True,
+            server=self.server,
+            instance=self.instance,
+        )
+
+
+_SECTIONS: Final[Mapping[Kind, str]] = {"tool": "tools", "prompt": "prompts", "template": "resources"}
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What was found while somebody looked."""
+
+    server: str
+    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+    suspicions: list[Suspicion] = field(default_factory=list[Suspicion])
+
+    def firsts(self, kind: Kind, entries: Iterable[T], key: Callable[[T], str]) -> dict[str, T]:
+        """Those that have a name. Of two with the same one the first counts, whatever becomes of it."""
+        firsts: dict[str, T] = {}
+        for entry in entries:
+            name = key(entry)
+            if not name:
+                self._put_aside(kind, name, DefinitionError.of("TW3007", name=name))
+            elif firsts.setdefault(name, entry) is not entry:
+                self._put_aside(kind, name, DefinitionError.of("TW9262", name=name[:128]))
+        return firsts
+
+    def admitted(
+        self, kind: Kind, entries: Mapping[str, Any], judged: Judged, admit: Callable[[Any], T]
+    ) -> dict[str, T]:
+        """The definitions that ``admit`` takes, which is what they become, and that are not held."""
+        found: dict[str, T] = {}
+        for name, definition in entries.items():
+            entry = (_SECTIONS[kind], name)
+            try:
+                admitted = admit(definition)
+                if entry in judged.held:
+                    raise judged.held[entry]
+            except DefinitionError as problem:
+                self._put_aside(kind, name, problem)
+                continue
+            found[name] = admitted
+            self._suspect(kind, name, judged.findings.get(entry, ()))
+        return found
+
+    def scanned(
+        self, entries: Mapping[str, wire.Resource], neighbours: Neighbours, own: frozenset[str]
+    ) -> dict[str, wire.Resource]:
+        """Resources: data that comes and goes, so that nobody is asked to accept each."""
+        found: dict[str, wire.Resource] = {}
+        for uri, resource in entries.items():
+            try:
+                if not is_uri(uri):
+                    raise DefinitionError.of("TW3022", uri=uri)
+                _plain(resource)
+                findings = scan(resource, neighbours, own)
+                if is_blocked(findings):
+                    raise poisoned(uri, findings)
+            except DefinitionError as problem:
+                self._put_aside("resource", uri, problem)
+                continue
+            found[uri] = resource
+            self._suspect("resource", uri, findings)
+        return found
+
+    def _put_aside(self, kind: Kind, name: str, problem: DefinitionError) -> None:
+        self.quarantined.append(Quarantined(self.server, kind, name, problem))
+
+    def _suspect(self, kind: Kind, name: str, findings: tuple[Finding, ...]) -> None:
+        if findings:
+            self.suspicions.append(Suspicion(self.server, kind, name, findings))
+
+
+def _plain(definition: T) -> T:
+    """The definition, in which nothing hides."""
+    check_plain("The definition", definition)
+    return definition
+
+
+def _compiled(schema: dict[str, Any]) -> Schema:
+    return compile_schema(schema, bounds=FOREIGN)

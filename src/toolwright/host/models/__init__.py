@@ -1,0 +1,1 @@
+"""Models of several providers, behind one protocol. A provider is a small file, and its SDK an extra."""

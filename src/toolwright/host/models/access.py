@@ -1,0 +1,43 @@
+"""How a model is reached: where, with which key, how patiently. Keys come from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from toolwright.errors import ConfigurationError
+from toolwright.protocol.types import Value
+
+__all__ = ["KEY", "Access", "key_of"]
+
+KEY = "TOOLWRIGHT_MODEL_KEY"
+"""Where the key of an endpoint stands that is none of those known by name."""
+
+
+class Access(Value, frozen=True):
+    """``url`` is that of the API. ``seconds`` is how long the endpoint may say
+    nothing, ``retries`` how often the SDK tries again what may succeed then."""
+
+    key: str
+    url: str
+    seconds: float = 120.0
+    retries: int = 2
+
+    @property
+    def patience(self) -> float:
+        """How long an answer may take to begin, whenever an endpoint says that the SDK is to come back."""
+        return (self.retries + 1) * self.seconds
+
+    def __repr__(self) -> str:
+        return f"Access(url={self.url!r})"  # never the key
+
+
+def key_of(model: str, variable: str | None, environment: Mapping[str, str] | None = None) -> str:
+    """The key in ``variable``; ``ConfigurationError`` where there is none. That in ``KEY`` may be missing."""
+    key = (os.environ if environment is None else environment).get(variable or KEY, "").strip()
+    if not key and variable is not None:
+        raise ConfigurationError.of("TW9525", model=model, variable=variable)
+    return key or _NO_KEY
+
+
+_NO_KEY = "none"  # the SDKs want one; who asks for no key does not look

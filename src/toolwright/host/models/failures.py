@@ -1,0 +1,55 @@
+"""How an endpoint fails, in errors of ours. Which of them it is, the HTTP status says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolwright.errors import ModelBusy, ModelError
+
+__all__ = ["measured", "no_answer", "refused", "silent", "unreachable"]
+
+_KEY = (401, 403)
+_BUSY = (429, 503, 529)
+_MAX_WORDS = 500
+_MAX_ANSWER = 64 * 1024 * 1024
+
+
+def refused(model: str, status: int | None, problem: str, headers: Mapping[str, str] | None = None) -> ModelError:
+    """The error for an answer that is a refusal; ``status`` is ``None`` where it came in a stream."""
+    facts = {"model": model, "status": f" (HTTP {status})" if status else "", "problem": problem[:_MAX_WORDS]}
+    if status in _BUSY:
+        busy = ModelBusy.of("TW9522", **facts)
+        busy.seconds = _seconds((headers or {}).get("retry-after"))
+        busy.status = status
+        return busy
+    error = ModelError.of("TW9521" if status in _KEY else "TW9520", **facts)
+    error.status = status
+    return error
+
+
+def unreachable(model: str, problem: str) -> ModelError:
+    return ModelError.of("TW9523", model=model, problem=problem[:_MAX_WORDS])
+
+
+def silent(model: str, seconds: float) -> ModelError:
+    return ModelError.of("TW9527", model=model, seconds=seconds)
+
+
+def no_answer(model: str, problem: str) -> ModelError:
+    return ModelError.of("TW9524", model=model, problem=problem[:_MAX_WORDS])
+
+
+def measured(model: str, size: int, piece: object) -> int:
+    """How large an answer is with this piece. ``ModelError`` for one that does not end."""
+    size += len(repr(piece))
+    if size > _MAX_ANSWER:
+        raise no_answer(model, f"it is larger than {_MAX_ANSWER} characters")
+    return size
+
+
+def _seconds(said: str | None) -> float | None:
+    """What ``Retry-After`` says; a date is for the SDK."""
+    try:
+        return max(0.0, float(said or ""))
+    except ValueError:
+        return None

@@ -1,0 +1,236 @@
+"""What a host and a model say to each other, in no provider's words; and what a model is.
+
+A provider's file translates. What only the provider understands, and has to get back unchanged (signed thoughts,
+reasoning items), travels as ``native`` of the message that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, Self, TypeAlias
+
+from toolwright.errors import ConfigurationError
+from toolwright.jsonrpc.messages import Json, is_array, is_object
+from toolwright.protocol.types import Value
+from toolwright.tools.tasks import Met
+
+__all__ = [
+    "Closing",
+    "Delta",
+    "Given",
+    "Heard",
+    "Message",
+    "Model",
+    "ModelMessage",
+    "Part",
+    "Picture",
+    "Stop",
+    "SystemMessage",
+    "ToolMessage",
+    "ToolReply",
+    "ToolUse",
+    "Turn",
+    "Usage",
+    "UserMessage",
+    "read_messages",
+    "text_of",
+    "unheard",
+]
+
+Stop: TypeAlias = Literal["end", "tools", "length", "refused"]
+"""Why a model has stopped: it is done, it calls tools, its answer was cut at a limit, or it (or a filter) refuses."""
+
+
+class Picture(Value, frozen=True):
+    """``data`` is base64."""
+
+    data: str
+    mime_type: str
+
+    @property
+    def url(self) -> str:
+        return f"data:{self.mime_type};base64,{self.data}"
+
+    @property
+    def stand_in(self) -> str:
+        """For a model that does not see."""
+        return f"[a picture, {self.mime_type}, about {len(self.data) * 3 // 4} bytes, which is not shown to you]"
+
+
+Part: TypeAlias = str | Picture
+
+
+class ToolUse(Value, frozen=True):
+    """A call as the model wrote it: nothing of it has been judged. ``arguments`` are text, or already an object where
+    an endpoint says it so. ``name`` is what the model calls the tool."""
+
+    id: str
+    name: str
+    arguments: str | dict[str, Json]
+
+
+class ToolReply(Value, frozen=True):
+    """What the model is told of one call."""
+
+    use: ToolUse
+    parts: tuple[Part, ...]
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        return text_of(self.parts)
+
+
+class SystemMessage(Value, frozen=True):
+    text: str
+
+
+class UserMessage(Value, frozen=True):
+    parts: tuple[Part, ...]
+
+
+class ModelMessage(Value, frozen=True):
+    """``native`` is what the provider ``by`` wants to get back with it; it means nothing to any other."""
+
+    text: str
+    uses: tuple[ToolUse, ...] = ()
+    native: Json = None
+    by: str = ""
+
+
+class ToolMessage(Value, frozen=True):
+    """The replies to all calls of one message, in their order. ``met`` is what their task has met by then, for a run
+    that goes on from here; nobody knows it of calls that were part of none."""
+
+    replies: tuple[ToolReply, ...]
+    met: Met | None = None
+
+
+Message: TypeAlias = SystemMessage | UserMessage | ModelMessage | ToolMessage
+
+
+class Usage(Value, frozen=True):
+    """Tokens, as the provider counts them. ``cached`` are those of ``input`` that it had at hand."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+    @classmethod
+    def of(cls, input: Json, output: Json, cached: Json) -> Usage:
+        """What a provider says. What is no number counts as none."""
+        return cls(*(count if type(count) is int and count > 0 else 0 for count in (input, output, cached)))
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.input + other.input, self.output + other.output, self.cached + other.cached)
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output
+
+
+class Turn(Value, frozen=True):
+    """One answer of a model."""
+
+    message: ModelMessage
+    stop: Stop
+    usage: Usage = Usage()
+
+
+class Delta(Value, frozen=True):
+    """A piece of an answer, as it comes: of its ``text``, or of what the model thinks before."""
+
+    kind: Literal["text", "thinking"]
+    text: str
+
+
+Heard: TypeAlias = Callable[[Delta], None]
+
+
+def unheard(delta: Delta) -> None:
+    """For whoever waits for the whole answer."""
+
+
+class Model(Protocol):
+    """A model behind an endpoint.
+
+    ``name`` is what the endpoint calls it, ``shape`` the form in which it wants tools
+    (:mod:`toolwright.host.models.shapes`), ``profile`` says what of a definition is taken
+    (:mod:`toolwright.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError``, of whatever kind
+    the failure was, or when it is cancelled. Text goes to ``heard`` as it comes, at the end where nothing streams.
+    ``async with`` closes its connections.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def shape(self) -> str: ...
+
+    @property
+    def profile(self) -> str: ...
+
+    async def answer(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Json]], heard: Heard = unheard
+    ) -> Turn: ...
+
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+class Closing:
+    """``async with`` for whatever has a ``close``."""
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """The text, and a line for each picture."""
+    return "\n".join(part if isinstance(part, str) else part.stand_in for part in parts)
+
+
+# --- what a program says ---------------------------------------------------------------------------------------------
+
+Given: TypeAlias = "str | Sequence[Message | Mapping[str, Any]]"
+"""A question; or messages, ours or ``{"role": "user", "content": "…"}``."""
+
+
+def read_messages(given: Given) -> list[Message]:
+    """``ConfigurationError`` for what is no message."""
+    if isinstance(given, str):
+        return [UserMessage((given,))]
+    return [_read(number, message) for number, message in enumerate(given)]
+
+
+def _read(number: int, message: Message | Mapping[str, Any]) -> Message:
+    if not isinstance(message, Mapping):
+        return message
+    text = _text(message.get("content"))
+    match message.get("role"):
+        case "system" | "developer" if text is not None:
+            return SystemMessage(text)
+        case "user" if text is not None:
+            return UserMessage((text,))
+        case "assistant" if text is not None and not message.get("tool_calls"):
+            return ModelMessage(text)
+        case _:
+            raise ConfigurationError.of("TW9500", number=number)
+
+
+def _text(content: Any) -> str | None:
+    """Text, or a list of text parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if is_array(content) else [None]
+    texts = [part.get("text") if is_object(part) and part.get("type") == "text" else None for part in parts]
+    return "\n".join(map(str, texts)) if all(isinstance(text, str) for text in texts) else None

@@ -1,0 +1,48 @@
+"""A tool in the form in which a provider's API wants it. Only the envelope: which names, schemas and descriptions a
+provider takes is for whoever fits the definition before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from toolwright.errors import ConfigurationError
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol.types import Tool
+
+__all__ = ["SHAPES", "Shape", "shape_of"]
+
+Shape: TypeAlias = Callable[[Tool], dict[str, Json]]
+
+
+def _function(tool: Tool) -> dict[str, Json]:
+    return {"name": tool.name, "description": tool.description or "", "parameters": tool.inputSchema}
+
+
+def _openai(tool: Tool) -> dict[str, Json]:
+    return {"type": "function", "function": _function(tool)}
+
+
+def _responses(tool: Tool) -> dict[str, Json]:
+    # Strict would refuse every optional parameter, and the arguments are checked here in any case.
+    return {"type": "function", **_function(tool), "strict": False}
+
+
+def _anthropic(tool: Tool) -> dict[str, Json]:
+    return {"name": tool.name, "description": tool.description or "", "input_schema": tool.inputSchema}
+
+
+SHAPES: dict[str, Shape] = {
+    "anthropic": _anthropic,
+    "gemini": _function,
+    "openai": _openai,
+    "openai-responses": _responses,
+    "plain": _function,
+}
+
+
+def shape_of(provider: str) -> Shape:
+    """``ConfigurationError`` for a provider whose shape nobody knows."""
+    if provider not in SHAPES:
+        raise ConfigurationError.of("TW9501", provider=provider, known=", ".join(SHAPES))
+    return SHAPES[provider]

@@ -1,0 +1,92 @@
+"""What tools of many servers are called here: ``server_tool``, in letters that every model provider takes.
+
+A name is made of the server's label and the tool's own name alone, so that it stays whatever else comes and goes. No
+mark has the underscore that stands behind it, so that no two pairs make one name; and a name is never taken apart
+again: a table says what stands behind it. What cannot be written, or is too long, ends in a digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+from toolwright.errors import ConfigurationError
+
+__all__ = ["MAX_NAME", "RESERVED", "alias", "check_alias", "marks"]
+
+MAX_NAME: Final = 64
+RESERVED: Final = frozenset(
+    {"call_tool", "find_tools", "get_prompt", "get_tool", "list_prompts", "list_resources", "list_servers"}
+    | {"list_tools", "read_resource", "read_more", "run_code", "search_tools", "tool_search", "tools_search"}
+)
+"""Names that a host keeps for tools of its own: what a server has can never be taken for them."""
+
+_MAX_MARK: Final = 24
+_ALIAS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def marks(labels: Iterable[str]) -> dict[str, str]:
+    """What stands before the tools of each server. ``ConfigurationError`` for a label that looks like another, or is
+    not what it looks like."""
+    made: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    for label in labels:
+        _check_label(label)
+        mark = _mark(label)
+        if (other := seen.setdefault(mark.lower(), label)) != label:
+            raise ConfigurationError.of("TW9211", label=label, other=other)
+        made[label] = mark
+    return made
+
+
+def _check_label(label: str) -> None:
+    if not label.strip() or not label.isprintable() or label != label.strip() or len(label) > 128:
+        raise ConfigurationError.of("TW9210", label=ascii(label)[:140], why="it is empty, too long, or hides something")
+    if unicodedata.normalize("NFKC", label) != label:
+        plain = unicodedata.normalize("NFKC", label)
+        raise ConfigurationError.of("TW9210", label=ascii(label), why=f"it looks like {plain!r} and is not")
+    scripts = {script for letter in label if letter.isalpha() for script in [_script(letter)]}
+    if "LATIN" in scripts and scripts & _LOOK_LATIN:
+        raise ConfigurationError.of(
+            "TW9210", label=ascii(label), why="letters of two scripts that look alike are mixed"
+        )
+
+
+_LOOK_LATIN: Final = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "").partition(" ")[0]
+
+
+def _mark(label: str) -> str:
+    """Letters, digits and hyphens; ``_``, ``.`` and spaces are hyphens, so that labels which differ in them only look
+    alike, and are refused together."""
+    plain = re.sub(r"[_. ]", "-", label)
+    written = re.sub(r"[^A-Za-z0-9-]", "", plain)
+    if not written[:1].isalpha():
+        written = f"s-{written}".rstrip("-")
+    if written.removeprefix("s-") == plain.removeprefix("s-") and len(written) <= _MAX_MARK:
+        return written
+    return f"{written[: _MAX_MARK - 7].rstrip('-')}-{_digest(label)[:6]}"
+
+
+def alias(mark: str, name: str) -> str:
+    """The name here of the tool or prompt ``name`` of the server with this mark."""
+    written = f"{mark}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
+    if written == f"{mark}_{name}" and len(written) <= MAX_NAME and written not in RESERVED:
+        return written
+    return f"{written[: MAX_NAME - 9]}-{_digest(name)[:8]}"
+
+
+def check_alias(name: str) -> None:
+    """``ConfigurationError`` for what an operator may not call a tool."""
+    if not _ALIAS.fullmatch(name) or len(name) > MAX_NAME or name in RESERVED:
+        raise ConfigurationError.of("TW9212", name=name[:140], limit=MAX_NAME)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()

@@ -1,0 +1,204 @@
+"""What a server published when somebody last looked, and what of it has changed since.
+
+The whole contract of a server is kept at first use, in the user's own state folder and never in a repository: its
+tools, prompts and templates of resources, and its instructions. Later, what is not as it was, beyond white space and
+the like, is held back until a person has seen what changed and accepts it; so is what was not there. What looks like
+poison is held back from the first time on.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from toolwright.client.client import Target
+from toolwright.client.config import ServerConfig
+from toolwright.contract.contract import Contract, Definition, digest
+from toolwright.contract.diff import Change, Class, Diff, diff
+from toolwright.contract.finding import Finding, is_blocked
+from toolwright.contract.lock import Lock, read, write
+from toolwright.contract.neighbours import NOBODY, Neighbours
+from toolwright.errors import ConfigurationError, DefinitionError
+from toolwright.host.judging import Entry, Judged, scanned, suspicious
+from toolwright.jsonrpc.messages import Json
+from toolwright.policy.approvals import place_of
+from toolwright.state.places import state_folder
+
+__all__ = ["Pin", "Pins", "Review", "instance_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What waits for a person: what has changed since they last accepted, and what is suspicious in it now. ``digest``
+    names all that is published, so that nothing else is accepted than what was shown."""
+
+    server: str
+    digest: str
+    changes: Diff
+    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict[str, tuple[Finding, ...]])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools, prompts and templates that something is said about."""
+        return frozenset({one.subject for one in self.changes.changes if one.subject} | self.findings.keys())
+
+    def data(self) -> dict[str, Json]:
+        findings = {name: [one.data() for one in found] for name, found in self.findings.items()}
+        return {**self.changes.data(), "findings": findings}
+
+    def lines(self, language: str = "en") -> Iterator[str]:
+        yield from self.changes.lines(language)
+        for name, found in self.findings.items():
+            yield from (f"{one.severity.value:<9} {name} {one.place}  {one.say(language)}" for one in found)
+
+
+def instance_of(file: str, server: ServerConfig) -> str:
+    """What tells a server from others of its label: the file that names it, and how it is reached."""
+    return f"{place_of(file)} #{_key(file, server)}"
+
+
+def _key(file: str, server: ServerConfig) -> str:
+    way: list[str] = [server.url] if server.url is not None else [server.command or "", *server.args]
+    target: Target | None = server.target
+    if isinstance(target, str | Sequence):  # it stands in no file
+        way = [target] if isinstance(target, str) else list(target)
+    return digest([os.path.abspath(file), server.label, way])[:32]
+
+
+class Pins:
+    """The contracts that were accepted. ``folder`` is in the user's state folder unless a test says otherwise."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def of(self, file: str, server: ServerConfig) -> Pin:
+        """The pin of a server as this file names it: with another command or address it is another server."""
+        key = _key(file, server)
+        folder = self._folder or state_folder() / "pins"
+        return Pin(server.label, folder / f"{key}.lock", folder / f"{key}.new.lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One server's. ``file`` has what was accepted, ``waiting`` what is published instead. ``unseen`` was kept at first
+    use, just now: nobody has accepted it yet, and it may turn out to be poison once other servers are there."""
+
+    server: str
+    file: Path
+    waiting: Path
+    unseen: set[Entry] = field(default_factory=set[Entry], compare=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def judge(self, contract: Contract, neighbours: Neighbours) -> Judged:
+        """What must not be seen of what is published now. ``ConfigurationError`` where the pin cannot be read."""
+        seen = scanned(contract, neighbours)
+        with self.lock:
+            accepted = self._accepted(contract, seen)
+            held = dict(self._held(contract, accepted, seen))
+            judged = Judged(held, contract.instructions != accepted.instructions, seen.findings)
+            self._wait(contract if held or judged.holds_instructions else None)
+        return judged
+
+    def _accepted(self, contract: Contract, seen: Judged) -> Contract:
+        """What was accepted, less what is poison by now; at first use, what is none."""
+        if not self.file.exists():
+            kept = _only(contract, lambda entry: entry not in seen.held)
+            kept = replace(kept, instructions=None) if seen.holds_instructions else kept
+            self.unseen.update(_entries(kept))
+            self._write(self.file, kept)
+            return kept
+        accepted = read(self.file).contract
+        now, before = _entries(contract), _entries(accepted)
+        if taken_back := {one for one in self.unseen & seen.held.keys() if now.get(one) == before.get(one)}:
+            self.unseen.difference_update(taken_back)
+            accepted = _only(accepted, lambda entry: entry not in taken_back)
+            self._write(self.file, accepted)
+        return accepted
+
+    def _held(self, contract: Contract, accepted: Contract, seen: Judged) -> Iterator[tuple[Entry, DefinitionError]]:
+        before = _entries(accepted)
+        changes: defaultdict[Entry, list[Change]] = defaultdict(list)
+        for change in diff(accepted, contract).changes:
+            changes[(str(change.path[0]), change.subject)].append(change)
+        for entry, definition in _entries(contract).items():
+            changed = Diff(tuple(changes[entry]))
+            if entry in seen.held and definition != before.get(entry):
+                yield entry, seen.held[entry]
+            elif _counts(changed):
+                yield entry, _changed(entry, changed, is_new=entry not in before)
+
+    def review(self, neighbours: Neighbours = NOBODY) -> Review | None:
+        """What waits; nothing where nothing does."""
+        if not self.waiting.exists() or not self.file.exists():
+            return None
+        accepted, published = read(self.file).contract, read(self.waiting).contract
+        changes = diff(accepted, published)
+        found: dict[str, tuple[Finding, ...]] = {}
+        for (section, name), what in suspicious(published, neighbours).items():
+            if is_blocked(what) and _counts(changes.of(name, section)):
+                found[name] = (*found.get(name, ()), *what)
+        return Review(self.server, published.pin, changes, found)
+
+    def accept(self, shown: Review, names: Collection[str] | None = None) -> None:
+        """A person has seen ``shown``, and takes what has these names as it is in it; all of it, instructions too,
+        unless ``names`` says which. What is gone is forgotten. ``ConfigurationError`` where by now something else
+        waits."""
+        with self.lock:
+            published = read(self.waiting).contract if self.waiting.exists() else None
+            if published is None or published.pin != shown.digest:
+                raise ConfigurationError.of("TW9247", server=self.server)
+            if names is None:
+                self.unseen.clear()
+                self._write(self.file, published)
+                self._wait(None)
+                return
+            taken = _only(published, lambda entry: entry[1] in names)
+            self.unseen.difference_update(_entries(taken))
+            self._write(self.file, _with(read(self.file).contract, taken))
+
+    def _wait(self, contract: Contract | None) -> None:
+        if contract is None:
+            self.waiting.unlink(missing_ok=True)
+        else:
+            self._write(self.waiting, contract)
+
+    def _write(self, file: Path, contract: Contract) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write(file, Lock(contract, self.server), mode=0o600)
+
+
+def _entries(contract: Contract) -> dict[Entry, Definition]:
+    return {(section, name): one for section, entries in contract.sections() for name, one in entries.items()}
+
+
+def _only(contract: Contract, wanted: Callable[[Entry], bool]) -> Contract:
+    """The contract with these definitions alone."""
+    sections = {
+        section: {name: one for name, one in entries.items() if wanted((section, name))}
+        for section, entries in contract.sections()
+    }
+    return replace(contract, **sections)
+
+
+def _with(contract: Contract, more: Contract) -> Contract:
+    """The contract with these definitions instead of, or beside, its own."""
+    sections = {section: dict(entries) for section, entries in contract.sections()}
+    for section, entries in more.sections():
+        sections[section] |= entries
+    return replace(contract, **sections)
+
+
+def _counts(changes: Diff) -> bool:
+    """Whether a person has to see it."""
+    return changes.worst not in (None, Class.COSMETIC)
+
+
+def _changed(entry: Entry, changes: Diff, *, is_new: bool) -> DefinitionError:
+    name = entry[1][:128]
+    if is_new:
+        return DefinitionError.of("TW9272", name=name)
+    return DefinitionError.of("TW9271", name=name, kinds=", ".join(changes.counts()))

@@ -1,0 +1,33 @@
+"""From a server of a file to what a client connects to, once a person has agreed to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolwright.client.client import Target
+from toolwright.client.config import AskInput, Config, Launch, ServerConfig, resolved
+from toolwright.host.launches import ApproveLaunch, Launches
+from toolwright.loading import load
+
+__all__ = ["reached"]
+
+
+async def reached(
+    one: ServerConfig,
+    config: Config,
+    launches: Launches,
+    approve: ApproveLaunch | None,
+    ask_input: AskInput | None = None,
+    known: dict[str, str] | None = None,
+    *,
+    is_of_a_file: bool = True,
+) -> tuple[Target, dict[str, Any]]:
+    """The target, and the settings of :class:`Client` for it. ``ConfigurationError`` where a variable is missing, or
+    nobody has agreed; what goes to an address is asked about for servers of a file only."""
+    way = await resolved(one, config, ask_input, known)
+    if isinstance(way, Launch) or is_of_a_file:
+        await launches.check(one.label, config.name, way, approve)
+    if isinstance(way, Launch):
+        return way.argv, {"env": way.env, "cwd": way.cwd}
+    is_told = any(name.lower() == "authorization" for name in way.headers)
+    return way.url, {"headers": way.headers, "auth": None if is_told else load("client.oauth:signed_in")(way.url)}

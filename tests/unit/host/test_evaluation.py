@@ -1,0 +1,254 @@
+"""The parts of an evaluation that need no model: figures, grades, what is kept, and who is asked when."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright.errors import ConfigurationError, ModelBusy, ModelError
+from toolwright.host.evaluation.answers import Answer, Kept, Made
+from toolwright.host.evaluation.asking import Asked, Ways, ask_all
+from toolwright.host.evaluation.choosing import made
+from toolwright.host.evaluation.comparing import Schemas, fields
+from toolwright.host.evaluation.grading import Comparison, Evaluation
+from toolwright.host.evaluation.questions import Expected, Question
+from toolwright.host.evaluation.statistics import Share, exact_p
+from toolwright.host.exposed import Exposed
+from toolwright.host.models.model import ModelMessage, ToolUse, Turn
+
+SCHEMAS: Schemas = {"find": {"properties": {"limit": {"type": "integer", "default": 10}}}}
+FIND = Question("where?", (Expected("find", {"key": "a"}),), place="q:1")
+DROP = Question("away!", (Expected("drop"),), place="q:2")
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662)],
+)
+def test_the_interval_is_wilsons(right: int, of: int, low: float, high: float):
+    found = Share(right, of).interval
+    assert found is not None
+    assert found == pytest.approx((low, high), abs=5e-5)
+
+
+def test_nothing_has_no_share():
+    assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_the_test_is_symmetric_and_counts_what_is_at_least_as_uneven(better: int, worse: int):
+    most, rare = better + worse, min(better, worse)
+    tail = sum(math.comb(most, count) for count in range(most + 1) if count <= rare or count >= most - rare)
+    assert exact_p(better, worse) == exact_p(worse, better)
+    assert exact_p(better, worse) == pytest.approx(min(1.0, tail / 2**most))
+
+
+# --- grades ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"key": "a"}, {"key": "right", "limit": "right"}),
+        ({"key": "a", "limit": 10.0}, {"key": "right", "limit": "right"}),
+        ({"key": "a", "limit": 9}, {"key": "right", "limit": "different"}),
+        ({"limit": 10, "more": None}, {"key": "missing", "limit": "right", "more": "extra"}),
+        ("key=a", {"key": "missing", "limit": "right"}),
+        ({"key": True}, {"key": "different", "limit": "right"}),
+    ],
+)
+def test_arguments_are_compared_after_their_defaults(arguments: dict[str, Any] | str, found: dict[str, str]):
+    assert fields(FIND.calls[0], Made("find", arguments), SCHEMAS) == found
+
+
+@pytest.mark.parametrize("schema", [None, 1, [], {"key": 1}, {"key": {"default": "b"}}, {"key": []}])
+def test_no_schema_keeps_an_answer_from_being_graded(schema: Any):
+    properties = {"properties": schema}
+    assert fields(FIND.calls[0], Made("find", {"key": "a"}), {"find": properties})["key"] == "right"
+
+
+def evaluated(*answers: tuple[Question, int, Answer]) -> Evaluation:
+    return Evaluation.of("here", [Asked(*one) for one in answers], SCHEMAS)
+
+
+RIGHT = Answer((Made("find", {"key": "a"}),))
+WRONG = Answer((Made("drop", {}),))
+SILENT = Answer((), "I do not know.")
+
+
+def test_rounds_of_one_question_are_parts_of_one():
+    found = evaluated((FIND, 1, RIGHT), (FIND, 2, WRONG), (FIND, 3, SILENT), (DROP, 1, WRONG))
+    assert found.right.of == 2
+    assert found.right.right == pytest.approx(1 + 1 / 3)
+    assert found.arguments == Share(1, 1)  # of answers with the right tool
+    assert found.confusion == {("find", "find"): 1, ("find", "drop"): 1, ("find", ""): 1, ("drop", "drop"): 1}
+
+
+def test_a_question_that_one_side_could_not_answer_compares_nothing():
+    new = evaluated((FIND, 1, RIGHT), (DROP, 1, WRONG))
+    old = Evaluation.of("there", [Asked(FIND, 1, WRONG), Asked(DROP, 1, None)], SCHEMAS)
+    found = Comparison.of(new, old)
+    assert (found.better, found.worse, found.same) == (("q:1",), (), 0)
+
+
+def test_a_question_is_better_where_more_of_its_rounds_are_right():
+    new = evaluated((FIND, 1, RIGHT), (FIND, 2, WRONG), (DROP, 1, WRONG), (DROP, 2, SILENT))
+    old = evaluated((FIND, 1, WRONG), (FIND, 2, WRONG), (DROP, 1, WRONG), (DROP, 2, WRONG))
+    found = Comparison.of(new, old)
+    assert (found.better, found.worse, found.same) == (("q:1",), ("q:2",), 0)
+
+
+def test_calls_beyond_those_that_are_expected_are_not_graded():
+    found = evaluated((DROP, 1, Answer((Made("drop", {}), Made("drop", {})))))
+    assert found.right == Share(1, 1)
+
+
+@pytest.mark.parametrize("arguments", [{"key": math.nan}, {"key": "\ud800"}, "\ud800", "{"])
+def test_whatever_a_model_writes_can_be_kept(tmp_path: Path, arguments: dict[str, Any] | str):
+    turn = Turn(ModelMessage("", (ToolUse("1", "find", arguments),)), "tools")
+    answer = Answer(tuple(made(turn, Exposed((), {"find": "find"}))))
+    Kept(tmp_path / "answers").add("key", answer)
+    assert Kept(tmp_path / "answers").get("key") == answer
+    assert evaluated((FIND, 1, answer)).arguments == Share(0, 1)
+
+
+def test_no_arguments_are_an_object():
+    turn = Turn(ModelMessage("", (ToolUse("1", "find", " "),)), "tools")
+    assert made(turn, Exposed((), {"find": "find"})) == [Made("find", {})]
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------
+
+
+@given(st.binary())
+def test_a_file_of_anything_keeps_nothing_and_takes_more(tmp_path_factory: pytest.TempPathFactory, data: bytes):
+    file = tmp_path_factory.mktemp("kept") / "answers.jsonl"
+    file.write_bytes(data)
+    Kept(file).add("key", RIGHT)
+    assert Kept(file).get("key") == RIGHT
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["7", "{}", '{"calls":[],"text":1,"input":0,"output":0}', '{"calls":[{"tool":1}],"text":"","input":0,"output":0}'],
+)
+def test_what_is_no_answer_was_never_given(tmp_path: Path, answer: str):
+    file = tmp_path / "answers.jsonl"
+    file.write_text(f'{{"key":"a","answer":{answer}}}\n')
+    assert Kept(file).get("a") is None
+
+
+def test_a_file_that_cannot_be_had_is_said(tmp_path: Path):
+    with pytest.raises(ConfigurationError) as caught:
+        Kept(tmp_path)
+    assert caught.value.code == "TW9006"
+    with pytest.raises(ConfigurationError) as caught:
+        Kept(tmp_path / "nowhere" / "answers.jsonl").add("key", RIGHT)
+    assert caught.value.code == "TW9009"
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
+
+
+class Scripted:
+    """Answers, or fails, as its script says; counts how many are asked at once."""
+
+    key = "scripted"
+    schemas = SCHEMAS
+
+    def __init__(self, *script: Answer | ModelError) -> None:
+        self.script: list[Answer | ModelError] = [*script]
+        self.now = self.most = 0
+
+    async def answer(self, question: Question) -> Answer:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        self.now -= 1
+        said = self.script.pop(0)
+        if isinstance(said, ModelError):
+            raise said
+        return said
+
+
+def failure(status: int | None) -> ModelError:
+    error = ModelError.of("TW9520", model="m", status="", problem="no")
+    error.status = status
+    return error
+
+
+def busy(seconds: float | None) -> ModelBusy:
+    error = ModelBusy.of("TW9522", model="m", status="", problem="no")
+    error.seconds, error.status = seconds, 429
+    return error
+
+
+def asked(
+    script: Scripted, *questions: Question, kept: Kept | None = None, **more: Any
+) -> tuple[list[Asked], list[float]]:
+    """What comes of it, and the pauses on the way."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    found = asyncio.run(ask_all(script, questions, kept or Kept(), Ways(sleep=sleep, **more)))
+    return found, pauses
+
+
+def test_pauses_are_those_that_the_endpoint_wants_or_grow_and_have_a_bound():
+    script = Scripted(busy(7), busy(None), failure(None), busy(1000), RIGHT)
+    found, pauses = asked(script, FIND)
+    assert (found[0].answer, pauses) == (RIGHT, [7, 4, 8, 60])
+
+
+def test_what_will_not_pass_is_not_tried_again_and_keeps_nobody_else_from_an_answer():
+    found, pauses = asked(Scripted(failure(400), WRONG), FIND, DROP, at_once=1)
+    assert [one.answer for one in found] == [None, WRONG]
+    assert pauses == []
+
+
+def test_no_more_are_asked_at_once_than_was_said_and_all_come_in_their_order():
+    script = Scripted(*[RIGHT] * 6)
+    found, _ = asked(script, FIND, DROP, rounds=3, at_once=2)
+    assert script.most == 2
+    assert [(one.question.place, one.round) for one in found] == [
+        (place, n) for place in ("q:1", "q:2") for n in (1, 2, 3)
+    ]
+
+
+def test_what_cannot_be_kept_ends_it(tmp_path: Path):
+    with pytest.raises(ConfigurationError):
+        asked(Scripted(RIGHT, RIGHT), FIND, DROP, kept=Kept(tmp_path / "nowhere" / "answers.jsonl"))
+
+
+def test_it_can_be_cancelled_and_what_was_answered_is_kept():
+    kept, script = Kept(), Scripted(RIGHT)
+
+    async def scenario() -> None:
+        stuck = asyncio.Event()
+
+        async def sleep(seconds: float) -> None:
+            stuck.set()
+            await asyncio.Event().wait()
+
+        script.script.append(busy(None))
+        task = asyncio.create_task(ask_all(script, [FIND, DROP], kept, Ways(at_once=1, sleep=sleep)))
+        await stuck.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(scenario())
+    script.script.append(WRONG)
+    found, _ = asked(script, FIND, DROP, kept=kept)
+    assert [one.answer for one in found] == [RIGHT, WRONG]
