@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import unicodedata
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -28,12 +29,15 @@ from typing import Literal
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.state.places import state_folder
+from toolwright.toolbox.openat2 import beneath
 
 __all__ = [
+    "DEPTH",
     "PROTECTED",
     "SECRETS",
     "Folder",
     "Folders",
+    "Maker",
     "Names",
     "PathRules",
     "Spot",
@@ -45,6 +49,8 @@ __all__ = [
 
 Names = tuple[str, ...]
 Use = Literal["read", "write"]
+Maker = Callable[[str, int], None]
+"""Makes a directory of that name in the one that is open; ``FileExistsError`` where there is one."""
 
 LINKS = 40
 """As many links as Linux follows in one path (path_resolution(7))."""
@@ -63,6 +69,14 @@ SECRETS: tuple[str, ...] = (
     ".npmrc",
     ".pypirc",
     ".htpasswd",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".s3cfg",
+    ".boto",
+    ".dockercfg",
+    ".vault-token",
+    "credentials.json",
+    "application_default_credentials.json",
     # folders of keys
     ".ssh",
     ".gnupg",
@@ -79,6 +93,9 @@ SECRETS: tuple[str, ...] = (
     "*.key",
     "*.p12",
     "*.pfx",
+    "*.jks",
+    "*.ppk",
+    "*.kdbx",
     # what people have agreed to: who writes it, agrees with himself
     "toolwright-approvals.db*",
 )
@@ -96,10 +113,19 @@ PROTECTED: tuple[str, ...] = (
     ".jj",
     ".gitmodules",
     ".gitconfig",
+    ".husky",
+    ".pre-commit-config.yaml",
     # hosts and editors: servers, tasks and hooks that start by themselves
     ".mcp.json",
     ".claude",
+    "claude_desktop_config.json",
+    ".codex",
     ".cursor",
+    ".gemini",
+    ".kiro",
+    ".roo",
+    ".windsurf",
+    ".zed",
     ".vscode",
     ".idea",
     ".devcontainer",
@@ -108,6 +134,15 @@ PROTECTED: tuple[str, ...] = (
     "toolwright.lock",
     # shells and tools that run a file when somebody enters a folder or logs in
     ".envrc",
+    ".direnvrc",
+    ".cargo",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".exrc",
+    ".vimrc",
+    ".nvimrc",
+    ".gdbinit",
+    ".lldbinit",
     ".bashrc",
     ".bash_*",
     ".profile",
@@ -116,6 +151,16 @@ PROTECTED: tuple[str, ...] = (
     ".zprofile",
     ".zlogin",
     ".zlogout",
+    ".cshrc",
+    ".tcshrc",
+    ".kshrc",
+    ".login",
+    ".logout",
+    "config.fish",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession*",
+    ".pam_environment",
 )
 """Names that are read but not written: who can write them makes somebody else run something."""
 
@@ -156,7 +201,12 @@ def is_protected(name: str) -> bool:
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, _folded(pattern)) for pattern in patterns)
+    return _table(patterns).match(name) is not None
+
+
+@lru_cache(maxsize=64)
+def _table(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(_folded(pattern)) for pattern in patterns) or r"(?!)")
 
 
 @lru_cache(maxsize=1024)
@@ -166,12 +216,16 @@ def _folded(name: str) -> str:
     Case and normal form do not count (APFS, NTFS), nor do invisible characters (HFS+, CVE-2014-9390), nor a stream
     or trailing dots and spaces (NTFS). A name that is closed needlessly costs less than one that is open.
     """
+    if name.isascii():
+        return name.lower().split(":")[0].rstrip(". ")
     seen = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFC", seen.casefold()).split(":")[0].rstrip(". ")
 
 
 def expressible(name: str) -> bool:
     """Whether ``name`` can be shown and asked for: valid Unicode without control characters or line breaks."""
+    if name.isascii():
+        return name.isprintable()
     return not any(unicodedata.category(c) in _UNSHOWABLE for c in name)
 
 
@@ -382,6 +436,7 @@ class Folder:
         self.bases = _absolute(path)
         self.rules = rules
         self._closed = tuple(_below(self.bases, rules.places))
+        self._closed_names = frozenset(names[-1] for names in self._closed if names)
         try:
             self._fd = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -395,12 +450,12 @@ class Folder:
         if fd >= 0:
             os.close(fd)
 
-    def find(self, names: Names, shown: str, use: Use, *, make: bool = False) -> Spot:
+    def find(self, names: Names, shown: str, use: Use, *, make: Maker | None = None) -> Spot:
         """The spot that ``names`` lead to; ``.`` as the last name leads to a directory itself.
 
         For ``read`` a link at the end is followed and something must be there; for ``write`` the end is left as it
-        is, and with ``make`` the directories on the way are made. Names are judged as they were given and again
-        behind every link. ``ToolError`` for what is closed or leads out, ``OSError`` for what is not there.
+        is, and the directories that are missing on the way are made by ``make``. Names are judged as they were given
+        and again behind every link. ``ToolError`` for what is closed or leads out, ``OSError`` for what is not there.
         """
         for _ in range(LINKS + 1):
             if code := self.rules.denial(names, use):
@@ -415,8 +470,10 @@ class Folder:
             names = met
         raise ToolError.of("TW6027", path=shown)
 
-    def _descend(self, names: Names, shown: str, use: Use, make: bool) -> Spot | Names:
+    def _descend(self, names: Names, shown: str, use: Use, make: Maker | None) -> Spot | Names:
         """The spot, or the names by which to begin again: those before the first link, and those it stands for."""
+        if (spot := self._straight(names, shown, use)) is not None:
+            return spot
         with ExitStack() as opened:
             here = os.dup(self._fd)
             opened.callback(os.close, here)
@@ -439,6 +496,36 @@ class Folder:
             opened.pop_all()
             return Spot(here, names, shown, self.rules)
 
+    def _straight(self, names: Names, shown: str, use: Use) -> Spot | None:
+        """The spot, when one call of the system leads there: then no link is on the way, and no mount.
+
+        ``None`` for all else, to be followed name by name, which also finds the words for what is wrong.
+        """
+        if ".." in names:  # only a link says so, and what it leaves behind may be a link as well
+            return None
+        mounts = self.rules.allow_other_filesystems
+        parent = beneath(self._fd, "/".join(names[:-1]) or ".", mounts=mounts)
+        if parent is None:
+            return None
+        spot = Spot(parent, names, shown, self.rules)
+        try:
+            found = spot.status() if use == "read" else None
+        except BaseException:
+            os.close(parent)
+            raise
+        if use == "write" or (found is not None and self._ends_at(found)):
+            return spot
+        os.close(parent)
+        return None
+
+    def _ends_at(self, found: os.stat_result) -> bool:
+        is_link, is_directory = stat.S_ISLNK(found.st_mode), stat.S_ISDIR(found.st_mode)
+        return not is_link and (not is_directory or self.owns(found))
+
+    def holds_closed(self, names: Names) -> bool:
+        """Whether what ``names`` lead to has a closed place in it, so that moving or removing it would open that."""
+        return any(closed[: len(names)] == tuple(map(_folded, names)) for closed in self._closed)
+
     def _must_be_ours(self, found: os.stat_result, shown: str) -> None:
         if not stat.S_ISDIR(found.st_mode):
             raise ToolError.of("TW6022", path=shown)
@@ -448,6 +535,10 @@ class Folder:
     def is_closed(self, directory: os.stat_result) -> bool:
         """Whether a directory is one of the places that the rules close."""
         return any(_same(place, directory) for place in self.rules.places)
+
+    def is_closed_file(self, name: str, found: os.stat_result) -> bool:
+        """Whether a file that has this name is one of those places; the name alone says so of most that it is not."""
+        return _folded(name) in self._closed_names and any(_same(place, found) for place in self.rules.places)
 
     def owns(self, directory: os.stat_result) -> bool:
         """Whether a directory is the folder's own and not a mount. (Files of an overlay have devices of their own.)"""
@@ -470,16 +561,16 @@ def _same(place: Path, found: os.stat_result) -> bool:
 
 
 @contextmanager
-def _peek(parent: int, name: str, make: bool = False) -> Generator[int]:
+def _peek(parent: int, name: str, make: Maker | None = None) -> Generator[int]:
     """What stands at ``name``, a link as the link itself, without opening it; with ``make`` at least a directory."""
     flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         fd = os.open(name, flags, dir_fd=parent)
     except FileNotFoundError:
-        if not make:
+        if make is None:
             raise
         with suppress(FileExistsError):  # another call makes the same directory
-            os.mkdir(name, dir_fd=parent)
+            make(name, parent)
         fd = os.open(name, flags, dir_fd=parent)
     try:
         yield fd

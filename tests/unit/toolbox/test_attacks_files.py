@@ -5,23 +5,28 @@ Every refusal is also looked at for what it says: a code, a next step, and never
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import re
 import socket
 import stat
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from toolwright import Client, Server
 from toolwright.errors import ToolError
 from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.files import FileLimits, Files
+from toolwright.toolbox.files import Edit, FileLimits, Files, toolset
+from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
 
 SECRET = "outside-secret"
+
+pytestmark = pytest.mark.usefixtures("way")
 
 
 @pytest.fixture
@@ -58,6 +63,67 @@ def refused(code: str, root: Path) -> Generator[None]:
 def untouched(root: Path) -> None:
     assert (root.parent / "outside" / "x").read_text() == SECRET
     assert sorted(os.listdir(root.parent / "outside")) == ["x"]
+
+
+CONTEXT = RequestContext(LOCAL, SILENT, agreed=True)
+
+# what each tool does with a path, beside read_file, write_file and list_directory, which have tests of their own
+OTHERS: dict[str, Callable[[Files, str], object]] = {
+    "file_info": lambda files, path: files.file_info(path),
+    "read_media": lambda files, path: files.read_media(path, CONTEXT),
+    "search_files": lambda files, path: asyncio.run(files.search_files(CONTEXT, path=path, content=SECRET)),
+    "edit_file": lambda files, path: files.edit_file(path, [Edit(SECRET, "evil")]),
+    "create_directory": lambda files, path: files.create_directory(f"{path}/new"),
+    "move_file from": lambda files, path: files.move_file(path, "stolen"),
+    "move_file to": lambda files, path: files.move_file("mine", path),
+    "delete_file": lambda files, path: files.delete_file(path, CONTEXT, recursive=True),
+}
+
+HOSTILE = {
+    "../outside/x": "TW6011",
+    "a/../../outside/x": "TW6011",
+    "..": "TW6011",
+    "out/x": "TW6026",
+    "absolute/passwd": "TW6026",
+    "/etc/passwd": "TW6014",
+    "a\0b": "TW6012",
+    "a\nb": "TW6012",
+    "..\\outside\\x": "TW6013",
+    "a.txt:hid": "TW6013",
+    "sub/CON": "TW6013",
+    ".env": "TW6030",
+    "sub/.ENV": "TW6030",
+    "loop/x": "TW6027",
+}
+
+
+@pytest.mark.attack("D01", "D02", "D03", "D08", "D09", "D10", "D15", "D17", "D27", "D28")
+@pytest.mark.parametrize("tool", OTHERS)
+@pytest.mark.parametrize("path", HOSTILE)
+def test_d01_no_tool_takes_a_path_that_read_file_refuses(files: Files, root: Path, tool: str, path: str) -> None:
+    (root / "out").symlink_to("../outside")
+    (root / "absolute").symlink_to("/etc")
+    (root / "loop").symlink_to("loop")
+    (root / "mine").write_text("mine")
+    (root / ".env").write_text(SECRET)
+    before = sorted(os.listdir(root))
+    with refused(HOSTILE[path], root):
+        OTHERS[tool](files, path)
+    assert sorted(os.listdir(root)) == before
+    assert (root / ".env").read_text() == SECRET
+    untouched(root)
+
+
+@pytest.mark.attack("D06", "D11", "D12")
+@pytest.mark.parametrize("tool", ["read_media", "edit_file", "move_file from"])
+def test_d06_no_tool_takes_what_is_no_plain_file(files: Files, root: Path, tool: str) -> None:
+    os.link(root.parent / "outside" / "x", root / "second")
+    os.mkfifo(root / "pipe")
+    (root / "link").symlink_to("second")
+    for path, code in (("second", "TW6025"), ("pipe", "TW6024")):
+        with refused(code, root):
+            OTHERS[tool](files, path)
+    untouched(root)
 
 
 # D01: traversal
@@ -511,6 +577,7 @@ def test_d15_twin_a_link_used_more_than_once(files: Files, root: Path) -> None:
 
 PROTECTED = [".git/hooks/post-checkout", "sub/.git/config", ".mcp.json", ".vscode/tasks.json", ".bashrc", ".envrc"]
 SECRETS = [
+    "credentials.json",
     ".env",
     "sub/.env.production",
     ".ssh/id_rsa",
@@ -589,6 +656,22 @@ def test_d17_what_servers_have_recorded_is_not_listed(root: Path, monkeypatch: p
     ]
 
 
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("path", [".", "keys", "way"])
+def test_d17_a_file_of_ours_is_not_searched(root: Path, path: str, several: bool) -> None:
+    (root / "keys").mkdir()
+    (root / "keys" / "callers.txt").write_text(SECRET)
+    (root / "keys" / "near.txt").write_text(SECRET)
+    (root / "way").symlink_to("keys")
+    (root.parent / "other").mkdir()
+    rules = PathRules(places=(root / "keys" / "callers.txt",))
+    with Files([root, root.parent / "other"] if several else [root], rules=rules) as files:
+        begin = f"{root.name}/{path}" if several else path
+        found = asyncio.run(files.search_files(RequestContext(LOCAL, SILENT), begin, content=SECRET))
+    assert [match["path"].rpartition("/")[2] for match in found["matches"]] == ["near.txt"]
+    assert found.get("closed") == 1
+
+
 def test_d17_twin_what_lies_beside_it_is_open(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
     with Files([root]) as files:
@@ -629,7 +712,111 @@ def test_d21_twin_an_overwrite_of_what_was_seen(files: Files, root: Path) -> Non
     assert (root / "a").read_text() == "mine"
 
 
+# D18, D19: edits that fit more than one place, or none
+
+
+def test_d18_an_edit_that_fits_twice(files: Files, root: Path) -> None:
+    (root / "a").write_text("x = 1\ny = 2\nx = 1\n")
+    with pytest.raises(ToolError, match=r"is 2 times in 'a', on line 1, 3, and count is 1") as caught:
+        files.edit_file("a", [Edit("x = 1", "x = 2")])
+    assert caught.value.code == "TW6058"
+    with refused("TW6058", root):
+        files.edit_file("a", [Edit("x = 1", "x = 2", count=3)])
+    assert (root / "a").read_text() == "x = 1\ny = 2\nx = 1\n"
+
+
+@pytest.mark.parametrize(("text", "old"), [("}\n}\n}\n", "}\n}\n"), ("aaa", "aa"), ("x\r\n\r\n\r\n", "\n\n")])
+def test_d18_an_edit_that_fits_at_places_that_overlap(files: Files, root: Path, text: str, old: str) -> None:
+    (root / "a").write_bytes(text.encode())
+    for count in (1, 2):
+        with refused("TW6082", root):
+            files.edit_file("a", [Edit(old, "new", count)])
+    assert (root / "a").read_bytes() == text.encode()
+
+
+def test_d18_twin_pieces_side_by_side_are_all_replaced(files: Files, root: Path) -> None:
+    (root / "a").write_text("xyxy")
+    assert files.edit_file("a", [Edit("xy", "z", 2)])["replaced"] == 2
+    assert (root / "a").read_text() == "zz"
+
+
+def test_d18_twin_an_edit_that_takes_in_what_is_around_it(files: Files, root: Path) -> None:
+    (root / "a").write_text("x = 1\ny = 2\nx = 1\n")
+    files.edit_file("a", [Edit("y = 2\nx = 1", "y = 2\nx = 3")])
+    assert (root / "a").read_text() == "x = 1\ny = 2\nx = 3\n"
+
+
+def test_d19_an_edit_of_nothing(files: Files, root: Path) -> None:
+    (root / "a").write_text("text")
+
+    async def edit(edits: object) -> str:
+        async with Client(Server("files", toolsets=[toolset([root])])) as client:
+            return (await client.call_tool("edit_file", {"path": "a", "edits": edits})).text
+
+    for edits in ([], [{"old_text": "", "new_text": "evil"}]):
+        assert "TW2001" in asyncio.run(edit(edits))
+    assert "TW6057" in asyncio.run(edit([{"old_text": "text", "new_text": "text"}]))
+    assert (root / "a").read_text() == "text"
+
+
+def test_d19_twin_an_edit_that_removes(files: Files, root: Path) -> None:
+    (root / "a").write_text("some text")
+    files.edit_file("a", [Edit("some ", "")])
+    assert (root / "a").read_text() == "text"
+
+
 # D20, D22, D23: what a careless tool loses
+
+
+def test_d20_an_edit_touches_no_other_byte_and_its_diff_is_true(files: Files, root: Path) -> None:
+    data = b"\xef\xbb\xbfone\r\ntwo\nthree\rthree\r\n\x0bend"
+    (root / "a").write_bytes(data)
+    result = files.edit_file("a", [Edit("two\n", "2\n")])
+    assert (root / "a").read_bytes() == data.replace(b"two", b"2")
+    assert (
+        "\n one\r\n-two\n+2\n three\rthree\r\n \x0bend\n\\ No newline".replace(" one", " \ufeffone") in result["diff"]
+    )
+    # An edit of line endings alone is seen.
+    assert "-2\n+2\r\n" in files.edit_file("a", [Edit("2\n", "2\r\n")])["diff"]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "old"),
+    [("表A 1", "shift_jis", "\\A 1"), ("一=1", "big5", "@=1"), ("ß x", "gb18030", "8 x"), ("é= 1", "latin-1", "= 1")],
+)
+def test_d20_no_edit_begins_within_a_character_of_an_unknown_encoding(
+    files: Files, root: Path, text: str, encoding: str, old: str
+) -> None:
+    (root / "a").write_bytes(text.encode(encoding))
+    with refused("TW6083", root):
+        files.edit_file("a", [Edit(old, "new")])
+    assert (root / "a").read_bytes() == text.encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("表 A=1\n", "shift_jis"), ("中文 A=1\n", "gbk"), ("é A=1\n", "latin-1")]
+)
+def test_d20_twin_ascii_behind_a_space_is_edited_in_any_encoding(
+    files: Files, root: Path, text: str, encoding: str
+) -> None:
+    (root / "a").write_bytes(text.encode(encoding))
+    files.edit_file("a", [Edit("A=1", "A=2")])
+    assert (root / "a").read_bytes() == text.replace("1", "2").encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
+def test_d23_what_has_four_bytes_a_character_is_no_text_to_edit(files: Files, root: Path, encoding: str) -> None:
+    data = "hi\n".encode(encoding)
+    (root / "a").write_bytes(data)
+    with refused("TW6046", root):
+        files.edit_file("a", [Edit("h", "longer")])
+    assert (root / "a").read_bytes() == data
+
+
+def test_d20_twin_line_breaks_of_a_model_are_those_of_the_file(files: Files, root: Path) -> None:
+    (root / "a").write_bytes(b"1\r\n2\r\n3\r\n")
+    files.edit_file("a", [Edit("1\n2\n", "1\nand\n2\n")])
+    assert (root / "a").read_bytes() == b"1\r\nand\r\n2\r\n3\r\n"
 
 
 @pytest.mark.parametrize("data", [b"a\r\nb\nc\rd", b"\xef\xbb\xbfa\r\n", b"no newline", b"\n\n\n"])

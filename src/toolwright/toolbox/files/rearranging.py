@@ -1,0 +1,169 @@
+"""What changes names and not content: directories made, entries moved, entries deleted.
+
+A move is one step of the system, and so is the begin of deleting a directory: it first loses its name, and then what is
+in it. So whatever stops the process, nothing is left under the old name, or all of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.confined import DEPTH, Folder, Spot, Target
+from toolwright.toolbox.files.values import KINDS, Closed, CreatedDirectory, FileLimits, Kind, MovedEntry
+from toolwright.toolbox.files.walking import Walk
+from toolwright.toolbox.files.writing import Growth, settle
+from toolwright.toolbox.openat2 import rename_new
+
+__all__ = ["Doomed", "delete", "doomed", "make_directory", "move"]
+
+
+def kind_of(found: os.stat_result) -> Kind:
+    return KINDS.get(stat.S_IFMT(found.st_mode), "other")
+
+
+def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
+    """The directory, and those above it that are missing."""
+    make = growth.maker(target.shown)
+    with target.folder.find(target.names, target.shown, "write", make=make) as spot:
+        if (found := spot.status()) is None:
+            make(spot.name, spot.fd)
+            settle(spot)
+        elif not stat.S_ISDIR(found.st_mode):
+            raise ToolError.of("TW6067", path=target.shown)
+        return CreatedDirectory(path=target.shown, created=found is None)
+
+
+def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
+    """``ToolError`` when something is at the destination, and for what may not be moved."""
+    found = _there(source)
+    if not stat.S_ISDIR(found.st_mode):
+        source.must_be_plain(found)
+    elif source_folder.holds_closed(source.names):
+        raise ToolError.of("TW6030", path=source.shown)
+    try:
+        _rename(source, destination, found)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        raise ToolError.of("TW6067", path=destination.shown) from error
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise ToolError.of("TW6067", path=destination.shown) from error
+        if error.errno == errno.EINVAL:
+            raise ToolError.of("TW6068", path=source.shown) from error
+        if error.errno == errno.EXDEV:
+            raise ToolError.of("TW6069", path=source.shown) from error
+        raise
+    settle(destination)
+    settle(source)
+    return MovedEntry(source=source.shown, path=destination.shown, type=kind_of(found))
+
+
+def _there(spot: Spot) -> os.stat_result:
+    """What stands at ``spot``; ``FileNotFoundError`` for nothing."""
+    found = spot.status()
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "")
+    return found
+
+
+def _rename(source: Spot, destination: Spot, found: os.stat_result) -> None:
+    try:
+        rename_new(source.name, destination.name, source.fd, destination.fd)
+    except NotImplementedError:
+        _rename_otherwise(source, destination, found)
+
+
+def _rename_otherwise(source: Spot, destination: Spot, found: os.stat_result) -> None:
+    """Where the system cannot rename without replacing: a second name for a file, and then not the first any more. A
+    directory can only take the place of one that is empty."""
+    if stat.S_ISDIR(found.st_mode):
+        if destination.status() is not None:
+            raise FileExistsError
+        os.rename(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd)
+        return
+    os.link(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd, follow_symlinks=False)
+    os.unlink(source.name, dir_fd=source.fd)
+
+
+# Deleting
+
+_KEPT: dict[Closed | None, str] = {"file system": "TW6028", "permission": "TW6033"}
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What would be gone."""
+
+    kind: Kind
+    entries: int
+    bytes: int
+
+    @property
+    def is_directory(self) -> bool:
+        return self.kind == "directory"
+
+
+def doomed(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Doomed:
+    """What deleting ``spot`` would take with it. ``ToolError`` for what is not deleted, or not at once."""
+    found = _there(spot)
+    kind = kind_of(found)
+    if kind == "other":
+        raise ToolError.of("TW6024", path=spot.shown)
+    if kind != "directory":
+        return Doomed(kind, 1, found.st_size if kind == "file" else 0)
+    if spot.name == "." or folder.holds_closed(spot.names):
+        raise ToolError.of("TW6030" if folder.holds_closed(spot.names) else "TW6070", path=spot.shown)
+    with spot.directory() as fd:
+        return _inside(fd, spot, folder, recursive, limits)
+
+
+def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Doomed:
+    entries = size = 0
+    if not folder.owns(os.fstat(fd)):
+        raise ToolError.of("TW6028", path=spot.shown)
+    for met in Walk().entries(folder, fd, (), DEPTH + 1, ()):
+        shown = "/".join((spot.shown, *met.way))
+        if not recursive:
+            raise ToolError.of("TW6071", path=spot.shown)
+        if met.closed is not None or folder.rules.denial(met.way[-1:], "write"):
+            raise ToolError.of(_KEPT.get(met.closed, "TW6072"), path=shown)
+        entries += 1
+        size += met.found.st_size if stat.S_ISREG(met.found.st_mode) else 0
+        if entries > limits.delete_entries or len(met.way) > DEPTH:
+            raise ToolError.of("TW6073", path=spot.shown, limit=limits.delete_entries)
+    return Doomed("directory", entries + 1, size)
+
+
+def delete(spot: Spot, what: Doomed) -> None:
+    """Deletes it. A directory is renamed first, so that it is gone at once."""
+    if not what.is_directory:
+        os.unlink(spot.name, dir_fd=spot.fd)
+        settle(spot)
+        return
+    name = f".{secrets.token_hex(8)}.deleted"
+    os.rename(spot.name, name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
+    settle(spot)
+    _empty(name, spot.fd, os.fstat(spot.fd).st_dev)
+    os.rmdir(name, dir_fd=spot.fd)
+
+
+def _empty(name: str, parent: int, device: int) -> None:
+    """All that is in a directory goes, whatever has come to it since it was counted; a mount does not."""
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if os.fstat(fd).st_dev != device:
+            raise OSError(errno.EXDEV, "")
+        with os.scandir(fd) as found:
+            entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+        for inner, is_directory in entries:
+            if is_directory:
+                _empty(inner, fd, device)
+                os.rmdir(inner, dir_fd=fd)
+            else:
+                os.unlink(inner, dir_fd=fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,583 @@
+"""The files tools themselves: what a model reads of them, and the order in which each does its work.
+
+The methods of :class:`Files` are ordinary functions for a thread pool, but for the search, which can be stopped;
+``declared`` says how each is registered. Which paths they accept, and how they stay inside, is the business of
+:mod:`toolwright.toolbox.confined`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from toolwright.errors import ToolError
+from toolwright.protocol.types import AudioContent, ImageContent, ResourceLink, TextContent
+from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, worded
+from toolwright.toolbox.files import media
+from toolwright.toolbox.files.declared import TOOLS, WRITING, PathArgument, Version
+from toolwright.toolbox.files.editing import Change, Text, changes, edited, unified_diff
+from toolwright.toolbox.files.locking import alone
+from toolwright.toolbox.files.patterns import Glob
+from toolwright.toolbox.files.reading import Source, check_range, read_at
+from toolwright.toolbox.files.rearranging import Doomed, delete, doomed, kind_of, make_directory, move
+from toolwright.toolbox.files.searcher import Searcher
+from toolwright.toolbox.files.searching import Wanted, finder_of, place_of
+from toolwright.toolbox.files.values import (
+    KINDS,
+    CreatedDirectory,
+    DeletedEntry,
+    DirectoryEntry,
+    DirectoryListing,
+    Edit,
+    EditedFile,
+    Encoding,
+    FileContent,
+    FileInfo,
+    FileLimits,
+    Mode,
+    MovedEntry,
+    Roots,
+    SearchResult,
+    WrittenFile,
+    version_of,
+)
+from toolwright.toolbox.files.walking import Meetings, Met, Walk, after_cursor, inside, inside_all
+from toolwright.toolbox.files.writing import (
+    Growth,
+    append,
+    check_version,
+    create,
+    encoded,
+    opened_to_replace,
+    replace,
+    spot_to_write,
+    spot_with_parents,
+)
+from toolwright.tools.binding.forms import Form
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.threads import ThreadPool
+from toolwright.tools.toolset import Context
+
+__all__ = ["Files", "toolset"]
+
+
+class Files:
+    """The tools over ``roots``. The folders stay open until :meth:`close`; calls may come from many threads.
+
+    ``ConfigurationError`` when a root is no directory. Every refusal of a method is a ``ToolError``. With ``read_only``
+    whatever would change something is refused.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        *,
+        limits: FileLimits | None = None,
+        rules: PathRules | None = None,
+        read_only: bool = False,
+        threads: ThreadPool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folders = Folders(roots, rules)
+        self._limits = limits or FileLimits()
+        self._read_only = read_only
+        self._growth = Growth(self._limits)
+        lane = (threads or ThreadPool(4)).lane("search_files")
+        self._searcher = Searcher(self._folders, self._limits, lane, clock)
+        # One at a time: two appends at once would each copy the old file, and one of them would be lost.
+        self._changing = threading.Lock()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What paths begin with when there are several folders."""
+        return self._folders.labels
+
+    def close(self) -> None:
+        """Gives the folders back; every later call is refused."""
+        with self._changing:
+            self._folders.close()
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Looking
+
+    def list_roots(self) -> Roots:
+        """List the folders that these tools serve, and how much can be written there.
+
+        Use when you need to know what paths begin with, or how much room is left. Not for what is in a folder: use
+        list_directory. Where the folders lie on the machine is not told. Side effects: none. (列出可用的根目录)
+        """
+        return Roots(
+            roots=list(self._folders.labels) if self._folders.several else ["."],
+            read_only=self._read_only,
+            largest_write=0 if self._read_only else self._limits.write_bytes,
+            bytes_left=0 if self._read_only else self._growth.bytes_left,
+            entries_left=0 if self._read_only else self._growth.entries_left,
+        )
+
+    def list_directory(
+        self,
+        path: Annotated[
+            str,
+            Field(
+                description="Directory to list, from the served folder down; '.' for the folder itself", max_length=4096
+            ),
+        ] = ".",
+        depth: Annotated[
+            int, "1 lists the directory alone, 2 also the directories in it, and so on", Field(ge=1, le=10)
+        ] = 1,
+        cursor: Annotated[
+            str | None, Field(description="next_cursor of the last result, to go on from there", max_length=10_000)
+        ] = None,
+    ) -> DirectoryListing:
+        """List what is in a directory: path, type and size of each entry, sorted by name.
+
+        Use when you need to know which files there are. Not for the content of a file: use read_file; not to find one
+        in many directories: use search_files. Links are shown, not followed. A long listing comes in parts: while the
+        result has next_cursor, call again with it. Side effects: none. (列举目录)
+        """
+        target = self._folders.target(path)
+        shown = target.shown if target else "."
+        start = () if shown == "." else tuple(shown.split("/"))
+        walk = Walk(self._limits.entries + 2)
+        after = after_cursor(cursor, start)
+        entries = (
+            inside_all(walk, self._folders, depth, after)
+            if target is None
+            else inside(walk, target, start, depth, after)
+        )
+        with worded(shown), closing(entries):
+            return self._page(shown, entries, walk)
+
+    def _page(self, shown: str, meetings: Meetings, walk: Walk) -> DirectoryListing:
+        """As many entries as fit, at least one."""
+        listing = DirectoryListing(path=shown, entries=[])
+        room = self._limits.entry_bytes
+        for met in meetings:
+            entry = _entry(met)
+            room -= len(entry["path"].encode())
+            if listing["entries"] and (room < 0 or len(listing["entries"]) >= self._limits.entries):
+                listing["next_cursor"] = listing["entries"][-1]["path"]
+                break
+            listing["entries"].append(entry)
+        if walk.unshown:
+            listing["unshown"] = walk.unshown
+        return listing
+
+    def file_info(self, path: PathArgument) -> FileInfo:
+        """Tell what is known of a file or directory without its content: type, size, times, permissions, media type.
+
+        Use before reading something that may be large or no text, or to see whether it has changed. Not for content:
+        use read_file or read_media; not for many files: use list_directory. A link is followed. Side effects: none.
+        (文件信息)
+        """
+        target = self._folders.target(path)
+        if target is None:
+            raise ToolError.of("TW6074", labels=", ".join(self.labels))
+        with worded(target.shown), target.folder.find(target.names, target.shown, "read") as spot:
+            found = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
+            info = FileInfo(
+                path=target.shown,
+                type=kind_of(found),
+                size=found.st_size,
+                modified=datetime.fromtimestamp(found.st_mtime_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
+                permissions=stat.filemode(found.st_mode),
+                version=version_of(found),
+            )
+            if info["type"] == "file":
+                with spot.file() as fd:
+                    _look_into(info, read_at(fd, media.HEAD, 0), spot.name)
+            return info
+
+    def read_file(
+        self,
+        path: PathArgument,
+        encoding: Annotated[Encoding, "How content comes back: text, or base64 for any other bytes"] = "utf-8",
+        start_line: Annotated[int | None, "First line to read, from 1; for text only", Field(ge=1)] = None,
+        end_line: Annotated[int | None, "Last line to read, included; for text only", Field(ge=1)] = None,
+        offset: Annotated[int | None, "First byte to read, from 0, instead of a line", Field(ge=0)] = None,
+    ) -> FileContent:
+        """Read a file, or a part of it, as text or base64.
+
+        Use when the content of a file is needed: text, configuration, code. Not for directories: use list_directory;
+        not to look at pictures: use read_media. A long file comes in parts: while the result has next_start_line or
+        next_offset, call again with it. Files that hold secrets are refused. Side effects: none. (读取文件)
+        """
+        check_range(encoding, start_line, end_line, offset)
+        target = self._file(path)
+        with (
+            worded(target.shown),
+            target.folder.find(target.names, target.shown, "read") as spot,
+            spot.file() as fd,
+        ):
+            source = Source(fd, target.shown, self._limits)
+            if encoding == "base64":
+                return source.as_base64(offset or 0)
+            if offset is not None:
+                return source.as_text(encoding, offset)
+            return source.as_lines(encoding, start_line or 1, end_line)
+
+    def read_media(
+        self, path: PathArgument, context: Context
+    ) -> list[TextContent | ImageContent | AudioContent | ResourceLink]:
+        """Read a picture (PNG, JPEG, GIF, WebP), a sound (WAV, MP3, Ogg, FLAC) or a PDF, as what it is.
+
+        Use when you or the user should see or hear a file. Not for text, SVG included: use read_file. Returns the
+        picture or sound; a PDF, and what is larger than 1 MiB, as a link that can be read for 15 minutes; above 32 MiB
+        it is refused. What it is is told by its bytes, not by its name. Side effects: none. (读取图片、音频)
+        """
+        target = self._file(path)
+        with (
+            worded(target.shown),
+            target.folder.find(target.names, target.shown, "read") as spot,
+            spot.file() as fd,
+        ):
+            size = os.fstat(fd).st_size
+            kind = media.sniffed(read_at(fd, media.HEAD, 0))
+            if kind is None:
+                raise ToolError.of("TW6075", path=target.shown)
+            if size > self._limits.kept_bytes:
+                raise ToolError.of("TW6076", path=target.shown, size=size, limit=self._limits.kept_bytes)
+            data = read_at(fd, size, 0)
+        said = TextContent(text=f"{target.shown}: {kind}, {len(data)} bytes")
+        if kind == "application/pdf" or len(data) > self._limits.media_bytes:
+            return [said, context.keep(data, target.names[-1], mime_type=kind)]
+        return [said, media.block_of(data, kind)]
+
+    # Searching
+
+    async def search_files(
+        self,
+        context: Context,
+        path: Annotated[
+            str,
+            Field(description="Directory to search, with all in it; '.' for the folder itself", max_length=4096),
+        ] = ".",
+        name: Annotated[
+            str | None,
+            Field(
+                description="Glob that names must fit: '*.py' at any depth, or with '/' from path down: "
+                "'src/**/test_*.py'. '*' and '?' stay within a name, '**' is any directories, [a-z] a character, "
+                "{a,b} either",
+                min_length=1,
+                max_length=500,
+            ),
+        ] = None,
+        content: Annotated[
+            str | None,
+            Field(
+                description="Text that a line must hold; without it, names alone are searched",
+                min_length=1,
+                max_length=500,
+                pattern=r"^[^\r\n]*$",
+            ),
+        ] = None,
+        regex: Annotated[bool, "content is a regular expression (RE2: no lookaround, no backreferences)"] = False,
+        ignore_case: Annotated[bool, "Capital and small letters are the same in content"] = False,
+        context_lines: Annotated[int, "Lines to show before and after each line found", Field(ge=0, le=10)] = 0,
+        include_ignored: Annotated[bool, "Also what .gitignore leaves out, and .git itself"] = False,
+        limit: Annotated[int, "Most matches in one result", Field(ge=1, le=1000)] = 100,
+        cursor: Annotated[
+            str | None, Field(description="next_cursor of the last result, to go on from there", max_length=10_000)
+        ] = None,
+    ) -> SearchResult:
+        """Search for files by name, by the text in them, or both; sorted by path, with the number of each line found.
+
+        Use when you do not know where something is. Not to read a file that you know: use read_file. Left out are what
+        .gitignore names, binary files, secrets and links; the result counts them. A long search comes in parts: while
+        the result has next_cursor, call again with it and the same arguments. Side effects: none. (搜索文件)
+        """
+        if name is None and content is None:
+            raise ToolError.of("TW6077")
+        wanted = Wanted(
+            None if name is None else Glob.of(name),
+            None if content is None else finder_of(content, regex=regex, ignore_case=ignore_case),
+            context_lines,
+            limit,
+        )
+        place = place_of(cursor)
+        return await self._searcher.page(wanted, path, context, include_ignored=include_ignored, place=place)
+
+    # Changing
+
+    def write_file(
+        self,
+        path: PathArgument,
+        content: Annotated[str, "What to write: text, kept to the byte, or base64 as encoding says"],
+        encoding: Annotated[Encoding, "How content is given: text, or base64 for any other bytes"] = "utf-8",
+        mode: Annotated[
+            Mode,
+            "create makes a new file and refuses an existing one; overwrite replaces the whole file; append adds at "
+            "its end. The last two create a missing file",
+        ] = "create",
+        create_parents: Annotated[bool, "Make the directories of path that do not exist"] = False,
+        if_version: Version = None,
+    ) -> WrittenFile:
+        """Write a file: make a new one, replace one, or add to its end.
+
+        Use when the user wants text or bytes stored in a file. Not to change a part of one: use edit_file. Not for
+        links, secrets, or files that run by themselves such as those in .git: these are refused. Side effects: changes
+        the file on disk, all of it or nothing; with mode overwrite the old content is lost. (写入文件)
+        """
+        data = encoded(content, encoding, self._limits.write_bytes)
+        target = self._file(path)
+        with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
+            found = spot.status()
+            check_version(spot, found, if_version)
+            if mode == "create" or found is None:
+                return create(spot, found, data, self._growth)
+            if mode == "append":
+                return append(spot, data, self._limits, self._growth)
+            with opened_to_replace(spot) as old:
+                return replace(spot, old, data, self._growth)
+
+    def edit_file(
+        self,
+        path: PathArgument,
+        edits: Annotated[
+            list[Edit],
+            Field(
+                description="Replacements, each found in the file as it is now; they must not overlap",
+                min_length=1,
+                max_length=100,
+            ),
+        ],
+        dry_run: Annotated[bool, "Only tell what would change, as a diff"] = False,
+        if_version: Version = None,
+    ) -> EditedFile:
+        """Edit a text file: replace exact pieces of text, all of them or none.
+
+        Use to change a part of a file that you have read. Not to write a whole file: use write_file. Each old_text must
+        occur exactly once, or count times; otherwise nothing is changed, and the error says where it is or what is most
+        alike. Line endings and encoding stay: a line break in old_text and new_text is the file's. Side effects:
+        changes the file on disk, all of it or nothing; none with dry_run. (编辑文件)
+        """
+        target = self._file(path)
+        with self._changes(target), spot_to_write(target) as spot, self._alone(spot):
+            if spot.status() is None:
+                raise FileNotFoundError(2, "")
+            with opened_to_replace(spot) as old:
+                check_version(spot, os.fstat(old), if_version)
+                text = self._text_of(old, target.shown)
+                found = changes(text, edits, target.shown)
+                data = text.encode(edited(text.content, found))
+                if len(data) > self._limits.write_bytes:
+                    raise ToolError.of("TW6054", path=spot.shown, size=len(data), limit=self._limits.write_bytes)
+                version, size = version_of(os.fstat(old)), len(data)
+                if not dry_run:
+                    version = replace(spot, old, data, self._growth)["version"]
+        result = EditedFile(
+            path=target.shown, dry_run=dry_run, replaced=len(found), diff="", size=size, version=version
+        )
+        self._show(result, text, found)
+        return result
+
+    def _text_of(self, fd: int, shown: str) -> Text:
+        size = os.fstat(fd).st_size
+        if size > self._limits.write_bytes:
+            raise ToolError.of("TW6078", path=shown, size=size, limit=self._limits.write_bytes)
+        return Text.of(read_at(fd, size, 0), shown)
+
+    def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
+        """The diff, as many lines of it as fit; bytes that are no text are shown as such."""
+        room, lines = self._limits.diff_chars, unified_diff(text.content, found, result["path"])
+        shown: list[str] = []
+        for line in lines:
+            room -= len(line)
+            if room < 0:
+                result["diff_cut"] = len(lines) - len(shown)
+                break
+            shown.append(line)
+        result["diff"] = "".join(shown).encode(errors="surrogateescape").decode(errors="replace")
+
+    def create_directory(self, path: PathArgument) -> CreatedDirectory:
+        """Make a directory, and those above it that are missing.
+
+        Use to prepare a place for files. Not needed for one file: write_file with create_parents makes its directories.
+        A directory that is there already is left as it is. Side effects: makes directories on disk. (创建目录)
+        """
+        target = self._named(path)
+        with self._changes(target):
+            return make_directory(target, self._growth)
+
+    def move_file(
+        self,
+        source: PathArgument,
+        destination: Annotated[
+            str,
+            Field(
+                description="Path that it gets, its new name included, from the served folder down; nothing may be "
+                "there, e.g. 'notes/final.md'",
+                max_length=4096,
+            ),
+        ],
+        create_parents: Annotated[bool, "Make the directories of destination that do not exist"] = False,
+    ) -> MovedEntry:
+        """Move or rename a file or directory, in one step.
+
+        Use to rename something, or to put it elsewhere in the served folders. Nothing is ever replaced: when something
+        is at destination the call is refused. Not for links, secrets and protected names such as .git, nor to another
+        disk. Side effects: what was at source is at destination. (移动或重命名文件)
+        """
+        here, there = self._named(source), self._named(destination)
+        with (
+            self._changes(there),
+            worded(here.shown),
+            here.folder.find(here.names, here.shown, "write") as old,
+        ):
+            if old.status() is None:
+                raise FileNotFoundError(2, "")
+            with worded(there.shown), self._spot(there, create_parents) as new, self._alone(old, new):
+                return move(old, here.folder, new)
+
+    def delete_file(
+        self,
+        path: PathArgument,
+        context: Context,
+        recursive: Annotated[bool, "Also a directory with all that is in it; otherwise only an empty one"] = False,
+        if_version: Version = None,
+    ) -> DeletedEntry:
+        """Delete a file, a link (not what it points to), or a directory.
+
+        Use only when the user wants it gone: it cannot be restored. Not to replace a file: use write_file. Refused are
+        secrets and protected names such as .env, credentials.json, .git or .mcp.json, and directories that have one of
+        them in them. For a directory, or a file above 100 MB, a person is asked. Side effects: what is deleted is lost.
+        (删除文件)
+        """
+        target = self._named(path)
+        with (
+            self._changes(target),
+            target.folder.find(target.names, target.shown, "write") as spot,
+            self._alone(spot),
+        ):
+            check_version(spot, spot.status(), if_version)
+            what = doomed(spot, target.folder, recursive, self._limits)
+            self._ask(what, target.shown, context)
+            delete(spot, what)
+            self._growth.add(-what.bytes, -what.entries)
+            return DeletedEntry(path=target.shown, type=what.kind, entries=what.entries, bytes=what.bytes)
+
+    def _ask(self, what: Doomed, shown: str, context: Context) -> None:
+        """Returns once a person has agreed to lose so much, where it is much."""
+        if context.agreed or not (what.is_directory or what.bytes > self._limits.unasked_bytes):
+            return
+        question: Form[None] = Form(f"Delete {_described(what)} at {shown!r}? This cannot be undone.")
+        if not context.can_ask(question):
+            raise ToolError.of("TW6079", path=shown, what=_described(what))
+        # The figures are part of the key: a yes is for what the person was told.
+        if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
+            raise ToolError.of("TW6080", path=shown)
+
+    # What a person is shown before they agree
+
+    def preview_delete_file(self, arguments: dict[str, Any]) -> str:
+        target = self._named(arguments["path"])
+        with worded(target.shown), target.folder.find(target.names, target.shown, "write") as spot:
+            what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
+            return f"Deletes {_described(what)}. This cannot be undone."
+
+    def preview_write_file(self, arguments: dict[str, Any]) -> str:
+        target = self._file(arguments["path"])
+        with worded(target.shown):
+            try:
+                with target.folder.find(target.names, target.shown, "write") as spot:
+                    found = spot.status()
+            except FileNotFoundError:
+                found = None
+        mode, length = arguments.get("mode", "create"), len(arguments["content"])
+        if found is None:
+            return f"Makes a new file of {length} characters."
+        done = {"overwrite": "Replaces", "append": "Adds to"}.get(mode)
+        return f"{done} a file of {found.st_size} bytes." if done else "Is refused: the file exists already."
+
+    # Paths
+
+    def _named(self, path: str) -> Target:
+        """What ``path`` means, when it is something in a folder."""
+        target = self._folders.target(path)
+        if target is None or not target.names:
+            raise ToolError.of("TW6070", path=target.shown if target else ".")
+        return target
+
+    def _file(self, path: str) -> Target:
+        """What ``path`` means, when it can be a file."""
+        target = self._folders.target(path)
+        if target is None or path.endswith(("/", "/.")):
+            raise ToolError.of("TW6023", path=target.shown if target else ".")
+        return target
+
+    def _spot(self, target: Target, create_parents: bool, size: int = 0) -> Spot:
+        return spot_with_parents(target, self._growth, size) if create_parents else spot_to_write(target)
+
+    def _alone(self, *spots: Spot) -> AbstractContextManager[None]:
+        return alone(*spots, seconds=self._limits.lock_seconds)
+
+    @contextmanager
+    def _changes(self, target: Target) -> Generator[None]:
+        """Around every change: there is none in read-only mode, and one at a time."""
+        if self._read_only:
+            raise ToolError.of("TW6081")
+        with worded(target.shown), self._changing:
+            yield
+
+
+def _entry(met: Met) -> DirectoryEntry:
+    kind = KINDS.get(stat.S_IFMT(met.found.st_mode), "other")
+    entry = DirectoryEntry(path="/".join(met.way), type=kind)
+    if kind == "file":
+        entry["size"] = met.found.st_size
+    if met.closed is not None:
+        entry["closed"] = met.closed
+    return entry
+
+
+def _look_into(info: FileInfo, head: bytes, name: str) -> None:
+    info["media_type"] = media.media_type(head, info["size"], name)
+    info["text"] = media.is_text(head, info["size"])
+    breaks, carried = head.count(b"\n"), head.count(b"\r\n")
+    if info["text"] and breaks:
+        info["line_endings"] = "\\n" if not carried else "\\r\\n" if carried == breaks else "mixed"
+
+
+def _described(what: Doomed) -> str:
+    if not what.is_directory:
+        return f"a {what.kind} of {what.bytes} bytes"
+    return f"a directory with {what.entries - 1} entries, {what.bytes} bytes in all"
+
+
+def toolset(
+    roots: Sequence[Path],
+    *,
+    limits: FileLimits | None = None,
+    rules: PathRules | None = None,
+    read_only: bool = False,
+) -> LocalToolset:
+    """The files tools over ``roots``, ready to be served; with ``read_only`` those that change nothing.
+    ``ConfigurationError`` for a root that is no folder."""
+    tools = LocalToolset()
+    files = Files(roots, limits=limits, rules=rules, read_only=read_only, threads=tools.pool)
+    previews: Mapping[str, Callable[[dict[str, Any]], str]] = {
+        "delete_file": files.preview_delete_file,
+        "write_file": files.preview_write_file,
+    }
+    for name, settings in TOOLS:
+        if read_only and name in WRITING:
+            continue
+        said = settings.copy()
+        if name in previews:
+            said["preview"] = previews[name]
+        tools.add(getattr(files, name), **said)
+    return tools

@@ -1,0 +1,156 @@
+"""A way through directories, down before on, in the order of names, following no link."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.confined import Folder, Folders, Names, Target, expressible
+from toolwright.toolbox.files.values import Closed
+
+__all__ = ["Guide", "Meetings", "Met", "Walk", "after_cursor", "inside", "inside_all"]
+
+
+@dataclass(slots=True)
+class Met:
+    """An entry on the way. ``parent`` is open only until the walk goes on; ``closed`` is why it is not entered.
+    ``left_out``: the guide passes by it, and by all that is in it."""
+
+    way: Names
+    found: os.stat_result
+    parent: int
+    closed: Closed | None = None
+    left_out: bool = False
+
+    @property
+    def is_directory(self) -> bool:
+        return stat.S_ISDIR(self.found.st_mode)
+
+
+Meetings = Generator[Met, None, None]
+
+
+class Guide(Protocol):
+    """Whoever decides which entries are looked at."""
+
+    def entered(self, way: Names, fd: int) -> None:
+        """The directory ``way`` is open at ``fd``; those above it were told before."""
+        ...
+
+    def passes(self, way: Names, is_directory: bool) -> bool:
+        """Whether ``way`` is left out, with all that is in it; it is met all the same."""
+        ...
+
+
+class Walk:
+    """It holds one descriptor for each level."""
+
+    def __init__(self, most: int | None = None, guide: Guide | None = None, *, again: bool = False) -> None:
+        """``most``: names of one directory to keep, the first ones; a page has no use for more. ``again``: the entry
+        of the cursor is met once more."""
+        self._most = most
+        self._guide = guide
+        self._again = again
+        self.unshown = 0
+
+    def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names) -> Meetings:
+        """The entries of the directory ``fd`` that come behind ``after``; ``above`` is the way to it."""
+        names = self._names(fd, "".join(after[:1]))
+        if self._guide is not None:
+            self._guide.entered(above, fd)
+        for name in names:
+            listed = after[:1] == (name,)
+            skipped = listed and not (self._again and len(after) == 1)
+            try:
+                found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # gone since it was listed
+            met = Met((*above, name), found, fd)
+            met.left_out = self._guide is not None and self._guide.passes(met.way, met.is_directory)
+            if met.left_out or not met.is_directory or depth == 1:
+                if not skipped:
+                    yield met
+                continue
+            with _entered(folder, met) as child:
+                if not skipped:
+                    yield met
+                if child is not None:
+                    yield from self.entries(folder, child, met.way, depth - 1, after[1:] if listed else ())
+
+    def _names(self, fd: int, first: str) -> list[str]:
+        """The names in ``fd`` in order, from ``first`` on."""
+        with os.scandir(fd) as found:
+            names = (entry.name for entry in found if entry.name >= first and self._shows(entry.name))
+            return sorted(names) if self._most is None else heapq.nsmallest(self._most, names)
+
+    def _shows(self, name: str) -> bool:
+        shown = expressible(name)
+        self.unshown += not shown
+        return shown
+
+
+@contextmanager
+def _entered(folder: Folder, met: Met) -> Generator[int | None]:
+    """The directory ``met``, opened; ``None`` when it is closed to us, with the reason noted."""
+    name = met.way[-1]
+    if folder.rules.denial((name,), "read"):
+        met.closed = "secret"
+        yield None
+        return
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=met.parent)
+    except PermissionError:
+        met.closed = "permission"
+        yield None
+        return
+    except (FileNotFoundError, NotADirectoryError):  # exchanged since it was looked at: no directory any more
+        yield None
+        return
+    try:
+        found = os.fstat(fd)
+        if folder.is_closed(found):
+            met.closed = "secret"
+        elif not folder.owns(found):
+            met.closed = "file system"
+        yield None if met.closed else fd
+    finally:
+        os.close(fd)
+
+
+def inside(walk: Walk, target: Target, shown: Names, depth: int, after: Names) -> Meetings:
+    """What is in the directory ``target``, each way beginning with ``shown``."""
+    with (
+        target.folder.find((*target.names, "."), target.shown, "read") as spot,
+        spot.directory() as fd,
+    ):
+        yield from walk.entries(target.folder, fd, shown, depth, after)
+
+
+def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetings:
+    """The folders themselves, where there are several, and what is in them."""
+    for label in folders.labels:
+        if label < "".join(after[:1]):
+            continue
+        listed = after[:1] == (label,)
+        target = Target(folders[label], (), label)
+        if not listed:
+            with target.folder.find((), label, "read") as spot:
+                yield Met((label,), os.fstat(spot.fd), spot.fd)
+        if depth > 1:
+            yield from inside(walk, target, (label,), depth - 1, after[1:] if listed else ())
+
+
+def after_cursor(cursor: str | None, start: Names) -> Names:
+    """The names of ``cursor`` below ``start``; everything up to them was met before."""
+    if cursor is None:
+        return ()
+    names = tuple(cursor.split("/"))
+    if names[: len(start)] != start or names == start or not all(names):
+        raise ToolError.of("TW6060")
+    return names[len(start) :]

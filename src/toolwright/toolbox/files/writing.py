@@ -1,0 +1,275 @@
+"""A file that changes: written beside its name, then moved there.
+
+A reader, a crash or a full disk sees the old file or the new one, and never half of it. Bytes are kept as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.confined import Maker, Spot, Target
+from toolwright.toolbox.files.values import CHUNK, Encoding, FileLimits, WrittenFile, version_of
+from toolwright.toolbox.openat2 import rename_new
+
+__all__ = [
+    "Growth",
+    "append",
+    "check_version",
+    "create",
+    "encoded",
+    "opened_to_replace",
+    "replace",
+    "settle",
+    "spot_to_write",
+    "spot_with_parents",
+]
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LINKS = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP))
+
+
+@dataclass(slots=True)
+class Growth:
+    """What all calls have added, less what they have deleted: so that no number of small calls fills a disk."""
+
+    limits: FileLimits
+    bytes: int = 0
+    entries: int = 0
+
+    def check(self, shown: str, more_bytes: int, more_entries: int = 0) -> None:
+        """``ToolError`` when there is no room for so much more."""
+        if more_bytes > 0 and more_bytes > self.bytes_left:
+            raise ToolError.of("TW6065", path=shown, left=self.bytes_left, limit=self.limits.added_bytes)
+        if more_entries > self.entries_left:
+            raise ToolError.of("TW6066", path=shown, limit=self.limits.added_entries)
+
+    def add(self, more_bytes: int, more_entries: int = 0) -> None:
+        self.bytes += more_bytes
+        self.entries += more_entries
+
+    def maker(self, shown: str) -> Maker:
+        """Makes the directories on the way to ``shown``, as long as there is room."""
+
+        def make(name: str, parent: int) -> None:
+            self.check(shown, 0, 1)
+            os.mkdir(name, dir_fd=parent)
+            self.add(0, 1)
+
+        return make
+
+    @property
+    def bytes_left(self) -> int:
+        return max(0, self.limits.added_bytes - self.bytes)
+
+    @property
+    def entries_left(self) -> int:
+        return max(0, self.limits.added_entries - self.entries)
+
+
+def encoded(content: str, encoding: Encoding, limit: int) -> bytes:
+    # Of base64 the size is judged before it is decoded.
+    size = len(content) * 3 // 4 - 2 if encoding == "base64" else len(content)
+    data = b"" if size > limit else _bytes(content, encoding)
+    if max(size, len(data)) > limit:
+        raise ToolError.of("TW6051", size=max(size, len(data)), limit=limit)
+    return data
+
+
+def _bytes(content: str, encoding: Encoding) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True) if encoding == "base64" else content.encode(encoding)
+    except UnicodeEncodeError as error:
+        other = "utf-8" if encoding == "ascii" else "base64"
+        raise ToolError.of("TW6053", encoding=encoding, position=error.start + 1, other=other) from error
+    except (binascii.Error, ValueError) as error:
+        raise ToolError.of("TW6052") from error
+
+
+def spot_to_write(target: Target) -> Spot:
+    """``ToolError`` where the directory is missing."""
+    try:
+        return target.folder.find(target.names, target.shown, "write")
+    except FileNotFoundError as error:
+        raise ToolError.of("TW6056", path=target.shown) from error
+
+
+def spot_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
+    """The directories on the way are made, if there is room for them, and for a file of so many bytes behind them."""
+    try:
+        return target.folder.find(target.names, target.shown, "write")
+    except FileNotFoundError:
+        growth.check(target.shown, size, 1)
+    return target.folder.find(target.names, target.shown, "write", make=growth.maker(target.shown))
+
+
+def check_version(spot: Spot, found: os.stat_result | None, expected: str | None) -> None:
+    if expected is not None and (found is None or version_of(found) != expected):
+        raise ToolError.of("TW6055", path=spot.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A new file beside the spot it is meant for."""
+
+    fd: int
+    name: str
+    spot: Spot
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self.fd, rest) :]
+
+    def copy(self, old: int) -> None:
+        offset = 0
+        while part := os.pread(old, CHUNK, offset):
+            self.write(part)
+            offset += len(part)
+
+    def publish(self) -> None:
+        """Gives the draft its name, if nothing has that name; ``FileExistsError`` otherwise."""
+        os.fsync(self.fd)
+        try:
+            rename_new(self.name, self.spot.name, self.spot.fd, self.spot.fd)
+        except NotImplementedError:
+            self._publish_otherwise()
+        settle(self.spot)
+
+    def _publish_otherwise(self) -> None:
+        try:
+            self._link()
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            self._move_reserved()
+
+    def _link(self) -> None:
+        here = self.spot.fd
+        os.link(self.name, self.spot.name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
+        # At once: with two names the file would read as a hard link, after a crash for good.
+        os.unlink(self.name, dir_fd=here)
+
+    def _move_reserved(self) -> None:
+        """Takes the name with an empty file first: all that a file system without hard links (FAT) has to offer."""
+        os.close(os.open(self.spot.name, _NEW, 0o600, dir_fd=self.spot.fd))
+        try:
+            self._move()
+        except OSError:
+            os.unlink(self.spot.name, dir_fd=self.spot.fd)
+            raise
+
+    def replace(self) -> None:
+        """Gives the draft its name, in place of what has it now."""
+        os.fsync(self.fd)
+        self._move()
+        settle(self.spot)
+
+    def _move(self) -> None:
+        os.rename(self.name, self.spot.name, src_dir_fd=self.spot.fd, dst_dir_fd=self.spot.fd)
+
+    def written(self, created: bool, data: bytes) -> WrittenFile:
+        found = os.fstat(self.fd)
+        return WrittenFile(
+            path=self.spot.shown,
+            created=created,
+            bytes_written=len(data),
+            size=found.st_size,
+            version=version_of(found),
+        )
+
+
+@contextmanager
+def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
+    """A draft for ``spot``; nothing is left of it unless it got its name."""
+    name = f".{secrets.token_hex(8)}.tmp"
+    fd = os.open(name, _NEW, permissions, dir_fd=spot.fd)
+    try:
+        yield _Draft(fd, name, spot)
+    finally:
+        os.close(fd)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=spot.fd)
+
+
+def settle(spot: Spot) -> None:
+    """Makes a new name survive a loss of power, where the directory can be opened for that."""
+    # The file is in place already: a failure from here on must not be told as a failure of the write.
+    with suppress(OSError):
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
+    """A new file at ``spot``. ``ToolError`` when something is there."""
+    if found is not None:
+        spot.must_be_plain(found)
+        raise ToolError.of("TW6050", path=spot.shown)
+    growth.check(spot.shown, len(data), 1)
+    with _draft(spot, 0o666) as draft:  # less the umask, like any new file
+        draft.write(data)
+        try:
+            draft.publish()
+        except FileExistsError as error:
+            raise ToolError.of("TW6050", path=spot.shown) from error
+        growth.add(len(data), 1)
+        return draft.written(True, data)
+
+
+def append(spot: Spot, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
+    """A new file in place of the one at ``spot``: what that has, and ``data`` behind it."""
+    with opened_to_replace(spot) as old:
+        size = os.fstat(old).st_size + len(data)
+        if size > limits.file_bytes:
+            raise ToolError.of("TW6054", path=spot.shown, size=size, limit=limits.file_bytes)
+        return replace(spot, old, data, growth, after=old)
+
+
+@contextmanager
+def opened_to_replace(spot: Spot) -> Generator[int]:
+    """The file at ``spot``. Opened for writing although it is only read: the system decides whether it may change."""
+    with spot.file(os.O_RDWR) as old:
+        yield old
+
+
+def replace(spot: Spot, old: int, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
+    """A new file in place of ``old``, which stands at ``spot``, with its owner, permissions and attributes; ``data``,
+    or what is in ``after`` and then ``data``. ``ToolError`` when ``old`` has changed meanwhile."""
+    before = os.fstat(old)
+    more = len(data) - (0 if after is not None else before.st_size)
+    growth.check(spot.shown, more)
+    with _draft(spot, 0o600) as draft:
+        if after is not None:
+            draft.copy(after)
+        draft.write(data)
+        _keep_attributes(old, before, draft.fd)
+        check_version(spot, spot.status(), version_of(before))
+        draft.replace()
+        growth.add(more)
+        return draft.written(False, data)
+
+
+def _keep_attributes(old: int, before: os.stat_result, new: int) -> None:
+    permissions = stat.S_IMODE(before.st_mode) & 0o777  # not setuid and setgid: the content is another
+    try:
+        os.fchown(new, before.st_uid, before.st_gid)
+    except PermissionError:
+        if os.fstat(new).st_gid != before.st_gid:
+            permissions &= ~0o070  # what one group might do is not for another
+    with suppress(OSError):  # a file system without extended attributes
+        for name in os.listxattr(old):
+            if name.startswith("user.") or name == "system.posix_acl_access":
+                os.setxattr(new, name, os.getxattr(old, name))
+    os.fchmod(new, permissions)

@@ -1,0 +1,135 @@
+"""The service, asked: one request and its answer, and words for what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from toolwright.errors import ToolError
+from toolwright.jsonrpc.messages import Json, encode, is_array, is_object
+from toolwright.toolbox.asking import Patience, json_of, patient, wait_of
+from toolwright.transport.fetch import Answer, Fetcher, NotFetched, origin_of
+from toolwright.version import __version__
+
+__all__ = ["API", "Api", "Found", "NotHeard"]
+
+API = "https://api.github.com"
+_VERSION = "2022-11-28"
+_NEXT = re.compile(r'<([^<>]{1,2000})>\s*;[^,<]*\brel="?next"?')
+_SLOW = (403, 429)
+
+
+class NotHeard(Exception):
+    """A request that changes something failed on its way: whether it was heard is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``next_page`` is the number of the page that follows, where one does."""
+
+    value: Json
+    next_page: int | None = None
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """Of a list, or of the results of a search."""
+        value = self.value.get("items") if is_object(self.value) else self.value
+        return [item for item in value if is_object(item)] if is_array(value) else []
+
+    @property
+    def item(self) -> dict[str, Any]:
+        if not is_object(self.value):
+            raise ToolError.of("TW6516", problem="the answer is not what was asked for")
+        return self.value
+
+
+class Api:
+    """``token`` is sent to this service and to nothing else; no redirect is followed, and no link of an answer."""
+
+    def __init__(self, fetcher: Fetcher, base: str, token: str | None, patience: Patience) -> None:
+        self._fetcher = fetcher
+        self._base = base.rstrip("/")
+        self._patience = patience
+        self._headers = {
+            "accept": "application/vnd.github+json",
+            "x-github-api-version": _VERSION,
+            "user-agent": f"toolwright/{__version__}",
+        }
+        if token:
+            self._headers["authorization"] = f"Bearer {token}"
+
+    async def get(
+        self, path: str, query: Mapping[str, str | int] | None = None, *, what: str, accept: str | None = None
+    ) -> Found:
+        """``what`` is how an error speaks of it."""
+        headers = self._headers | ({"accept": accept} if accept else {})
+        url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
+
+        async def ask() -> Answer:
+            return await self._fetcher.request("GET", url, headers=headers)
+
+        try:
+            answer = await patient(ask, self._patience)
+        except NotFetched as error:
+            raise ToolError.of("TW6516", problem=error.facts["problem"]) from None
+        return self._found(answer, what)
+
+    async def post(self, path: str, value: Json, *, what: str) -> Found:
+        """Made once. Raises :class:`NotHeard` where it is not known whether it has been heard."""
+        headers = {**self._headers, "content-type": "application/json"}
+        try:
+            answer = await self._fetcher.request("POST", f"{self._base}{path}", headers=headers, content=encode(value))
+        except NotFetched as error:
+            if error.why == "refused":
+                raise ToolError.of("TW6516", problem=error.facts["problem"]) from None
+            raise NotHeard from error
+        if answer.status >= 500:
+            raise NotHeard
+        return self._found(answer, what)
+
+    def _found(self, answer: Answer, what: str) -> Found:
+        if answer.status in (200, 201):
+            return Found(json_of(answer), self._next_page(answer))
+        self._check_pace(answer)
+        said = json_of(answer)
+        message = str(said.get("message", ""))[:200] if is_object(said) else ""
+        code = _CODES.get(answer.status, "TW6516")
+        problem = f"status {answer.status}" + (f", {message!r}" if message else "")
+        raise ToolError.of(code, what=what, problem=problem)
+
+    def _check_pace(self, answer: Answer) -> None:
+        """Too much in an hour, or too quick (its documentation: "Rate limits for the REST API")."""
+        wait = wait_of(answer.headers, self._patience.now())
+        used_up = answer.headers.get("x-ratelimit-remaining") == "0"
+        if answer.status not in _SLOW or not (used_up or wait is not None or answer.status == 429):
+            return
+        if wait is None:
+            reset = answer.headers.get("x-ratelimit-reset", "")
+            until = float(reset) if reset.isdecimal() and len(reset) < 12 else 0.0
+            wait = until - self._patience.now().timestamp() if used_up else 60.0
+        seconds = max(1, min(int(wait) + 1, 86_400))
+        at = datetime.fromtimestamp(self._patience.now().timestamp() + seconds, UTC)
+        raise ToolError.of("TW6515", seconds=seconds, time=at.strftime("%H:%M:%S UTC"))
+
+    def _next_page(self, answer: Answer) -> int | None:
+        """Only the number is taken of a link, and only of one to the service itself."""
+        said = _NEXT.search(answer.headers.get("link", "")[:10_000])
+        try:
+            if said is None or origin_of(said[1]) != origin_of(self._base):
+                return None
+            return int(parse_qs(urlsplit(said[1]).query)["page"][0])
+        except (ValueError, KeyError):
+            return None
+
+
+_CODES: Mapping[int, Literal["TW6511", "TW6512", "TW6513", "TW6514"]] = {
+    401: "TW6512",
+    403: "TW6513",
+    404: "TW6511",
+    410: "TW6511",
+    422: "TW6514",
+}

@@ -1,0 +1,259 @@
+"""A held program, from our side: started, read while it runs, and ended with all that it has started.
+
+Its output is kept up to a bound, beyond which it is ended; so is what takes too long, and what nobody waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from toolwright.processes import kill_tree
+
+__all__ = ["Bounds", "Ended", "Job", "run", "what_holds"]
+
+Cause = Literal["exit", "signal", "time", "output", "processes", "start", "confinement", "lost"]
+
+_MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from toolwright.toolbox.sandbox.supervisor import main; main()"
+_SOURCE = str(Path(__file__).parents[3])
+_CHUNK = 1 << 16
+_GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much one program may take. Memory and file size are of each process, and CPU time too."""
+
+    seconds: float = 30.0
+    output_bytes: int = 2 << 20
+    cpu_seconds: int = 60
+    memory_bytes: int = 2 << 30
+    file_bytes: int = 256 << 20
+    processes: int = 64
+    files: int = 256
+
+    def limits(self) -> dict[str, int]:
+        """As the system calls them."""
+        return {
+            "CPU": self.cpu_seconds,
+            "FSIZE": self.file_bytes,
+            "NOFILE": self.files,
+            "AS": self.memory_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run. ``program`` is absolute, ``argv`` has its name first; ``folder`` is a descriptor of where it runs.
+
+    ``readable`` and ``writable`` are what it may open beside the system and a folder of its own, where ``HOME`` and
+    ``TMPDIR`` lie: paths, or descriptors of what a path might not lead to any more. ``required`` are the holds without
+    which it is not run.
+    """
+
+    program: str
+    argv: tuple[str, ...]
+    folder: int
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    readable: tuple[str, ...] = ()
+    writable: tuple[str | int, ...] = ()
+    network: bool = False
+    required: tuple[str, ...] = ()
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it went; ``lost`` where the supervisor was ended by somebody else.
+
+    ``code`` is that of the exit, or the number of the signal; of a start that failed, the error's.
+    """
+
+    cause: Cause
+    code: int
+    output: bytes
+    errors: bytes
+    holds: tuple[str, ...]
+    missing: tuple[str, ...]
+    seconds: float
+    cpu_seconds: float
+    memory_bytes: int
+
+
+class _Watched:
+    """What is known of a program while it runs."""
+
+    def __init__(self, job: Job, tell: Callable[[int, bytes], None]) -> None:
+        self._job = job
+        self._tell = tell
+        self._size = 0
+        self.stopped: Cause | None = None
+        self.streams: tuple[bytearray, bytearray] = (bytearray(), bytearray())
+        self.stop: Callable[[Cause], None] = lambda cause: None
+
+    async def read(self, source: asyncio.StreamReader, stream: int) -> None:
+        while part := await source.read(_CHUNK):
+            room = self._job.bounds.output_bytes - self._size
+            self._size += len(part)
+            if room > 0:
+                self.streams[stream].extend(part[:room])
+                self._tell(self._size, part)
+            if len(part) > room:
+                self.stop("output")  # and what is still on its way is let go
+
+
+async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
+    """Run it to its end. ``tell`` is called with the bytes of output so far, and the newest of them.
+
+    Cancelling ends the program, and returns when it is gone.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    watched = _Watched(job, tell)
+    async with _supervised(job) as (process, status):
+        assert process.stdout
+        assert process.stderr
+
+        def stop(cause: Cause) -> None:
+            watched.stopped = watched.stopped or cause
+            if process.stdin is not None:
+                process.stdin.close()
+
+        watched.stop = stop
+        timer = loop.call_later(job.bounds.seconds, stop, "time")
+        try:
+            await asyncio.gather(watched.read(process.stdout, 0), watched.read(process.stderr, 1))
+            await process.wait()
+        finally:
+            timer.cancel()
+        said = _said(status)
+    return _ended(said, watched, loop.time() - began)
+
+
+@asynccontextmanager
+async def _supervised(job: Job) -> AsyncGenerator[tuple[asyncio.subprocess.Process, int]]:
+    """The supervisor with its job, and the descriptor on which it says how that went. It is gone afterwards."""
+    scratch = tempfile.mkdtemp(prefix="toolwright-")
+    status, theirs = os.pipe()
+    try:
+        os.set_blocking(status, False)
+        process = await asyncio.create_subprocess_exec(
+            *_command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(theirs, job.folder, *(each for each in job.writable if isinstance(each, int))),
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+        try:
+            assert process.stdin
+            process.stdin.write(_line(job, theirs, scratch))
+            yield process, status
+        finally:
+            await asyncio.shield(_gone(process))
+    finally:
+        os.close(status)
+        os.close(theirs)
+        shutil.rmtree(scratch, ignore_errors=True)  # the supervisor has done it, where it came so far
+
+
+async def _gone(process: asyncio.subprocess.Process) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+    except TimeoutError:
+        kill_tree(process.pid)
+        await process.wait()
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", _MAIN, _SOURCE]
+
+
+def _line(job: Job, status: int, scratch: str) -> bytes:
+    said: dict[str, Any] = {
+        "program": job.program,
+        "argv": job.argv,
+        "environment": {"HOME": scratch, "TMPDIR": scratch, **job.environment},
+        "folder": job.folder,
+        "scratch": scratch,
+        "status": status,
+        "readable": job.readable,
+        "writable": job.writable,
+        "network": job.network,
+        "required": job.required,
+        "limits": job.bounds.limits(),
+        "processes": job.bounds.processes,
+    }
+    return json.dumps(said).encode() + b"\n"
+
+
+def _said(status: int) -> dict[str, Any]:
+    try:
+        lines = os.read(status, _CHUNK).splitlines()
+    except BlockingIOError:
+        return {}
+    return {name: value for line in lines for name, value in json.loads(line).items()}
+
+
+def _ended(said: dict[str, Any], watched: _Watched, seconds: float) -> Ended:
+    code = said.get("code", 0)
+    cause: Cause = "lost" if "code" not in said else "signal" if code < 0 else "exit"
+    if said.get("missing"):
+        cause = "confinement"
+    elif "failed" in said or "holds" not in said:
+        cause, code = "start", said.get("failed", 0)
+    if watched.stopped or "ended" in said:
+        cause = watched.stopped or "processes"
+    return Ended(
+        cause,
+        abs(code),
+        bytes(watched.streams[0]),
+        bytes(watched.streams[1]),
+        tuple(said.get("holds", ())),
+        tuple(said.get("missing", ())),
+        seconds,
+        said.get("cpu", 0.0),
+        said.get("memory", 0),
+    )
+
+
+def what_holds() -> tuple[str, ...]:
+    """What a program is held with on this machine, found out by holding one."""
+    folder = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    status, theirs = os.pipe()
+    scratch = tempfile.mkdtemp(prefix="toolwright-")
+    try:
+        job = Job("/", ("",), folder)  # a directory: it is held, and then cannot be run
+        with subprocess.Popen(
+            _command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs, folder),
+            env={},
+            cwd="/",
+        ) as process:
+            assert process.stdin
+            process.stdin.write(_line(job, theirs, scratch))
+            process.stdin.flush()
+            process.wait()
+        os.set_blocking(status, False)
+        return tuple(_said(status).get("holds", ()))
+    finally:
+        for descriptor in (folder, status, theirs):
+            os.close(descriptor)
+        shutil.rmtree(scratch, ignore_errors=True)

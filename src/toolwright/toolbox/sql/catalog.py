@@ -1,0 +1,123 @@
+"""Which tables and views there are to the caller, and what a name in a statement means.
+
+A name is looked for here and nowhere else: what the catalogue does not have does not exist to the caller, whether it is
+hidden, a table of the engine's own, or no table at all.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.sql.access import Access
+
+__all__ = ["Catalog", "Dialect", "Relation", "with_hidden"]
+
+Dialect = Literal["sqlite", "duckdb", "postgres", "mysql"]
+
+_OWN = ("sqlite_*", "pg_*", "duckdb_*", "pragma_*", "information_schema", "performance_schema", "mysql", "sys")
+"""Names of tables and schemas that belong to the engines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table or view. ``columns`` are all that it has, ``hides`` those of them that the caller is not to see."""
+
+    schema: str
+    name: str
+    kind: Literal["table", "view"]
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
+    hides: frozenset[str] = frozenset()
+
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.columns if name not in self.hides)
+
+
+class Catalog:
+    """The relations that ``access`` lets through. ``home``: the schema that names without one belong to."""
+
+    def __init__(self, relations: Iterable[Relation], home: str, access: Access, *, folds: bool = False) -> None:
+        """``folds``: names in quotes are another thing than names without, and a name without a schema is looked for
+        in several (PostgreSQL)."""
+        self.home = home
+        self.qualifies = folds
+        self.functions = frozenset(name.lower() for name in access.functions)
+        self._folds = folds
+        self._access = access
+        there = tuple(relations)
+        self._taken = frozenset(relation.name.casefold() for relation in there)
+        self.relations = tuple(sorted(filter(self._lets, there), key=lambda r: (r.schema != home, r.schema, r.name)))
+        self._known: Mapping[tuple[str, str], Relation] = {
+            (relation.schema.lower(), self._key(relation.name)): relation for relation in self.relations
+        }
+
+    def _key(self, name: str) -> str:
+        return name if self._folds else name.lower()
+
+    def _lets(self, relation: Relation) -> bool:
+        names = (relation.name, f"{relation.schema}.{relation.name}")
+        wanted = not self._access.tables or any(_matches(name, self._access.tables) for name in names)
+        whole = [pattern for pattern in self._access.hidden if not _is_column(pattern, relation)]
+        return wanted and not any(_matches(name, whole) for name in names)
+
+    def shown(self, relation: Relation) -> str:
+        """How the caller writes its name."""
+        return relation.name if relation.schema == self.home else f"{relation.schema}.{relation.name}"
+
+    def is_taken(self, name: str) -> bool:
+        """Whether there is a table of this name, shown or not."""
+        return name.casefold() in self._taken
+
+    def find(self, name: str, schema: str = "", database: str = "", *, quoted: bool = False) -> Relation:
+        """What a name in a statement means. ``ToolError`` where that is nothing to the caller."""
+        key = name.lower() if self._folds and not quoted else self._key(name)
+        found = None if database else self._known.get(((schema or self.home).lower(), key))
+        if found is None:
+            raise self._missing(f"{schema}.{name}" if schema else name)
+        return found
+
+    def named(self, name: str) -> Relation:
+        """What a tool's argument means: a name as it is listed, to the letter."""
+        for relation in self.relations:
+            if self.shown(relation) == name:
+                return relation
+        schema, _, bare = name.rpartition(".")
+        return self.find(bare, schema)
+
+    def _missing(self, name: str) -> ToolError:
+        names = [self.shown(relation) for relation in self.relations]
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        return ToolError.of("TW6215", name=name[:80], near=", ".join(near) or "(none)")
+
+    def check_new(self, name: str, schema: str, database: str) -> None:
+        """A table that is made is one of the home schema, and is called like none of the engine's or of the hidden."""
+        if database or (schema and schema.lower() != self.home.lower()) or _matches(name, _OWN):
+            raise ToolError.of("TW6231", name=name[:80], schema=self.home)
+        if not self._lets(Relation(self.home, name, "table")):
+            raise ToolError.of("TW6231", name=name[:80], schema=self.home)
+
+
+def with_hidden(relation: Relation, access: Access, columns: Callable[[], Iterable[str]]) -> Relation:
+    """The relation with the columns that ``access`` hides. What ``columns`` it has is asked only where a pattern may be
+    about one of them."""
+    if not any(_is_column(pattern, Relation("", relation.name, "table")) for pattern in access.hidden):
+        return relation
+    names = tuple(columns())
+    hides = frozenset(name for name in names if _matches(f"{relation.name}.{name}", access.hidden))
+    return replace(relation, columns=names, hides=hides)
+
+
+def _is_column(pattern: str, relation: Relation) -> bool:
+    """Whether a pattern is about columns of this table, rather than about the table."""
+    table, dot, _ = pattern.partition(".")
+    return bool(dot) and table.lower() != relation.schema.lower() and fnmatchcase(relation.name.lower(), table.lower())
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)

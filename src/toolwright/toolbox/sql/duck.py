@@ -1,0 +1,207 @@
+"""DuckDB by file, shut off from all other files. Owner of duckdb here, which is in the extra ``sql``.
+
+``duckdb:///sales.duckdb`` is below the working folder, ``duckdb:////srv/sales.duckdb`` is absolute. Read-only alone
+would leave it every file of the machine; so external access is off, and the configuration locked, before any statement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.sql.access import Access
+from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
+from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
+from toolwright.toolbox.sql.statement import Statement, spelt
+from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+
+__all__ = ["Duck"]
+
+_TABLES = """\
+SELECT schema_name, table_name, 'table', estimated_size FROM duckdb_tables() WHERE NOT internal
+    AND database_name = current_database()
+UNION ALL SELECT schema_name, view_name, 'view', NULL FROM duckdb_views() WHERE NOT internal
+    AND database_name = current_database()"""
+_COLUMNS = """\
+SELECT column_name, data_type, is_nullable, column_default, comment FROM duckdb_columns()
+WHERE schema_name = ? AND table_name = ? AND database_name = current_database() ORDER BY column_index"""
+_KEYS = """\
+SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names FROM duckdb_constraints()
+WHERE schema_name = ? AND table_name = ? AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')"""
+_INDEXES = """\
+SELECT index_name, is_unique, expressions FROM duckdb_indexes() WHERE schema_name = ? AND table_name = ?
+ORDER BY index_name"""
+
+_AGAIN = 0.02
+_EXACT = frozenset(
+    (
+        *(
+            "BOOLEAN",
+            "TINYINT",
+            "SMALLINT",
+            "INTEGER",
+            "BIGINT",
+            "HUGEINT",
+            "UTINYINT",
+            "USMALLINT",
+            "UINTEGER",
+            "UBIGINT",
+        ),
+        *("UHUGEINT", "FLOAT", "DOUBLE", "VARCHAR", "BLOB"),
+    )
+)
+"""Types that come as values of Python; all others as DuckDB's text, which loses nothing."""
+
+
+class Duck:
+    dialect: Dialect = "duckdb"
+
+    def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
+        self.place = url
+        self._file = file_of(url)
+        self._access = access
+        self._limits = limits
+
+    def open(self, *, writes: bool) -> _Session:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "enable_external_access": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "allow_unsigned_extensions": "false",
+            "python_enable_replacements": "false",
+            "memory_limit": f"{self._limits.memory_bytes >> 20}MiB",
+            "temp_directory": "",
+            "threads": 2,
+            "lock_configuration": "true",
+        }
+        until = time.monotonic() + self._limits.lock_seconds
+        while True:
+            try:
+                return _Session(duckdb.connect(str(self._file), read_only=not writes, config=config), self._access)
+            except (duckdb.ConnectionException, duckdb.IOException) as error:
+                if not _is_taken(error) or time.monotonic() > until:
+                    raise
+            time.sleep(_AGAIN)
+
+    def worded(self, error: Exception) -> ToolError | None:
+        return _worded(error) if isinstance(error, duckdb.Error) else None
+
+
+def _is_taken(error: duckdb.Error) -> bool:
+    """Another process has the file, or a call of this one has it to read while it is to be written, or to write."""
+    return "lock" in str(error) or "different configuration" in str(error)
+
+
+def _worded(error: duckdb.Error) -> ToolError:
+    problem = first_line(error)
+    match error:
+        case duckdb.InterruptException():
+            return ToolError.of("TW6220", seconds="")
+        case duckdb.OutOfMemoryException():
+            return ToolError.of("TW6222", problem=problem)
+        case duckdb.PermissionException():
+            return ToolError.of("TW6234", problem=problem)
+        case duckdb.ConstraintException():
+            return ToolError.of("TW6233", problem=problem)
+        case duckdb.CatalogException():
+            return ToolError.of("TW6224", problem=problem)
+        case duckdb.TransactionException():
+            return ToolError.of("TW6226", problem=problem)
+        case duckdb.IOException() | duckdb.ConnectionException() if _is_taken(error):
+            return ToolError.of("TW6226", problem="another call or process has the file open")
+        case _:
+            code = "TW6234" if "read-only" in problem else "TW6225"
+            return ToolError.of(code, problem=problem)
+
+
+class _Session:
+    def __init__(self, db: duckdb.DuckDBPyConnection, access: Access) -> None:
+        self._db = db
+        self._access = access
+        db.execute("BEGIN TRANSACTION")
+
+    def _all(self, sql: str, *values: Any) -> list[Any]:
+        return self._db.execute(sql, values).fetchall()
+
+    def catalog(self) -> Catalog:
+        return Catalog((self._relation(*row) for row in self._all(_TABLES)), "main", self._access)
+
+    def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
+        def columns() -> Iterator[str]:
+            return (row[0] for row in self._all(_COLUMNS, schema, name))
+
+        return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+
+    def describe(self, relation: Relation) -> TableDescription:
+        whole = (relation.schema, relation.name)
+        keys = self._all(_KEYS, *whole)
+        return TableDescription(
+            table=relation.name,
+            kind=relation.kind,
+            columns=[_column(*row) for row in self._all(_COLUMNS, *whole)],
+            primary_key=[name for kind, names, _, _ in keys if kind == "PRIMARY KEY" for name in names],
+            foreign_keys=[
+                ForeignKey(columns=list(here), table=table, references=list(there))
+                for kind, here, table, there in keys
+                if kind == "FOREIGN KEY"
+            ],
+            indexes=[
+                Index(name=name, unique=unique, columns=[part.strip(" '\"") for part in said.strip("[]").split(",")])
+                for name, unique, said in self._all(_INDEXES, *whole)
+            ],
+        )
+
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+        given = {name: values[name] for name in statement.names}
+        text = spelt(statement, "${name}")
+        if statement.kind == "query":
+            return self._query(text, given, most)
+        rows = self._db.execute(text, given).fetchall()
+        columns = [Column(name=str(column[0]), type=str(column[1])) for column in self._db.description or ()]
+        if statement.kind == "plan":
+            return Outcome(columns, iter(rows))
+        if statement.returns:
+            return Outcome(columns, iter(rows), len(rows))
+        is_counted = [column["name"] for column in columns] == ["Count"]
+        return Outcome([], iter(()), int(rows[0][0]) if is_counted and rows else None)
+
+    def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
+        """Its types are asked for first, so that what Python would round comes as text."""
+        types = [(str(row[0]), str(row[1])) for row in self._db.execute(f"DESCRIBE {text}", given).fetchall()]
+        names = [f"c{number}" for number in range(len(types))]
+        shown = ", ".join(
+            name if kind in _EXACT else f"CAST({name} AS VARCHAR)" for name, (_, kind) in zip(names, types, strict=True)
+        )
+        whole = f"SELECT {shown} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
+        self._db.execute(whole, given)
+        return Outcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
+
+    def commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def interrupt(self) -> None:
+        with suppress(duckdb.Error):
+            self._db.interrupt()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _fetched(db: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
+    while rows := db.fetchmany(1000):
+        yield from rows
+
+
+def _column(name: str, kind: str, nullable: bool, default: str | None, comment: str | None) -> TableColumn:
+    column = TableColumn(name=name, type=kind, nullable=nullable)
+    if default is not None:
+        column["default"] = default
+    if comment is not None:
+        column["comment"] = comment
+    return column

@@ -1,0 +1,268 @@
+"""MySQL and MariaDB by URL, through an account that may not do much. Owner of PyMySQL, which is an extra: ``mysql``.
+
+``mysql://user:password@host:3306/shop``; a certificate is checked with ``?ssl_ca=FILE``. Accounts that may read or
+write files of the server, or set what it is, are refused. The transaction is read-only, and the session's own limits
+bound time and rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pymysql
+from pymysql.constants import FIELD_TYPE
+from pymysql.cursors import SSCursor
+
+from toolwright.errors import ConfigurationError, ToolError
+from toolwright.state.places import without_password
+from toolwright.toolbox.sql.access import Access
+from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
+from toolwright.toolbox.sql.engine import Outcome, first_line
+from toolwright.toolbox.sql.statement import Statement, spelt
+from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+
+__all__ = ["Mysql"]
+
+_TABLES = """\
+SELECT table_schema, table_name, IF(table_type = 'VIEW', 'view', 'table'), table_rows FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_type IN ('BASE TABLE', 'VIEW')"""
+_COLUMNS = """\
+SELECT column_name, column_type, is_nullable, column_default, column_comment FROM information_schema.columns
+WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position"""
+_KEYS = """\
+SELECT constraint_name, column_name, referenced_table_name, referenced_column_name
+FROM information_schema.key_column_usage
+WHERE table_schema = %s AND table_name = %s AND (constraint_name = 'PRIMARY' OR referenced_table_name IS NOT NULL)
+ORDER BY constraint_name, ordinal_position"""
+_INDEXES = """\
+SELECT index_name, non_unique, column_name FROM information_schema.statistics
+WHERE table_schema = %s AND table_name = %s ORDER BY index_name, seq_in_index"""
+_MIGHTY = ("FILE", "SUPER", "ALL PRIVILEGES")
+
+_NUMBERS = (
+    *(FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.LONG, FIELD_TYPE.INT24, FIELD_TYPE.LONGLONG, FIELD_TYPE.YEAR),
+)
+_TYPES = {number: name.lower() for name, number in vars(FIELD_TYPE).items() if name.isupper()}
+
+
+class Mysql:
+    dialect: Dialect = "mysql"
+
+    def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
+        parts = urlsplit(url)
+        self.place = without_password(url)
+        more = dict(parse_qsl(parts.query))
+        if not parts.hostname or not parts.path.strip("/") or more.keys() - {"ssl_ca"}:
+            known = "mysql://user:password@host:port/database, ?ssl_ca=FILE"
+            raise ConfigurationError.of("TW6201", url=self.place, known=known)
+        self._said: dict[str, Any] = {
+            "host": parts.hostname,
+            "port": parts.port or 3306,
+            "user": unquote(parts.username or ""),
+            "password": unquote(parts.password or ""),
+            "database": unquote(parts.path.strip("/")),
+            **more,
+        }
+        self._access = access
+        self._limits = limits
+
+    def connect(self, seconds: float) -> pymysql.Connection[Any]:
+        return pymysql.connect(
+            **self._said,
+            charset="utf8mb4",
+            local_infile=False,
+            autocommit=True,
+            connect_timeout=max(2, round(self._limits.connect_seconds)),
+            read_timeout=seconds,
+            write_timeout=seconds,
+            conv=_loaders(),
+        )
+
+    def open(self, *, writes: bool) -> _Session:
+        db = self.connect(self._limits.seconds + 5)
+        try:
+            if not self._access.mighty_roles:
+                _check_grants(db)
+            return _Session(self, db, self._access, self._limits, writes=writes)
+        except BaseException:
+            db.close()
+            raise
+
+    def worded(self, error: Exception) -> ToolError | None:
+        return _worded(error) if isinstance(error, pymysql.MySQLError) else None
+
+
+def _loaders() -> Any:
+    """How values come: numbers as such, all else as the text or bytes that the server sends, which loses nothing."""
+    # What is not text of a kind comes as bytes of ASCII without this: dates, decimals, JSON.
+    as_text = {number: str for number in (*_TYPES,) if number not in _BYTES}
+    return {**as_text, **dict.fromkeys(_NUMBERS, int), FIELD_TYPE.FLOAT: float, FIELD_TYPE.DOUBLE: float, **_ESCAPES}
+
+
+_BYTES = {
+    *(FIELD_TYPE.BLOB, FIELD_TYPE.TINY_BLOB, FIELD_TYPE.MEDIUM_BLOB, FIELD_TYPE.LONG_BLOB),
+    *(FIELD_TYPE.BIT, FIELD_TYPE.STRING, FIELD_TYPE.VAR_STRING, FIELD_TYPE.VARCHAR, FIELD_TYPE.GEOMETRY),
+}
+_ESCAPES: dict[Any, Any] = dict(pymysql.converters.encoders)
+
+_CODES: Mapping[int, str] = {
+    1317: "TW6220",
+    1969: "TW6220",
+    3024: "TW6220",
+    1205: "TW6226",
+    1213: "TW6226",
+    1142: "TW6234",
+    1143: "TW6234",
+    1227: "TW6234",
+    1044: "TW6234",
+    1370: "TW6234",
+    1792: "TW6234",
+    1146: "TW6224",
+    1054: "TW6224",
+    1412: "TW6224",
+    1062: "TW6233",
+    1048: "TW6233",
+    1451: "TW6233",
+    1452: "TW6233",
+    3819: "TW6233",
+    4025: "TW6233",
+    1301: "TW6222",
+    1038: "TW6222",
+    1045: "TW6227",
+    1049: "TW6227",
+    2003: "TW6227",
+    2006: "TW6227",
+    2013: "TW6227",
+}
+
+
+def _worded(error: pymysql.MySQLError) -> ToolError:
+    number, problem = (*error.args, "", "")[:2]
+    code = _CODES.get(number, "TW6225") if isinstance(number, int) else "TW6227"
+    return ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="")
+
+
+def _check_grants(db: pymysql.Connection[Any]) -> None:
+    """``ToolError`` for an account that reaches the files of the server, or may change what it is."""
+    with db.cursor() as cursor:
+        cursor.execute("SHOW GRANTS")
+        grants = [str(row[0]) for row in cursor.fetchall()]
+    for grant in grants:
+        found = re.match(r"GRANT (?P<rights>.*?) ON \*\.\* TO (?P<role>\S+)", grant)
+        for right in _MIGHTY:
+            if found is not None and right in [said.strip() for said in found["rights"].split(",")]:
+                raise ToolError.of("TW6203", role=found["role"], why=f"granted {right} on *.*")
+
+
+class _Session:
+    def __init__(self, engine: Mysql, db: Any, access: Access, limits: SqlLimits, *, writes: bool) -> None:
+        self._engine = engine
+        self._db = db
+        self._access = access
+        self._home = db.db.decode() if isinstance(db.db, bytes) else str(db.db)
+        is_mariadb = "mariadb" in db.get_server_info().lower()
+        seconds = f"max_statement_time = {limits.seconds}" if is_mariadb else ""
+        milliseconds = f"max_execution_time = {round(limits.seconds * 1000)}"
+        self._do(f"SET SESSION {seconds or milliseconds}")
+        self._do(f"SET SESSION lock_wait_timeout = {max(1, round(limits.lock_seconds))}")
+        self._do(f"SET SESSION innodb_lock_wait_timeout = {max(1, round(limits.lock_seconds))}")
+        # A value that does not fit is an error, not another value; and "name" is text, as the parser takes it.
+        self._do("SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'")
+        self._do(f"START TRANSACTION {'READ WRITE' if writes else 'READ ONLY'}")
+
+    def _do(self, sql: str) -> None:
+        with self._db.cursor() as cursor:
+            cursor.execute(sql)
+
+    def _all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._db.cursor() as cursor:
+            cursor.execute(sql, values or None)
+            return list(cursor.fetchall())
+
+    def catalog(self) -> Catalog:
+        return Catalog((self._relation(*row) for row in self._all(_TABLES)), self._home, self._access)
+
+    def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
+        def columns() -> Iterator[str]:
+            return (row[0] for row in self._all(_COLUMNS, schema, name))
+
+        return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+
+    def describe(self, relation: Relation) -> TableDescription:
+        whole = (relation.schema, relation.name)
+        keys = self._all(_KEYS, *whole)
+        return TableDescription(
+            table=relation.name,
+            kind=relation.kind,
+            columns=[_column(*row) for row in self._all(_COLUMNS, *whole)],
+            primary_key=[column for name, column, _, _ in keys if name == "PRIMARY"],
+            foreign_keys=list(_foreign_keys(keys)),
+            indexes=list(_indexes(self._all(_INDEXES, *whole))),
+        )
+
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+        self._do(f"SET SESSION sql_select_limit = {most if statement.kind == 'query' else 'DEFAULT'}")
+        cursor = self._db.cursor(SSCursor if statement.kind == "query" else None)
+        cursor.execute(*_bound(statement, values))
+        columns = [Column(name=str(c[0]), type=_TYPES.get(c[1], str(c[1]))) for c in cursor.description or ()]
+        if statement.kind != "change":
+            return Outcome(columns, _fetched(cursor))
+        rows = list(cursor.fetchall()) if columns else []
+        return Outcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
+
+    def commit(self) -> None:
+        self._db.commit()
+
+    def interrupt(self) -> None:
+        with suppress(pymysql.MySQLError, OSError):
+            other: Any = self._engine.connect(2.0)
+            try:
+                other.kill(self._db.thread_id())
+            finally:
+                other.close()
+
+    def close(self) -> None:
+        with suppress(pymysql.MySQLError, OSError):
+            self._db.close()
+
+
+def _bound(statement: Statement, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The text as the package wants it, and the parameters that it writes into it, escaped for its connection."""
+    text = spelt(replace(statement, sql=statement.sql.replace("%", "%%")), "%(p{n})s")
+    return text, {f"p{number}": values[name] for number, name in enumerate(statement.names, 1)}
+
+
+def _fetched(cursor: Any) -> Iterator[Sequence[Any]]:
+    while (row := cursor.fetchone()) is not None:
+        yield row
+
+
+def _column(name: str, kind: str, nullable: str, default: str | None, comment: str | None) -> TableColumn:
+    column = TableColumn(name=name, type=kind, nullable=nullable == "YES")
+    if default is not None:
+        column["default"] = default
+    if comment:
+        column["comment"] = comment
+    return column
+
+
+def _foreign_keys(rows: Sequence[tuple[Any, ...]]) -> Iterator[ForeignKey]:
+    keys: dict[str, ForeignKey] = {}
+    for name, column, table, there in rows:
+        if table is not None:
+            key = keys.setdefault(name, ForeignKey(columns=[], table=table, references=[]))
+            key["columns"].append(column)
+            key["references"].append(there)
+    yield from keys.values()
+
+
+def _indexes(rows: Sequence[tuple[Any, ...]]) -> Iterator[Index]:
+    indexes: dict[str, Index] = {}
+    for name, other, column in rows:
+        indexes.setdefault(name, Index(name=name, unique=not other, columns=[]))["columns"].append(column or "…")
+    yield from indexes.values()

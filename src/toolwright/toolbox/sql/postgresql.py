@@ -1,0 +1,264 @@
+"""PostgreSQL by URL, through a role that may not do much. Owner of psycopg here, which is an extra: ``postgres``.
+
+A transaction that only reads, as superuser, still reads files and runs programs: such roles are refused. Names without
+a schema mean nothing but the server's own functions and types, since the search path is empty; tables are called by
+their schemas (:mod:`statement`). What is sent goes by the extended protocol, which takes one statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import conninfo
+from psycopg.types.string import TextLoader
+
+from toolwright.errors import ConfigurationError, ToolError
+from toolwright.state.places import without_password
+from toolwright.toolbox.sql.access import Access
+from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
+from toolwright.toolbox.sql.engine import Outcome, first_line
+from toolwright.toolbox.sql.statement import Statement, spelt
+from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
+
+__all__ = ["Postgresql"]
+
+_KEPT = (
+    "bool",
+    "int2",
+    "int4",
+    "int8",
+    "oid",
+    "float4",
+    "float8",
+    "bytea",
+    "text",
+    "varchar",
+    "bpchar",
+    "name",
+    '"char"',
+)
+"""Types that come as values of Python; all others as the text that the server writes for them, which loses nothing."""
+
+_TABLES = """\
+SELECT n.nspname, c.relname, CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END,
+    CASE WHEN c.reltuples >= 0 THEN c.reltuples::bigint END
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+    AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+    AND (pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE')
+        OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT'))"""
+_COLUMNS = """\
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
+    pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.col_description(a.attrelid, a.attnum)
+FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+_KEYS = """\
+SELECT k.contype, (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = r.relnamespace) || '.' || r.relname,
+    (SELECT pg_catalog.json_agg(a.attname ORDER BY p.n) FROM unnest(k.conkey) WITH ORDINALITY p(num, n)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = p.num)::text,
+    (SELECT pg_catalog.json_agg(a.attname ORDER BY p.n) FROM unnest(k.confkey) WITH ORDINALITY p(num, n)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = p.num)::text
+FROM pg_catalog.pg_constraint k LEFT JOIN pg_catalog.pg_class r ON r.oid = k.confrelid
+WHERE k.conrelid = $1::regclass AND k.contype IN ('p', 'f') ORDER BY k.conname"""
+_INDEXES = """\
+SELECT c.relname, i.indisunique, pg_catalog.pg_get_indexdef(i.indexrelid, p.n, true)
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid,
+    pg_catalog.generate_series(1, i.indnkeyatts) p(n)
+WHERE i.indrelid = $1::regclass ORDER BY c.relname, p.n"""
+_ROLE = """\
+SELECT current_user, CASE WHEN r.rolsuper THEN 'a superuser' ELSE (
+    SELECT 'a member of ' || g.rolname FROM pg_catalog.pg_roles g
+    WHERE g.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
+        AND pg_catalog.pg_has_role(current_user, g.oid, 'MEMBER') LIMIT 1) END
+FROM pg_catalog.pg_roles r WHERE r.rolname = current_user"""
+
+
+class Postgresql:
+    dialect: Dialect = "postgres"
+
+    def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
+        self.place = without_password(url)
+        try:
+            self._said = conninfo.conninfo_to_dict(urlunsplit(urlsplit(url)._replace(scheme="postgresql")))
+        except psycopg.ProgrammingError as error:
+            raise ConfigurationError.of("TW6201", url=self.place, known=first_line(error)) from None
+        self._access = access
+        self._limits = limits
+
+    def open(self, *, writes: bool) -> _Session:
+        limits = self._limits
+        said: dict[str, Any] = {
+            "application_name": "toolwright",
+            **self._said,
+            "connect_timeout": max(2, round(limits.connect_seconds)),
+            "client_encoding": "UTF8",
+        }
+        db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **said)
+        try:
+            _check_role(db, self._access)
+            return _Session(db, self._access, limits, writes=writes)
+        except BaseException:
+            db.close()
+            raise
+
+    def worded(self, error: Exception) -> ToolError | None:
+        return _worded(error) if isinstance(error, psycopg.Error) else None
+
+
+_CODES: Mapping[str, str] = {
+    "57014": "TW6220",  # cancelled: by its time limit, or by us
+    "55P03": "TW6226",
+    "40": "TW6226",
+    "42501": "TW6234",
+    "25006": "TW6234",
+    "42P01": "TW6224",
+    "42703": "TW6224",
+    "0A000": "TW6224",
+    "23": "TW6233",
+    "53": "TW6222",
+    "54": "TW6222",
+    "08": "TW6227",
+    "57P": "TW6227",
+    "28": "TW6227",
+    "3D": "TW6227",
+}
+"""SQLSTATE, or how it begins → what it means to the model"""
+
+
+def _worded(error: psycopg.Error) -> ToolError:
+    state = error.sqlstate or ("08" if isinstance(error, psycopg.OperationalError) else "")
+    code = next((code for start, code in _CODES.items() if state.startswith(start)), "TW6225")
+    return ToolError.of(code, problem=first_line(error), seconds="")
+
+
+def _check_role(db: psycopg.Connection, access: Access) -> None:
+    if access.mighty_roles:
+        return
+    role, why = db.execute(_ROLE).fetchone() or ("?", None)
+    if why is not None:
+        raise ToolError.of("TW6203", role=role, why=why)
+
+
+class _Session:
+    def __init__(self, db: psycopg.Connection, access: Access, limits: SqlLimits, *, writes: bool) -> None:
+        self._db = db
+        self._access = access
+        for known in db.adapters.types:
+            if known.name not in _KEPT:
+                db.adapters.register_loader(known.oid, TextLoader)
+                db.adapters.register_loader(known.array_oid or known.oid, TextLoader)
+        for known in db.adapters.types:
+            if known.array_oid:
+                db.adapters.register_loader(known.array_oid, TextLoader)
+        row = db.execute("SELECT current_schema()").fetchone()
+        self._home = str(row[0]) if row and row[0] else "public"
+        # Out of a transaction these hold for the session, which is as long as the call.
+        for name, value in (
+            ("search_path", ""),
+            ("statement_timeout", str(round(limits.seconds * 1000))),
+            ("lock_timeout", str(round(limits.lock_seconds * 1000))),
+            ("idle_in_transaction_session_timeout", "60000"),
+            ("row_security", "on"),
+            ("standard_conforming_strings", "on"),  # a backslash in text is one, as the parser takes it
+        ):
+            db.execute("SELECT pg_catalog.set_config($1, $2, false)", (name, value))
+        db.execute("BEGIN READ WRITE" if writes else "BEGIN READ ONLY")
+
+    def catalog(self) -> Catalog:
+        found = self._db.execute(_TABLES).fetchall()
+        return Catalog((self._relation(*row) for row in found), self._home, self._access, folds=True)
+
+    def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
+        def columns() -> Iterator[str]:
+            return (row[0] for row in self._db.execute(_COLUMNS, (_quoted(schema, name),)))
+
+        return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+
+    def describe(self, relation: Relation) -> TableDescription:
+        whole = (_quoted(relation.schema, relation.name),)
+        keys = [
+            (kind, table, _names(here), _names(there)) for kind, table, here, there in self._db.execute(_KEYS, whole)
+        ]
+        return TableDescription(
+            table=relation.name,
+            kind=relation.kind,
+            columns=[_column(*row) for row in self._db.execute(_COLUMNS, whole)],
+            primary_key=[name for kind, _, names, _ in keys if kind == "p" for name in names],
+            foreign_keys=[
+                ForeignKey(columns=here, table=table, references=there)
+                for kind, table, here, there in keys
+                if kind == "f"
+            ],
+            indexes=list(_indexes(self._db.execute(_INDEXES, whole).fetchall())),
+        )
+
+    def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
+        cursor = self._db.cursor()
+        given = [values[name] for name in statement.names]
+        text = spelt(statement, "${n}").encode()
+        if statement.kind == "change":
+            cursor.execute(text, given)
+            columns = _columns(self._db, cursor)
+            rows = cursor.fetchall() if columns else []
+            return Outcome(columns, iter(rows), cursor.rowcount if cursor.rowcount >= 0 else None)
+        rows = cursor.stream(text, given)
+        first = next(rows, None)  # until then there are no columns
+        return Outcome(_columns(self._db, cursor), _behind(first, rows))
+
+    def commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def interrupt(self) -> None:
+        with suppress(psycopg.Error):
+            self._db.cancel_safe(timeout=2.0)
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._db.close()
+
+
+def _behind(first: Sequence[Any] | None, rest: Iterator[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    if first is not None:
+        yield first
+        yield from rest
+
+
+def _columns(db: psycopg.Connection, cursor: psycopg.Cursor[Any]) -> list[Column]:
+    return [_typed(db, column.name, column.type_code) for column in cursor.description or ()]
+
+
+def _typed(db: psycopg.Connection, name: str, oid: int) -> Column:
+    known = db.adapters.types.get(oid)
+    if known is None:
+        return Column(name=name)
+    return Column(name=name, type=known.name if known.oid == oid else f"{known.name}[]")
+
+
+def _column(name: str, kind: str, nullable: bool, default: str | None, comment: str | None) -> TableColumn:
+    column = TableColumn(name=name, type=kind, nullable=nullable)
+    if default is not None:
+        column["default"] = default
+    if comment is not None:
+        column["comment"] = comment
+    return column
+
+
+def _names(said: str | None) -> list[str]:
+    return list(json.loads(said)) if said else []
+
+
+def _indexes(rows: Sequence[Sequence[Any]]) -> Iterator[Index]:
+    indexes: dict[str, Index] = {}
+    for name, unique, column in rows:
+        indexes.setdefault(name, Index(name=name, unique=unique, columns=[]))["columns"].append(column)
+    yield from indexes.values()
+
+
+def _quoted(*names: str) -> str:
+    """A name as the server reads it, for ``regclass``."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)

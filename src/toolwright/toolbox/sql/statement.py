@@ -1,0 +1,442 @@
+"""A text of SQL as one statement that is known to be harmless, or a refusal. Owner of sqlglot.
+
+The text is parsed, every node of the tree is looked up in what is accepted (:mod:`accepted`), every table in what the
+caller may see, and the engine is given what is written anew from the tree: no comment, hint or odd spelling gets
+through that the parser has not understood. What the engine then refuses on its own comes on top of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.sql import accepted
+from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation
+
+__all__ = ["Statement", "change_of", "query_of", "spelt"]
+
+# It would log the statements of callers, at the level of warnings.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+LONGEST = 10_000
+"""Characters that ``repeat`` and its like may make."""
+MOST_NODES = 20_000
+
+Node = exp.Expr
+Kind = Literal["query", "plan", "change"]
+
+_EXPLAIN = re.compile(r"\s*explain\s+(?P<how>query\s+plan\s+|analyze\s+)?", re.IGNORECASE)
+_ROOTS: Mapping[str, tuple[type[Node], ...]] = {
+    "query": (exp.Select, exp.SetOperation, exp.Subquery, exp.Values),
+    "change": (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable),
+}
+_OF_SUBQUERIES = {"joins", "laterals", "pivots", "sample"}
+"""What may follow a table, and may follow a query in its place."""
+_KINDS: Mapping[type[Node], tuple[str, ...]] = {
+    exp.Create: ("TABLE", "VIEW", "INDEX"),
+    exp.Drop: ("TABLE", "VIEW"),
+    exp.Alter: ("TABLE",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """``sql`` is for the engine, with ``names`` as its parameters in their order. ``changes``: tables written to, and
+    ``counting``: a query that counts the rows that would be, where there is one."""
+
+    sql: str
+    kind: Kind
+    names: tuple[str, ...] = ()
+    verb: str = "SELECT"
+    changes: tuple[str, ...] = ()
+    counting: Statement | None = None
+    rows: int | None = None
+    """How many rows a change writes, where the statement itself says so."""
+    is_ordered: bool = False
+    everything: bool = False
+    """Whether a change has no condition: it concerns every row."""
+    returns: bool = False
+    """Whether a change gives back rows."""
+
+
+def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None = None) -> Statement:
+    """The query that ``text`` is, or the plan of one. ``ToolError`` for anything else. ``most``: rows that its own
+    LIMIT is cut down to."""
+    explained = _EXPLAIN.match(_without_comments(text, dialect))
+    if explained is None:
+        tree = _judged(text, dialect, catalog, "query")
+        _clamp(tree, most)
+        return _written(tree, dialect, "query", is_ordered=bool(tree.args.get("order")))
+    rest = _without_comments(text, dialect)[explained.end() :]
+    plan = _written(_judged(rest, dialect, catalog, "query"), dialect, "query")
+    how = " ".join((explained["how"] or "").upper().split())
+    if how == "QUERY PLAN" or (dialect == "sqlite" and not how):
+        how = "QUERY PLAN" if dialect == "sqlite" else ""
+    prefix = "ANALYZE " if dialect == "mysql" and how == "ANALYZE" else f"EXPLAIN {how}".strip() + " "
+    return Statement(prefix + plan.sql, "plan", plan.names, "EXPLAIN")
+
+
+def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
+    """The change that ``text`` is. ``ToolError`` for anything else, and for what is not undone when it fails."""
+    tree = _judged(text, dialect, catalog, "change")
+    return _written(
+        tree,
+        dialect,
+        "change",
+        verb=_verb(tree),
+        changes=tuple(_changed(tree)),
+        counting=_counting(tree, dialect),
+        rows=len(tree.expression.expressions) if isinstance(tree.args.get("expression"), exp.Values) else None,
+        everything=isinstance(tree, exp.Update | exp.Delete) and tree.args.get("where") is None,
+        returns=tree.find(exp.Returning) is not None,
+    )
+
+
+# From text to a tree
+
+
+def _judged(text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> Node:
+    tree = _parsed(text, dialect)
+    if not isinstance(tree, _ROOTS[kind]):
+        raise ToolError.of("TW6212" if kind == "query" else "TW6230", verb=_verb(tree))
+    if type(tree) in _KINDS and _kind(tree) not in _KINDS[type(tree)]:
+        raise ToolError.of("TW6230", verb=f"{_verb(tree)} {_kind(tree)}")
+    if isinstance(tree, exp.Create) and tree.args.get("replace") and _kind(tree) == "TABLE":
+        raise ToolError.of("TW6230", verb="CREATE OR REPLACE TABLE, which drops one,")
+    nodes = accepted.QUERIES if kind == "query" else accepted.QUERIES | accepted.CHANGES
+    functions = accepted.FUNCTIONS | accepted.ENGINE[dialect] | catalog.functions
+    for count, node in enumerate(tree.walk()):
+        if count >= MOST_NODES:
+            raise ToolError.of("TW6218", limit=MOST_NODES)
+        _check(node, nodes, functions, kind)
+    _resolve(tree, catalog)
+    return tree
+
+
+def _parsed(text: str, dialect: Dialect) -> Node:
+    if any(ord(sign) < 32 and sign not in "\t\n\r" for sign in text):
+        raise ToolError.of("TW6219")
+    _tokens(text, dialect)
+    try:
+        trees = [
+            tree for tree in sqlglot.parse(text, read=dialect) if not (tree is None or type(tree) is exp.Semicolon)
+        ]
+    except SqlglotError as error:
+        raise _misspelt(error) from None
+    except RecursionError:
+        raise ToolError.of("TW6218", limit=MOST_NODES) from None
+    if len(trees) != 1:
+        raise ToolError.of("TW6210", count=len(trees))
+    tree = trees[0]
+    assert tree is not None
+    return tree
+
+
+def _tokens(text: str, dialect: Dialect) -> list[Any]:
+    try:
+        tokens = sqlglot.tokenize(text, read=dialect)
+    except SqlglotError as error:
+        raise _misspelt(error) from None
+    # MySQL and MariaDB run these; to everybody else they are comments.
+    if any(comment.startswith(("!", "M!")) for token in tokens for comment in token.comments):
+        raise ToolError.of("TW6217")
+    return tokens
+
+
+def _without_comments(text: str, dialect: Dialect) -> str:
+    """``text`` from its first word on."""
+    tokens = _tokens(text, dialect)
+    return text[tokens[0].start :] if tokens else ""
+
+
+def _misspelt(error: SqlglotError) -> ToolError:
+    places: Sequence[Mapping[str, Any]] = getattr(error, "errors", ())
+    place: Mapping[str, Any] = places[0] if places else {}
+    problem = str(place.get("description") or str(error).partition("\n")[0])
+    return ToolError.of(
+        "TW6211", line=place.get("line") or 1, column=place.get("col") or 1, problem=problem.rstrip(". ")
+    )
+
+
+# What it is made of
+
+
+def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: str) -> None:
+    name = type(node).__name__
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+        _check_function(node, functions)
+    elif isinstance(node, exp.Func):
+        if name not in accepted.TYPED and name not in nodes and _spelt(node) not in functions:
+            raise _unknown_function(_spelt(node), functions)
+        if isinstance(node.parent, exp.Dot):
+            _check_owner(_spelt(node), node.parent, functions)
+    elif name not in nodes:
+        code = "TW6213" if name not in accepted.CHANGES else "TW6212"
+        raise ToolError.of(code, what=_said(node), verb=_said(node))
+    elif isinstance(node, exp.Operator) and _owner(str(node.args["operator"])) not in ("", "pg_catalog"):
+        raise ToolError.of("TW6213", what="an operator of somebody's own", verb="")
+    if (length := accepted.LENGTHS.get(name)) is not None:
+        _check_length(node, length)
+
+
+def _check_function(node: Node, functions: frozenset[str]) -> None:
+    name = str(node.name).lower()
+    if isinstance(node.parent, exp.Dot) and node.parent.expression is node:
+        _check_owner(name, node.parent, functions)
+    elif name not in functions:
+        raise _unknown_function(name, functions)
+
+
+def _check_owner(name: str, dot: exp.Dot, functions: frozenset[str]) -> None:
+    """A function of a schema is another one than that without, unless the schema is the engine's own."""
+    owner = dot.this.sql().lower()
+    if f"{owner}.{name}" not in functions and not (owner == "pg_catalog" and name in functions):
+        raise _unknown_function(f"{owner}.{name}", functions)
+
+
+def _owner(operator: str) -> str:
+    """The schema in ``OPERATOR(schema.+)``."""
+    return operator.rpartition(".")[0].strip().strip('"').lower()
+
+
+def _unknown_function(name: str, functions: frozenset[str]) -> ToolError:
+    near = difflib.get_close_matches(name.rpartition(".")[2], sorted(functions), n=3, cutoff=0.6)
+    return ToolError.of("TW6214", name=name[:60], near=", ".join(near) or "count, sum, avg, coalesce")
+
+
+def _spelt(node: exp.Func) -> str:
+    return node.sql_name().lower()
+
+
+def _check_length(node: Node, argument: str) -> None:
+    length = node.args.get(argument)
+    number = int(length.name) if isinstance(length, exp.Literal) and length.name.isdigit() else None
+    if number is None or number > LONGEST:
+        raise ToolError.of("TW6216", name=type(node).__name__.upper(), limit=LONGEST)
+
+
+_PLAIN = {
+    "Command": "a command of the engine",
+    "Lock": "a locking clause (FOR UPDATE, FOR SHARE)",
+    "Into": "INTO, which writes",
+    "Parameter": "a variable (@name)",
+    "SessionParameter": "a variable of the server (@@name)",
+    "Hint": "a hint to the optimizer",
+}
+
+
+def _said(node: Node) -> str:
+    name = type(node).__name__
+    return _PLAIN.get(name, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper())
+
+
+def _verb(tree: Node) -> str:
+    if isinstance(tree, exp.Command | exp.Alias | exp.Column):
+        return tree.sql().split()[0].upper()[:40]
+    if isinstance(tree, exp.Insert) and (instead := tree.args.get("alternative")):
+        return f"INSERT OR {instead}".upper()
+    return {"TruncateTable": "TRUNCATE"}.get(type(tree).__name__, type(tree).__name__.upper())
+
+
+def _kind(tree: Node) -> str:
+    """What a CREATE, ALTER or DROP is about: TABLE, VIEW, INDEX, …"""
+    return str(tree.args.get("kind") or "").upper()
+
+
+# Which tables
+
+
+def _resolve(tree: Node, catalog: Catalog) -> None:
+    """Each table is one that may be seen; where a name could mean several, it is called by its schema too."""
+    made = _made(tree)
+    tables = list(tree.find_all(exp.Table))
+    queries = {id(table): query for table in tables if (query := _named_query(table, catalog)) is not None}
+    names = {id(query): _fresh(query, number, catalog) for number, query in enumerate(tree.find_all(exp.CTE), 1)}
+    for table in tables:
+        if not isinstance(table.this, exp.Identifier):
+            if not isinstance(table.this, exp.Func):
+                raise ToolError.of("TW6213", what=_said(table.this), verb="")
+        elif table is made or isinstance(table.parent, exp.AlterRename):
+            catalog.check_new(table.name, table.db, table.catalog)
+            if table is made and catalog.qualifies:
+                table.set("db", exp.to_identifier(catalog.home, quoted=True))
+        elif id(table) in queries:
+            if not table.args.get("alias"):
+                table.set("alias", exp.TableAlias(this=table.this.copy()))
+            table.set("this", names[id(queries[id(table)])].copy())
+        else:
+            quoted = bool(table.this.args.get("quoted"))
+            _place(table, catalog.find(table.name, table.db, table.catalog, quoted=quoted), catalog.qualifies)
+    for query in tree.find_all(exp.CTE):
+        query.args["alias"].set("this", names[id(query)])
+
+
+def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
+    # In SQLite a query that WITH names like its own table would mean itself; CREATE INDEX takes no schema there.
+    if qualifies or isinstance(table.parent, exp.From | exp.Join):
+        table.set("db", exp.to_identifier(found.schema, quoted=True))
+    if found.hides:
+        if not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
+            raise ToolError.of("TW6232", table=found.name)
+        shown = exp.select(*(exp.column(name, quoted=True) for name in found.shown_columns))
+        inner = exp.Table(this=table.this.copy(), db=table.args.get("db"))
+        kept = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}
+        if lost := kept.keys() - _OF_SUBQUERIES:
+            raise ToolError.of(
+                "TW6213", what=f"{min(lost).upper()} of {found.name}, which has hidden columns,", verb=""
+            )
+        alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+        table.replace(exp.Subquery(this=shown.from_(inner), alias=alias, **kept))
+
+
+def _made(tree: Node) -> exp.Table | None:
+    """The table or view that a statement makes."""
+    return tree.this.find(exp.Table) if isinstance(tree, exp.Create) and _kind(tree) != "INDEX" else None
+
+
+def _named_query(table: exp.Table, catalog: Catalog) -> exp.CTE | None:
+    """The query that WITH has named so, where a name means one at this place. What is changed is always a table."""
+    if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier) or _is_changed(table):
+        return None
+    name = _key(table.this, catalog)
+    node: exp.Expr | None = table.parent
+    came: exp.Expr = table
+    while node is not None:
+        if isinstance(node, exp.With):
+            queries = list(node.expressions)
+            if not node.args.get("recursive"):
+                queries = queries[: next(n for n, query in enumerate(queries) if query is came)]
+        else:
+            named = node.args.get("with_")
+            queries = list(named.expressions) if named is not None and named is not came else []
+        for query in queries:
+            if _key(query.args["alias"].this, catalog) == name:
+                return query
+        came, node = node, node.parent
+    return None
+
+
+def _key(identifier: Node, catalog: Catalog) -> str:
+    return identifier.name if catalog.qualifies and identifier.args.get("quoted") else identifier.name.lower()
+
+
+def _is_changed(table: exp.Table) -> bool:
+    node = table.parent if isinstance(table.parent, exp.Schema) else table
+    return isinstance(node.parent, _ROOTS["change"]) and node.parent.this is node
+
+
+def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
+    """A name that no table has. To which of its parts a query of WITH is known is not the same in all engines; so
+    where one of them would look for a table instead, there is none."""
+    name = f"{query.alias}_{number}"
+    while catalog.is_taken(name):
+        name += "_"
+    return exp.to_identifier(name, quoted=True)
+
+
+def _changed(tree: Node) -> Iterator[str]:
+    """The tables that a change writes to, first the one that it is about."""
+    seen: dict[str, None] = {}
+    for node in tree.find_all(*_ROOTS["change"]):
+        several = node.args.get("tables") if isinstance(node, exp.Drop) else None
+        if isinstance(node, exp.Drop) and node is not tree:
+            continue  # a part of ALTER
+        if isinstance(node, exp.TruncateTable):
+            several = node.expressions
+        if isinstance(node, exp.Update):  # MySQL changes all that are joined
+            several = list(node.this.find_all(exp.Table)) if isinstance(node.this, exp.Table) else None
+        targets = several or [node.this if isinstance(node.this, exp.Table) else node.find(exp.Table)]
+        seen |= {target.name: None for target in targets if target is not None}
+    yield from seen
+
+
+# From the tree to text
+
+
+def _clamp(tree: Node, most: int | None) -> None:
+    """Cuts a LIMIT down that asks for more than anybody will take."""
+    limit = tree.args.get("limit")
+    if most is None or not isinstance(limit, exp.Limit):
+        return
+    said = limit.args.get("expression")
+    if isinstance(said, exp.Literal) and not (said.name.isdigit() and int(said.name) <= most):
+        limit.set("expression", exp.Literal.number(most))
+
+
+def _written(
+    tree: Node,
+    dialect: Dialect,
+    kind: Kind,
+    *,
+    verb: str = "SELECT",
+    changes: tuple[str, ...] = (),
+    counting: Statement | None = None,
+    rows: int | None = None,
+    is_ordered: bool = False,
+    everything: bool = False,
+    returns: bool = False,
+) -> Statement:
+    """The statement as its engine spells it. Parameters are ``:name`` to us; how the engine writes them, :func:`spelt`
+    says."""
+    tree = tree.copy()
+    names: list[str] = []
+    for place in list(tree.find_all(exp.Placeholder)):
+        name = str(place.name)
+        if not name:
+            raise ToolError.of("TW6221")
+        if name not in names:
+            names.append(name)
+        place.replace(exp.Var(this=_marker(names.index(name))))
+    try:
+        sql = tree.sql(dialect=dialect, comments=False, normalize_functions=False, unsupported_level=ErrorLevel.RAISE)
+    except SqlglotError as error:
+        raise ToolError.of("TW6213", what=str(error).partition("\n")[0][:200], verb=verb) from None
+    except Exception as error:  # it falls over trees of which its dialect knows nothing
+        raise ToolError.of("TW6213", what=f"{verb} as it stands here", verb=verb) from error
+    return Statement(sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns)
+
+
+def _marker(number: int) -> str:
+    return f"\x02{number}\x03"
+
+
+def spelt(statement: Statement, style: str) -> str:
+    """The text with its parameters in the engine's ``style``, a template: ``{n}`` counted from one, or ``{name}``."""
+    return re.sub(
+        "\x02(\\d+)\x03",
+        lambda found: style.format(n=int(found[1]) + 1, name=statement.names[int(found[1])]),
+        statement.sql,
+    )
+
+
+def _counting(tree: Node, dialect: Dialect) -> Statement | None:
+    """A query for the number of rows that a change is about."""
+    one = exp.select(exp.Count(this=exp.Star()))
+    query: exp.Select | None = None
+    if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):
+        if tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
+            return None
+        query = one.from_(tree.this.copy())
+        if (where := tree.args.get("where")) is not None:
+            query = query.where(where.this.copy())
+    elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Query):
+        source = tree.expression.copy()
+        query = one.from_(exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("t"))))
+    elif isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1:
+        query = one.from_(tree.expressions[0].copy())
+    elif isinstance(tree, exp.Drop) and _kind(tree) == "TABLE" and len(tree.args["tables"]) == 1:
+        query = one.from_(tree.args["tables"][0].copy())
+    if query is None:
+        return None
+    if (named := tree.args.get("with_")) is not None:
+        query.set("with_", named.copy())
+    return _written(query, dialect, "query")

@@ -1,0 +1,90 @@
+"""What is asked of a column to describe it, and what the answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.tables.engine import Query
+from toolwright.toolbox.tables.found import Found
+from toolwright.toolbox.tables.reading import Layout
+from toolwright.toolbox.tables.results import ColumnDescription, ColumnType, Description, plain
+from toolwright.toolbox.tables.sql import Table
+
+__all__ = ["described"]
+
+DESCRIBED = 50
+"""Columns in one description."""
+
+
+def described(found: Found, start: int, query: Query, table: Table) -> Description:
+    """The table ``found``, with its columns from number ``start`` on. ``ToolError`` where there are none."""
+    names = table.names[start - 1 : start - 1 + DESCRIBED]
+    if not names:
+        raise ToolError.of("TW6332", start=start, columns=len(table.names))
+    parts = [part for name in names for part in _facts(table, name)]
+    source = table.numbered([name for name in names if table.counts(name)])
+    [row] = query.rows(f"SELECT count(*), {', '.join(parts)} FROM {source}", len(table.names))
+    width = len(parts) // len(names)
+    result = Description(
+        path=found.shown,
+        read_as=found.layout.read_as,
+        rows=row[0],
+        column_count=len(table.names),
+        columns=[
+            _column(name, row[1 + width * n : 1 + width * (n + 1)], table, found.layout) for n, name in enumerate(names)
+        ],
+    )
+    if start - 1 + len(names) < len(table.names):
+        result["next_start_column"] = start + len(names)
+    return result
+
+
+_FORMULA = "'=', '+', '-', '@', chr(9)"
+
+
+def _facts(table: Table, name: str) -> tuple[str, ...]:
+    text, cell = table.text(name), table.cell(name)
+    number = table.read(name) if table.counts(name) else "CAST(NULL AS DOUBLE)"
+    return (
+        f"count({cell})",
+        f"count({number})",
+        f"count(*) FILTER ({number} IS NOT NULL AND NOT contains({text}, '.'))",
+        f"count(*) FILTER (strlen({text}) = 10 AND regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'))",
+        f"count(*) FILTER (strlen({text}) < 6 AND lower({text}) IN ('true', 'false'))",
+        f"approx_count_distinct({cell})",
+        f"min({number})",
+        f"max({number})",
+        f"left(min({text}), 200)",
+        f"left(max({text}), 200)",
+        f"count(*) FILTER ({text} < 'A' AND left({text}, 1) IN ({_FORMULA}) AND {number} IS NULL)",
+    )
+
+
+def _column(name: str, facts: Sequence[Any], table: Table, layout: Layout) -> ColumnDescription:
+    filled, numbers, integers, dates, truths, distinct, least, most, first, last, formulas = facts
+    kind: ColumnType = "text"
+    if not filled:
+        kind = "empty"
+    elif numbers == filled:
+        kind = "integer" if integers == filled else "decimal" if table.shape(name).exact else "float"
+    elif dates == filled:
+        kind = "date"
+    elif truths == filled:
+        kind = "boolean"
+    by_number = kind in ("integer", "decimal", "float")
+    samples = next((column.samples for column in layout.columns if column.name == name), ())
+    result = ColumnDescription(
+        name=name,
+        type=kind,
+        filled=filled,
+        numbers=numbers,
+        distinct=min(distinct, filled),
+        min=plain(least if by_number else first),
+        max=plain(most if by_number else last),
+        examples=[cell[:200] for cell in list(dict.fromkeys(samples))[:3]],
+    )
+    if formulas:
+        result["formulas"] = formulas
+    return result

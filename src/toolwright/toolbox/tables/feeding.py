@@ -1,0 +1,136 @@
+"""A file as the engine reads it: under a name that leads to one open descriptor and nowhere else.
+
+A plain UTF-8 file is read by the engine itself, in parallel. Everything else goes through a pipe: a thread of ours
+unpacks, decodes and writes UTF-8 with line feeds into it, no further than it is read. What the engine does not notice,
+a quote that is never closed and a carriage return between line feeds, is looked for here, in one quick pass.
+"""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import BinaryIO, cast
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.tables.reading import Layout, Limits
+from toolwright.toolbox.tables.unpacking import unpacked
+
+__all__ = ["Feed", "fed"]
+
+CHUNK = 1 << 20
+
+
+@dataclass(slots=True)
+class Feed:
+    """``path`` is what the engine opens. ``check`` after reading: what went wrong on the way is told there."""
+
+    path: str
+    size: int
+    taken: int = 0
+    errors: list[ToolError] = field(default_factory=list[ToolError])
+
+    def check(self) -> None:
+        if self.errors:
+            raise self.errors[0]
+
+
+@contextmanager
+def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
+    """The file ``fd`` for one reading from its beginning to its end."""
+    if layout.format == "parquet" or (layout.plain and not _needs_work(fd, shown, layout)):
+        yield Feed(f"/proc/self/fd/{fd}", os.fstat(fd).st_size)
+        return
+    read, write = os.pipe2(os.O_CLOEXEC)
+    with suppress(OSError):  # a user may have reached what the system grants
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
+    feed = Feed(f"/proc/self/fd/{read}", os.fstat(fd).st_size)
+    thread = threading.Thread(target=_write, args=(feed, fd, write, shown, layout, limits), daemon=True)
+    thread.start()
+    try:
+        yield feed
+    finally:
+        os.close(read)  # the thread, if it still writes, ends by that
+        thread.join()
+
+
+def _needs_work(fd: int, shown: str, layout: Layout) -> bool:
+    """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, or it is no text."""
+    returns = False
+    quotes = 0
+    offset = 0
+    while part := os.pread(fd, CHUNK, offset):
+        offset += len(part)
+        if b"\0" in part:
+            raise ToolError.of("TW6310", path=shown)
+        returns = returns or b"\r" in part
+        quotes += part.count(b'"')
+    _check_quotes(quotes, layout, shown)
+    return returns
+
+
+def _check_quotes(quotes: int, layout: Layout, shown: str) -> None:
+    if quotes % 2 and layout.quotes and layout.format == "delimited":
+        raise ToolError.of("TW6318", path=shown)
+
+
+def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: Limits) -> None:
+    quotes = 0
+    with os.fdopen(write, "wb", buffering=0) as pipe, os.fdopen(os.dup(fd), "rb", buffering=0) as file:
+        file.seek(0)
+        try:
+            for part in _lines(_decoded(_raw(cast(BinaryIO, file), feed, shown, layout, limits), shown, layout)):
+                quotes += part.count(b'"')
+                rest = memoryview(part)
+                while rest:
+                    rest = rest[pipe.write(rest) :]
+            _check_quotes(quotes, layout, shown)
+        except BrokenPipeError:
+            pass  # nobody reads any further: enough rows were found, or the call has ended
+        except ToolError as error:
+            feed.errors.append(error)
+
+
+def _raw(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
+    parts = (
+        unpacked(file, layout.packing, shown, limits.bounds) if layout.packing else iter(lambda: file.read(CHUNK), b"")
+    )
+    for part in parts:
+        feed.taken = file.tell()
+        yield part
+
+
+def _decoded(parts: Iterator[bytes], shown: str, layout: Layout) -> Iterator[bytes]:
+    """UTF-8 without a byte order mark; UTF-8 is looked at by the engine."""
+    if layout.encoding == "utf-8":
+        first = True
+        for part in parts:
+            if b"\0" in part:
+                raise ToolError.of("TW6310", path=shown)
+            yield part.removeprefix(codecs.BOM_UTF8) if first else part
+            first = False
+        return
+    decoder = codecs.getincrementaldecoder(layout.encoding)()
+    try:
+        for part in parts:
+            yield decoder.decode(part).encode()
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError as error:
+        raise ToolError.of("TW6311", path=shown, encoding=layout.encoding) from error
+
+
+def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """With line feeds for every kind of line end."""
+    held = b""
+    for part in parts:
+        part = held + part
+        held = b"\r" if part.endswith(b"\r") else b""
+        if b"\r" in part:
+            part = part[: len(part) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        yield part
+    if held:
+        yield b"\n"

@@ -1,0 +1,31 @@
+"""A file that is open for one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from toolwright.toolbox.tables.reading import Layout
+from toolwright.toolbox.tables.results import Analysis, Description, Rows, Skipped
+
+__all__ = ["Found"]
+
+R = TypeVar("R", "Description", "Rows", "Analysis")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An open file, its layout, and its version, by which a cursor knows it again."""
+
+    fd: int
+    shown: str
+    layout: Layout
+    version: str
+    size: int
+    skipped: list[Skipped]
+    """What the last reading has left out, if anything."""
+
+    def note(self, result: R) -> R:
+        if self.skipped:
+            result["skipped"] = self.skipped[0]
+        return result

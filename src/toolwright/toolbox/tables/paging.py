@@ -1,0 +1,92 @@
+"""Rows in an order, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.tables.engine import Query
+from toolwright.toolbox.tables.filters import Node
+from toolwright.toolbox.tables.found import Found
+from toolwright.toolbox.tables.reading import Limits
+from toolwright.toolbox.tables.results import Rows
+from toolwright.toolbox.tables.sql import Table, is_number
+
+__all__ = ["Order", "rows_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    by: str | None
+    descending: bool
+    limit: int
+    cursor: str | None
+
+    def offset(self, version: str) -> int:
+        """The rows that were shown already. ``ToolError`` when they were those of another file, or of this one before
+        it changed."""
+        if self.cursor is None:
+            return 0
+        of, _, offset = self.cursor.rpartition(":")
+        if of != version or not offset.isdecimal() or len(offset) > 15:
+            raise ToolError.of("TW6334")
+        return int(offset)
+
+    def keys(self, table: Table, cells: Sequence[str]) -> str:
+        """By number where there is one, then by text; and by all that is shown, so that pages fit together."""
+        name = self.by or ""
+        text = table.text(name, "$.order_by")
+        way = "DESC" if self.descending else "ASC"
+        numbers = [f"{table.number(name, '$.order_by')} {way} NULLS LAST"] if table.counts(name) else []
+        return ", ".join((*numbers, f"{text} {way} NULLS LAST", *cells))
+
+
+def rows_of(
+    found: Found,
+    columns: list[str] | None,
+    node: Node | None,
+    order: Order,
+    limits: Limits,
+    query: Query,
+    table: Table,
+) -> Rows:
+    """The rows that ``node`` lets through, from the place in ``order`` on, as many as one result holds."""
+    offset = order.offset(found.version)
+    names = columns or list(table.names)
+    cells = [table.text(name) for name in names]
+    values: list[object] = []
+    where = f" WHERE {table.condition(node, values)}" if node else ""
+    sorted_by = f" ORDER BY {order.keys(table, cells)}" if order.by else ""
+    page = f" LIMIT {order.limit + 1} OFFSET {offset}"
+    sql = f"SELECT {', '.join(cells)} FROM {{table}}{where}{sorted_by}{page}"
+    rows = query.rows(sql, len(table.names), values)
+    return _page(found, names, rows, order.limit, offset, limits)
+
+
+def _page(found: Found, names: list[str], rows: list[tuple[Any, ...]], limit: int, offset: int, limits: Limits) -> Rows:
+    """As many of ``rows`` as fit, at least one."""
+    shown: list[list[str | None]] = []
+    cut = formulas = 0
+    room = limits.result_bytes
+    for row in rows[:limit]:
+        cells: list[str | None] = [cell and cell[: limits.cell_characters] for cell in row]
+        room -= sum(len(cell.encode()) if cell else 4 for cell in cells)
+        if shown and room < 0:
+            break
+        cut += sum(cell is not None and len(cell) > limits.cell_characters for cell in row)
+        formulas += sum(_is_formula(cell) for cell in cells if cell)
+        shown.append(cells)
+    result = Rows(path=found.shown, read_as=found.layout.read_as, columns=names, rows=shown)
+    if cut:
+        result["cut_cells"] = cut
+    if formulas:
+        result["formulas"] = formulas
+    if len(shown) < len(rows):
+        result["next_cursor"] = f"{found.version}:{offset + len(shown)}"
+    return result
+
+
+def _is_formula(cell: str) -> bool:
+    return cell[0] in "=@\t" or (cell[0] in "+-" and not is_number(cell))

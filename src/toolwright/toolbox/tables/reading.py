@@ -1,0 +1,340 @@
+"""What a file of a table is: its format, compression, encoding, delimiter and columns, found in its beginning.
+
+Everything is decided from at most :data:`HEAD` bytes and stated in the result (:class:`ReadAs`), so that a wrong guess
+is seen, and can be overruled by an argument. Every cell stays the text that it is in the file; what is counted as a
+number is decided where one is needed (:mod:`toolwright.toolbox.tables.sql`).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, BinaryIO, Literal, NotRequired, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
+
+__all__ = ["Column", "Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out"]
+
+HEAD = 1 << 20
+SAMPLED = 2000
+"""Rows of the beginning that are looked at."""
+
+Encoding = Literal[
+    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "gb18030", "big5", "shift_jis", "euc-kr", "windows-1252", "iso-8859-1"
+]
+Format = Literal["delimited", "json lines", "parquet"]
+Delimiter = Literal[",", ";", "tab", "|"]
+DELIMITERS: dict[Delimiter, str] = {",": ",", ";": ";", "tab": "\t", "|": "|"}
+
+_BOMS: tuple[tuple[bytes, Encoding], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ARCHIVES = (b"PK\x03\x04", b"7z\xbc\xaf", b"Rar!", b"\xd0\xcf\x11\xe0", b"\xfd7zXZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one call may take."""
+
+    columns: int = 2000
+    row_bytes: int = 1 << 20
+    """Of one row, and so of one cell."""
+    memory_mib: int = 256
+    """Of the engine, for one call."""
+    threads: int = 2
+    cell_characters: int = 2000
+    """Of one cell in a result."""
+    result_bytes: int = 128 << 10
+    groups: int = 1000
+    exact_bytes: int = 64 << 20
+    """In a larger file quantiles are estimated."""
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+class Renamed(TypedDict):
+    """A column that had no name of its own."""
+
+    position: Annotated[int, Field(description="Counted from 1", ge=1)]
+    found: Annotated[str, Field(description="What stands in the header")]
+    name: Annotated[str, Field(description="What it is called here")]
+
+
+class ReadAs(TypedDict):
+    """How the file was read. What is wrong here can be set by an argument."""
+
+    format: Format
+    compression: NotRequired[Packing]
+    encoding: NotRequired[Encoding]
+    encoding_from: NotRequired[
+        Annotated[
+            Literal["argument", "byte order mark", "content", "guess"],
+            Field(description="What says so; a guess may be wrong"),
+        ]
+    ]
+    delimiter: NotRequired[Delimiter]
+    header: NotRequired[Annotated[bool, Field(description="Whether the first row names the columns")]]
+    renamed: NotRequired[Annotated[list[Renamed], Field(description="Columns whose names were missing or not unique")]]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the caller says of a file; ``None`` where it is to be found out."""
+
+    encoding: Encoding | None = None
+    delimiter: Delimiter | None = None
+    header: bool = True
+    quotes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``samples`` are cells of the beginning."""
+
+    name: str
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``plain``: the engine can read the file as it is, without anything of ours between."""
+
+    format: Format
+    columns: tuple[Column, ...]
+    read_as: ReadAs
+    packing: Packing | None = None
+    encoding: Encoding = "utf-8"
+    delimiter: str = ","
+    quotes: bool = True
+    header: bool = True
+    plain: bool = True
+    empty_lines: int = 0
+    """Before the first row."""
+
+
+def lay_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
+    """How to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
+    start = os.pread(fd, HEAD, 0)
+    if start.startswith(b"PAR1"):
+        return Layout("parquet", (), ReadAs(format="parquet"))
+    if start.startswith(_ARCHIVES):
+        raise ToolError.of("TW6310", path=shown)
+    packing = packing_of(start)
+    head = _head(fd, packing, shown, limits.bounds) if packing else start
+    read_as = ReadAs(format="delimited")
+    if packing:
+        read_as["compression"] = packing
+    encoding = _encoding(head, shown, said, read_as)
+    text = _text(head, encoding, shown)
+    if not text.strip():
+        raise ToolError.of("TW6314", path=shown)
+    whole = len(head) < HEAD
+    if re.match(r"\s*\{", text):
+        read_as["format"] = "json lines"
+        columns = _keys(text, whole, shown, limits)
+        return Layout("json lines", columns, read_as, packing, encoding, plain=_plain(packing, encoding))
+    if re.match(r"\s*\[\s*\{", text):
+        raise ToolError.of("TW6317", path=shown, line=1)
+    delimiter = said.delimiter or _delimiter(text, said.quotes, shown)
+    read_as["delimiter"], read_as["header"] = delimiter, said.header
+    columns = _columns(text, whole, shown, said, DELIMITERS[delimiter], limits, read_as)
+    return Layout(
+        "delimited",
+        columns,
+        read_as,
+        packing,
+        encoding,
+        DELIMITERS[delimiter],
+        said.quotes,
+        said.header,
+        _plain(packing, encoding),
+        len(text[: len(text) - len(text.lstrip("\r\n"))].splitlines()),
+    )
+
+
+def _plain(packing: Packing | None, encoding: Encoding) -> bool:
+    return packing is None and encoding == "utf-8"
+
+
+def _head(fd: int, packing: Packing, shown: str, bounds: Bounds) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(0)
+        for part in unpacked(cast(BinaryIO, file), packing, shown, bounds):
+            parts.append(part)
+            size += len(part)
+            if size >= HEAD:
+                break
+    return b"".join(parts)[:HEAD]
+
+
+# Encoding
+
+
+def _encoding(head: bytes, shown: str, said: Said, read_as: ReadAs) -> Encoding:
+    mark: Encoding | None = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), None)
+    if said.encoding:
+        read_as["encoding"], read_as["encoding_from"] = said.encoding, "argument"
+        return said.encoding
+    if mark:
+        read_as["encoding"], read_as["encoding_from"] = mark, "byte order mark"
+        return mark
+    found, sure = _found(head, shown)
+    read_as["encoding"], read_as["encoding_from"] = found, "content" if sure else "guess"
+    return found
+
+
+def _found(head: bytes, shown: str) -> tuple[Encoding, bool]:
+    if b"\0" in head:
+        return _wide(head, shown), False
+    if _decodes(head, "utf-8") is not None:
+        return "utf-8", True
+    if _looks_chinese(head):
+        return "gb18030", False
+    return ("windows-1252" if _decodes(head, "windows-1252") is not None else "iso-8859-1"), False
+
+
+def _wide(head: bytes, shown: str) -> Encoding:
+    """UTF-16 without a mark: of text in Latin letters, digits and commas every other byte is NUL."""
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if odd > len(head) // 8 and even * 20 < odd:
+        return "utf-16-le"
+    if even > len(head) // 8 and odd * 20 < even:
+        return "utf-16-be"
+    raise ToolError.of("TW6310", path=shown)
+
+
+def _decodes(head: bytes, encoding: str) -> str | None:
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(head, final=len(head) < HEAD)
+    except UnicodeDecodeError:
+        return None
+
+
+def _looks_chinese(head: bytes) -> bool:
+    """In GBK a letter is two bytes, of what is common both above 0xA0; in Western text such bytes stand alone."""
+    if _decodes(head, "gb18030") is None:
+        return False
+    high = len(re.findall(rb"[\x80-\xff]", head))
+    paired = 2 * len(re.findall(rb"[\xa1-\xfe][\xa1-\xfe]", head))
+    return paired > 0.8 * high
+
+
+def _text(head: bytes, encoding: Encoding, shown: str) -> str:
+    text = _decodes(head, encoding)
+    if text is None:
+        raise ToolError.of("TW6311", path=shown, encoding=encoding)
+    return text.removeprefix("\ufeff")
+
+
+# Delimited text
+
+
+def _rows(text: str, delimiter: str, quotes: bool, shown: str, most: int) -> Iterator[list[str]]:
+    """At most ``most`` rows of ``text``; the csv module refuses a cell of more than 131,072 characters."""
+    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    try:
+        for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)):
+            if number >= most:
+                return
+            yield row
+    except csv.Error as error:
+        raise ToolError.of("TW6315", path=shown) from error
+
+
+def _delimiter(text: str, quotes: bool, shown: str) -> Delimiter:
+    """The one that divides most of the first rows alike; a comma where none does."""
+    best: Delimiter = ","
+    most = (0.0, 0)
+    for name, delimiter in DELIMITERS.items():
+        try:
+            widths = [len(row) for row in _rows(text[: HEAD // 16], delimiter, quotes, shown, 50) if row]
+        except ToolError:
+            continue
+        usual = max(set(widths), key=widths.count) if widths else 1
+        alike = (widths.count(usual) / len(widths), usual) if usual > 1 else (0.0, 0)
+        if alike > most:
+            best, most = name, alike
+    return best
+
+
+def _columns(
+    text: str, whole: bool, shown: str, said: Said, delimiter: str, limits: Limits, read_as: ReadAs
+) -> tuple[Column, ...]:
+    rows = [row for row in _rows(text, delimiter, said.quotes, shown, SAMPLED) if row]
+    if not whole and len(rows) > 1:
+        rows.pop()  # it may be cut off
+    first = rows[0]
+    if len(first) > limits.columns or (not whole and len(rows) == 1):
+        raise ToolError.of("TW6316", path=shown, columns=len(first), limit=limits.columns)
+    names, renamed = _named(first if said.header else [""] * len(first))
+    if renamed and said.header:
+        read_as["renamed"] = renamed
+    cells = rows[1:] if said.header else rows
+    return tuple(
+        Column(name, tuple(row[at] for row in cells if at < len(row) and row[at])) for at, name in enumerate(names)
+    )
+
+
+def _named(found: Sequence[str]) -> tuple[list[str], list[Renamed]]:
+    """A name for each column, unlike the others even in case; and which were given here."""
+    names: list[str] = []
+    renamed: list[Renamed] = []
+    # What stands there as it is has the first claim to its name.
+    taken: set[str] = set()
+    kept = {cell.strip() for cell in found}
+    for position, cell in enumerate(found, 1):
+        plain = "".join(c for c in cell.strip() if c.isprintable())[:200]
+        base = plain or f"column_{position}"
+        name, number = base, 2
+        while name.casefold() in taken or (name != cell.strip() and name in kept):
+            name, number = f"{base}_{number}", number + 1
+        taken.add(name.casefold())
+        names.append(name)
+        if name != cell.strip():
+            renamed.append(Renamed(position=position, found=cell[:200], name=name))
+    return names, renamed
+
+
+# JSON Lines
+
+
+def _keys(text: str, whole: bool, shown: str, limits: Limits) -> tuple[Column, ...]:
+    lines = text.split("\n")
+    if not whole:
+        lines.pop()
+    samples: dict[str, list[str]] = {}
+    for number, line in enumerate(lines[:SAMPLED], 1):
+        if not line.strip():
+            continue
+        for key, value in _object(line, number, shown).items():
+            cells = samples.setdefault(key, [])
+            if value is not None:
+                cells.append(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    if not samples or len(samples) > limits.columns:
+        raise ToolError.of("TW6316", path=shown, columns=len(samples), limit=limits.columns)
+    if "" in samples or len({key.lower() for key in samples}) < len(samples):
+        raise ToolError.of("TW6329", path=shown)
+    return tuple(Column(name, tuple(cells)) for name, cells in samples.items())
+
+
+def _object(line: str, number: int, shown: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(line, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError) as error:
+        raise ToolError.of("TW6317", path=shown, line=number) from error
+    if not isinstance(found, dict):
+        raise ToolError.of("TW6317", path=shown, line=number)
+    return cast("dict[str, Any]", found)

@@ -1,0 +1,213 @@
+"""From columns and filters to SQL of our own making.
+
+No word of a caller gets into the text: columns are ``c0``, ``c1``, …, and values are parameters.
+
+**Numbers are exact or said not to be.** A cell is a number when it is written like one, ``-12.50`` or ``1e-3``; not
+``007``, ``0x10``, ``1_000`` or ``1,000``, which are somebody's ids, and not ``1e999``, which no number holds. It is
+read as a decimal of the width that the beginning of the file suggests; one that needs more ends the reading
+(``unfit``), and it begins again with a width that holds all of the column, or with floating point where no decimal
+does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.tables.filters import (
+    Both,
+    Compared,
+    Either,
+    Empty,
+    Listed,
+    Node,
+    Not,
+    Search,
+    Searched,
+    Value,
+    leaves,
+)
+
+__all__ = ["FLOAT", "NUMBER", "Shape", "Table", "is_number", "shape_of"]
+
+NUMBER = r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_NUMBER = re.compile(NUMBER)
+MOST = 38
+"""Digits of the widest decimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Digits before and behind the point that a decimal has to have; floating point where ``exact`` is not."""
+
+    before: int = 1
+    behind: int = 0
+    exact: bool = True
+
+    def wide(self, other: Shape) -> Shape:
+        both = Shape(max(self.before, other.before), max(self.behind, other.behind), self.exact and other.exact)
+        return both if both.before + both.behind <= MOST else FLOAT
+
+
+FLOAT = Shape(exact=False)
+
+
+def shape_of(cells: Iterable[str]) -> Shape:
+    """What holds those of ``cells`` that are numbers, with room for what the rest of the file may have."""
+    shape = Shape(12, 2)
+    for cell in cells:
+        if is_number(cell):
+            shape = shape.wide(_one(cell))
+    return shape
+
+
+def is_number(cell: str) -> bool:
+    """As the engine sees it: written like a number, and held by one."""
+    return _NUMBER.fullmatch(cell) is not None and math.isfinite(float(cell))
+
+
+def _one(number: str) -> Shape:
+    if "e" in number or "E" in number:
+        return FLOAT
+    before, _, behind = number.lstrip("+-").partition(".")
+    return Shape(len(before), len(behind))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns of a file, by name, as expressions. ``natives`` have numbers as the file's own types."""
+
+    names: tuple[str, ...]
+    natives: Mapping[str, Shape]
+    shapes: Mapping[str, Shape]
+    truths: frozenset[str] = frozenset()
+
+    def at(self, name: str, where: str) -> int:
+        """The number of the column. ``ToolError`` says which columns there are."""
+        if name not in self.names:
+            known = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
+            raise ToolError.of("TW6330", name=name[:100], where=where, known=known)
+        return self.names.index(name)
+
+    def cell(self, name: str, where: str = "$.columns") -> str:
+        return f"c{self.at(name, where)}"
+
+    def text(self, name: str, where: str = "$.columns") -> str:
+        return f"CAST({self.cell(name, where)} AS VARCHAR)" if name in self.typed else self.cell(name, where)
+
+    @property
+    def typed(self) -> frozenset[str]:
+        return frozenset(self.natives) | self.truths
+
+    def counts(self, name: str) -> bool:
+        """Whether a column may hold numbers."""
+        return name in self.natives or name in self.shapes
+
+    def shape(self, name: str) -> Shape:
+        """``ToolError`` for a column whose type has no numbers, such as dates."""
+        shape = self.natives.get(name) or self.shapes.get(name)
+        if shape is None:
+            raise ToolError.of("TW6331", name=name)
+        return shape
+
+    def number(self, name: str, where: str = "$.columns") -> str:
+        """The number in a cell; NULL where there is none."""
+        cell = self.cell(name, where)
+        shape = self.shape(name)
+        if name in self.natives:
+            return cell if shape.exact else f"CAST({cell} AS DOUBLE)"
+        # Most texts are none by their first letter; that costs less than a pattern.
+        text = f"WHEN {cell} >= ':' THEN NULL"
+        double = f"TRY_CAST({cell} AS DOUBLE)"
+        number = f"regexp_full_match({cell}, '{NUMBER}') AND isfinite({double})"
+        if not shape.exact:
+            return f"(CASE {text} WHEN {number} THEN {double} END)"
+        digits = 18 if shape.before + shape.behind <= 18 else MOST
+        before = digits - shape.behind - 1
+        behind = rf"(?:\.[0-9]{{1,{shape.behind}}})?" if shape.behind else ""
+        first = f"[1-9][0-9]{{0,{before}}}" if before >= 0 else "0"
+        fitting = f"[+-]?(?:0|{first}){behind}"
+        kind = f"DECIMAL({digits}, {shape.behind})"
+        return (
+            f"(CASE {text} WHEN regexp_full_match({cell}, '{fitting}') THEN CAST({cell} AS {kind}) "
+            f"WHEN {number} THEN CAST(error('unfit {cell} ' || left({cell}, 20)) AS {kind}) END)"
+        )
+
+    def numbered(self, names: Sequence[str], where: str = "") -> str:
+        """The rows that ``where`` lets through, with the numbers of ``names`` beside their cells, each read once."""
+        numbers = "".join(f", {self.number(name)} AS n{self.names.index(name)}" for name in dict.fromkeys(names))
+        return f"(SELECT *{numbers} FROM {{table}}{where})"
+
+    def read(self, name: str) -> str:
+        """The number of a cell in what :meth:`numbered` gives."""
+        return f"n{self.at(name, '$.columns')}"
+
+    def digits(self, name: str) -> str:
+        """The digits that the numbers of a column have at most, before and behind the point, and whether any is
+        written with an exponent."""
+        cell = self.cell(name)
+        plain = f"regexp_full_match({cell}, '{NUMBER}')"
+        return (
+            f"max(length(regexp_extract({cell}, '^[+-]?([0-9]+)', 1))) FILTER ({plain}), "
+            f"max(length(regexp_extract({cell}, '[.]([0-9]+)', 1))) FILTER ({plain}), "
+            f"coalesce(bool_or(contains(lower({cell}), 'e')) FILTER ({plain}), false)"
+        )
+
+    # Filters
+
+    def widened(self, node: Node) -> dict[str, Shape]:
+        """The shapes that hold also the numbers that ``node`` compares with."""
+        shapes = dict(self.shapes)
+        for leaf in leaves(node):
+            self.at(leaf.column, "$.filter")
+            values = leaf.values if isinstance(leaf, Listed) else (leaf.value,) if isinstance(leaf, Compared) else ()
+            for value in values:
+                if isinstance(value, Decimal) and leaf.column in shapes:
+                    shapes[leaf.column] = shapes[leaf.column].wide(_one(format(value, "f")))
+        return shapes
+
+    def condition(self, node: Node, values: list[object]) -> str:
+        """``node`` as SQL that is true or false, never NULL; its values are added to ``values``."""
+        match node:
+            case Both(parts):
+                return "(" + " AND ".join(self.condition(part, values) for part in parts) + ")"
+            case Either(parts):
+                return "(" + " OR ".join(self.condition(part, values) for part in parts) + ")"
+            case Not(part):
+                return f"(NOT {self.condition(part, values)})"
+            case Empty(column):
+                return f"(coalesce({self.text(column, '$.filter')}, '') = '')"
+            case Listed(column, listed):
+                parts = [self._compared(column, "=", value, values) for value in listed]
+                return "(" + " OR ".join(parts) + ")"
+            case Searched(column, how, text):
+                values.append(text)
+                return f"coalesce({_SEARCHES[how]}({self.text(column, '$.filter')}, CAST(? AS VARCHAR)), false)"
+            case Compared(column, operator, value):
+                if operator == "!=":
+                    return f"(NOT {self._compared(column, '=', value, values)})"
+                return self._compared(column, operator, value, values)
+
+    def _compared(self, column: str, operator: str, value: Value, values: list[object]) -> str:
+        if isinstance(value, bool):
+            values.append(str(value).lower())
+            return f"coalesce(lower({self.text(column, '$.filter')}) {operator} CAST(? AS VARCHAR), false)"
+        if isinstance(value, str):
+            values.append(value)
+            return f"coalesce({self.text(column, '$.filter')} {operator} CAST(? AS VARCHAR), false)"
+        shape = self.shape(column).wide(_one(format(value, "f")))
+        values.append(format(value, "f"))
+        kind = f"DECIMAL({MOST}, {shape.behind})" if shape.exact else "DOUBLE"
+        return f"coalesce({self.number(column, '$.filter')} {operator} CAST(? AS {kind}), false)"
+
+
+_SEARCHES: Mapping[Search, str] = {
+    "contains": "contains",
+    "starts with": "starts_with",
+    "ends with": "ends_with",
+    "matches": "regexp_matches",
+}

@@ -1,0 +1,405 @@
+"""The tables tools: describe a file, ask for rows of it, count and sum it up, draw it.
+
+The methods of :class:`Tables` are the tools; ``TOOLS`` says how each is registered. Which paths they accept is the
+business of :mod:`toolwright.toolbox.confined`, how a file is read that of ``reading`` and ``feeding``, what may be
+asked of ``filters``, what becomes of it of ``sql``, and ``engine`` runs it. ``describing``, ``paging`` and
+``analyzing`` put the questions. None of them writes anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field
+
+from toolwright.errors import ToolError
+from toolwright.protocol.types import ImageContent, TextContent
+from toolwright.toolbox.confined import Folders, PathRules, Target, worded
+from toolwright.toolbox.tables.analyzing import Asked, Sort, analyzed
+from toolwright.toolbox.tables.describing import described
+from toolwright.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, queried
+from toolwright.toolbox.tables.extras import extra
+from toolwright.toolbox.tables.feeding import fed
+from toolwright.toolbox.tables.filters import Node, Searched, leaves, parse
+from toolwright.toolbox.tables.found import Found
+from toolwright.toolbox.tables.paging import Order, rows_of
+from toolwright.toolbox.tables.reading import Delimiter, Encoding, Limits, Said, lay_out
+from toolwright.toolbox.tables.results import Analysis, Description, Group, Operation, Rows, Skipped, SkippedRow
+from toolwright.toolbox.tables.sql import FLOAT, Shape, Table, shape_of
+from toolwright.tools.local import LocalToolset, ToolSettings
+from toolwright.tools.toolset import RequestContext
+
+__all__ = ["TOOLS", "Analysis", "Description", "Rows", "Tables", "toolset"]
+
+T = TypeVar("T")
+
+_SETTINGS: ToolSettings = {"effect": "read", "idempotent": True, "seconds": 300.0, "at_once": 4, "untrusted": True}
+
+_MANY: ToolSettings = {
+    **_SETTINGS,
+    "excused": {"TW9748": "One question of a table has as many parts; tools for each would take several calls."},
+}
+
+TOOLS: tuple[tuple[str, ToolSettings], ...] = (
+    (
+        "analyze_csv",
+        {
+            **_MANY,
+            "title": "Analyze a table",
+            "examples": (
+                {"path": "sales.csv", "operations": ["count", "sum", "average"], "columns": ["amount"]},
+                {
+                    "path": "sales.csv.gz",
+                    "operations": ["sum"],
+                    "columns": ["amount"],
+                    "group_by": ["city"],
+                    "filter": "year >= 2024 and city != 'Oslo'",
+                    "sort": "value",
+                    "top": 5,
+                },
+            ),
+        },
+    ),
+    (
+        "chart_csv",
+        {**_MANY, "title": "Draw a chart of a table", "examples": ({"path": "sales.csv", "by": "city"},)},
+    ),
+    ("describe_csv", {**_SETTINGS, "title": "Describe a table", "examples": ({"path": "sales.csv"},)}),
+    (
+        "query_csv",
+        {
+            **_MANY,
+            "title": "Query rows of a table",
+            "examples": (
+                {"path": "sales.csv", "limit": 10},
+                {"path": "sales.csv", "filter": "city = 'Oslo' and amount > 100", "order_by": "amount"},
+            ),
+        },
+    ),
+)
+
+
+PathArgument = Annotated[
+    str,
+    "Path of the file from the served folder down, e.g. 'data/sales.csv'. CSV, TSV, JSON Lines or Parquet; the text "
+    "formats also as .gz, .zst or .bz2",
+    Field(min_length=1, max_length=4096),
+]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+FilterArgument = Annotated[
+    str | None,
+    "Which rows count, e.g. \"amount >= 10 and city in ('Oslo', 'Lima')\", \"not (name contains 'test')\", "
+    '"date starts with \'2024\'", "note is empty", "code matches \'^A[0-9]+$\'". Other names than plain words go '
+    "between backticks: `unit price` > 5. Compared as numbers with a number, as text with quotes",
+    Field(min_length=1, max_length=2000),
+]
+EncodingArgument = Annotated[Encoding | None, "Only where read_as of a result shows a wrong one; found out otherwise"]
+DelimiterArgument = Annotated[Delimiter | None, "Only where read_as of a result shows a wrong one; found out otherwise"]
+HeaderArgument = Annotated[bool, "false when the first row is data: columns are then column_1, column_2, …"]
+QuotesArgument = Annotated[bool, 'false when " is an ordinary character of the cells']
+
+
+class Tables:
+    """The tools over the folders ``roots``, which stay open until :meth:`close`.
+
+    ``ConfigurationError`` when a root is no directory. Every refusal of a method is a ``ToolError``.
+    """
+
+    def __init__(self, roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> None:
+        self._folders = Folders(roots, rules)
+        self._limits = limits or Limits()
+
+    def close(self) -> None:
+        """Gives the folders back; every later call is refused."""
+        self._folders.close()
+
+    def __enter__(self) -> Tables:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def describe_csv(
+        self,
+        path: PathArgument,
+        context: RequestContext,
+        start_column: Annotated[int, "First column to describe, from 1", Field(ge=1, le=100_000)] = 1,
+        encoding: EncodingArgument = None,
+        delimiter: DelimiterArgument = None,
+        header: HeaderArgument = True,
+        quotes: QuotesArgument = True,
+    ) -> Description:
+        """Describe a table file: its columns, their types and ranges, how many rows it has, and how it was read.
+
+        Use first, when the columns of a CSV, TSV, JSON Lines or Parquet file (表格, CSV文件) are not known. Not for
+        rows: use query_csv; not for sums: use analyze_csv. Reads the whole file, also one larger than memory. Up to 50
+        columns come at once; while the result has next_start_column, call again with it. Side effects: none.
+        """
+        said = Said(encoding, delimiter, header, quotes)
+        return await _while(context, lambda run: self._describe(run, path, said, start_column))
+
+    async def query_csv(
+        self,
+        path: PathArgument,
+        context: RequestContext,
+        columns: Annotated[
+            list[Name] | None,
+            "Columns to show, in this order; all of them otherwise",
+            Field(min_length=1, max_length=200),
+        ] = None,
+        filter: FilterArgument = None,
+        order_by: Annotated[Name | None, "Column to sort by; the order of the file otherwise"] = None,
+        descending: Annotated[bool, "Sort from the largest to the smallest"] = False,
+        limit: Annotated[int, "Most rows to return", Field(ge=1, le=1000)] = 50,
+        cursor: Annotated[
+            str | None, "next_cursor of the last result, with all else unchanged", Field(max_length=200)
+        ] = None,
+        encoding: EncodingArgument = None,
+        delimiter: DelimiterArgument = None,
+        header: HeaderArgument = True,
+        quotes: QuotesArgument = True,
+    ) -> Rows:
+        """Query rows of a table file: those that a filter lets through, sorted when asked, as the text of the file.
+
+        Use when single rows of a CSV, TSV, JSON Lines or Parquet file (查询CSV) are wanted. Not to count or sum up: use
+        analyze_csv; not to find out which columns there are: use describe_csv. Cells longer than 2,000 characters are
+        cut. While the result has next_cursor, call again with it. Side effects: none.
+        """
+        said = Said(encoding, delimiter, header, quotes)
+        order = Order(order_by, descending, limit, cursor)
+        return await _while(context, lambda run: self._query(run, path, said, columns, filter, order))
+
+    async def analyze_csv(
+        self,
+        path: PathArgument,
+        operations: Annotated[
+            list[Operation],
+            "What to compute. count and distinct of all cells that are not empty, the others of numbers. median and p… "
+            "are quantiles",
+            Field(min_length=1, max_length=13, json_schema_extra={"uniqueItems": True}),
+        ],
+        context: RequestContext,
+        columns: Annotated[
+            list[Name] | None,
+            "Columns to compute it of; those with numbers otherwise. describe_csv tells their names",
+            Field(min_length=1, max_length=50),
+        ] = None,
+        group_by: Annotated[
+            list[Name] | None, "Compute it for each value of these columns", Field(min_length=1, max_length=4)
+        ] = None,
+        filter: FilterArgument = None,
+        sort: Annotated[
+            Sort, "Which groups come first: with most rows, with the largest first value, or by their key"
+        ] = "rows",
+        top: Annotated[int, "Most groups to return", Field(ge=1, le=1000)] = 50,
+        encoding: EncodingArgument = None,
+        delimiter: DelimiterArgument = None,
+        header: HeaderArgument = True,
+        quotes: QuotesArgument = True,
+    ) -> Analysis:
+        """Analyze a table file: count, sum, average, min, max, quantiles (统计、求和、平均), of all rows or by group.
+
+        Use when figures about a CSV, TSV, JSON Lines or Parquet file (分析CSV文件) are wanted, also larger than memory.
+        Not for single rows: use query_csv. Sums and averages are exact; what is not is named in approximate, and cells
+        that are no numbers are told in not_numbers. Fails when the groups need more memory than one call has: filter,
+        or group by less. Side effects: none.
+        """
+        said = Said(encoding, delimiter, header, quotes)
+        asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by or [], filter, sort, top)
+        return await _while(context, lambda run: self._analyze(run, path, said, asked))
+
+    async def chart_csv(
+        self,
+        path: PathArgument,
+        by: Annotated[Name, "Column of the horizontal axis: a bar or point for each of its values"],
+        context: RequestContext,
+        operation: Annotated[Operation, "What the height is"] = "count",
+        column: Annotated[Name | None, "Column to compute it of; needed for all but count"] = None,
+        kind: Annotated[Literal["bar", "line"], "Bars for categories, a line for what goes on, such as dates"] = "bar",
+        filter: FilterArgument = None,
+        sort: Annotated[Sort, "Which values come first: with most rows, the largest, or in their order"] = "key",
+        top: Annotated[int, "Most bars or points", Field(ge=1, le=200)] = 50,
+        encoding: EncodingArgument = None,
+        delimiter: DelimiterArgument = None,
+        header: HeaderArgument = True,
+        quotes: QuotesArgument = True,
+    ) -> list[TextContent | ImageContent]:
+        """Draw a chart of a table file as a PNG picture: one figure for each value of a column.
+
+        Use when the user wants to see a chart (图表) of a CSV, TSV, JSON Lines or Parquet file. Not for the figures
+        themselves: use analyze_csv. Side effects: none; the picture is in the result, not in a file.
+        """
+        draw: Callable[..., bytes] = extra("toolbox.tables.charts:draw", "chart_csv", "charts")
+        said = Said(encoding, delimiter, header, quotes)
+        asked = Asked((operation,), [column or by], [by], filter, sort, top)
+        if column is None and operation not in ("count", "distinct"):
+            raise ToolError.of("TW6333", operation=operation)
+
+        def work(run: Running) -> list[TextContent | ImageContent]:
+            found = self._analyze(run, path, said, asked)
+            title = "rows" if operation == "count" and column is None else f"{operation} of {column or by}"
+            points = [(group["by"][by] or "", _height(group, column, by, operation)) for group in found["groups"]]
+            picture = draw(points, kind=kind, title=f"{title} by {by}", horizontal=by, vertical=title)
+            shown = f"{title} by {by}: {len(points)} of {found['group_count']} values, {found['rows']} rows."
+            return [TextContent(text=shown), ImageContent.of(picture, "image/png")]
+
+        return await _while(context, work)
+
+    # The work, on a thread
+
+    def _describe(self, run: Running, path: str, said: Said, start: int) -> Description:
+        with self._opened(path, said) as found:
+            return found.note(self._asked(run, found, None, partial(described, found, start)))
+
+    def _query(
+        self, run: Running, path: str, said: Said, columns: list[str] | None, filter: str | None, order: Order
+    ) -> Rows:
+        node = parse(filter) if filter else None
+        with self._opened(path, said) as found:
+            order.offset(found.version)  # before the file is read: a cursor of another file is refused
+            asking = partial(rows_of, found, columns, node, order, self._limits)
+            return found.note(self._asked(run, found, node, asking))
+
+    def _analyze(self, run: Running, path: str, said: Said, asked: Asked) -> Analysis:
+        node = parse(asked.filter) if asked.filter else None
+        with self._opened(path, said) as found:
+            exact = found.size <= self._limits.exact_bytes and found.layout.packing is None
+            return found.note(self._asked(run, found, node, partial(analyzed, found, asked, node, exact)))
+
+    @contextmanager
+    def _opened(self, path: str, said: Said) -> Generator[Found]:
+        target = self._file(path)
+        with (
+            worded(target.shown),
+            target.folder.find(target.names, target.shown, "read") as spot,
+            spot.file() as fd,
+        ):
+            status = os.fstat(fd)
+            version = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
+            layout = lay_out(fd, target.shown, said, self._limits)
+            yield Found(fd, target.shown, layout, version, status.st_size, [])
+
+    def _file(self, path: str) -> Target:
+        target = self._folders.target(path)
+        if target is None or path.endswith(("/", "/.")):
+            raise ToolError.of("TW6023", path=target.shown if target else ".")
+        return target
+
+    def _asked(self, run: Running, found: Found, node: Node | None, ask: Callable[[Query, Table], T]) -> T:
+        """What ``ask`` finds out, by columns as wide as their numbers turn out to be."""
+        table = self._table(run, found)
+        if node is not None:
+            for leaf in leaves(node):
+                if isinstance(leaf, Searched) and leaf.how == "matches":
+                    check_pattern(leaf.text)
+            table = replace(table, shapes=table.widened(node))
+        while True:
+            try:
+                return self._once(run, found, table, ask)
+            except Unfit as unfit:
+                name = table.names[unfit.column]
+                shape = self._once(run, found, table, partial(_widest, name))
+                before = table.shapes[name]
+                shape = before.wide(shape)
+                table = replace(table, shapes={**table.shapes, name: FLOAT if shape == before else shape})
+            except TooWide:
+                if not any(shape.exact for shape in (*table.shapes.values(), *table.natives.values())):
+                    raise ToolError.of("TW6319", path=found.shown) from None
+                table = replace(
+                    table, shapes=dict.fromkeys(table.shapes, FLOAT), natives=dict.fromkeys(table.natives, FLOAT)
+                )
+
+    def _once(self, run: Running, found: Found, table: Table, ask: Callable[[Query, Table], T]) -> T:
+        """``ask`` over one reading of the file; what was left out of it is noted in the result."""
+        with (
+            fed(found.fd, found.shown, found.layout, self._limits) as feed,
+            queried(feed, found.layout, found.shown, self._limits, run) as query,
+        ):
+            try:
+                result = ask(query, table)
+            except ToolError:
+                feed.check()
+                raise
+            feed.check()
+            rows, first = query.rejected()
+            if rows:
+                found.skipped[:] = [Skipped(rows=rows, first=[SkippedRow(line=at, problem=why) for at, why in first])]
+            return result
+
+    def _table(self, run: Running, found: Found) -> Table:
+        if found.layout.format != "parquet":
+            columns = found.layout.columns
+            return Table(tuple(c.name for c in columns), {}, {c.name: shape_of(c.samples) for c in columns})
+        types = self._once(run, found, _NOTHING, _types)
+        if len(types) > self._limits.columns:
+            raise ToolError.of("TW6316", path=found.shown, columns=len(types), limit=self._limits.columns)
+        natives = {name: shape for name, kind in types if (shape := _native(kind))}
+        texts = {name: Shape(12, 2) for name, kind in types if kind == "VARCHAR"}
+        others = frozenset(name for name, _ in types if name not in natives and name not in texts)
+        return Table(tuple(name for name, _ in types), natives, texts, others)
+
+
+async def _while(context: RequestContext, work: Callable[[Running], T]) -> T:
+    """``work`` on a thread of its own, told how far it is; it is stopped when nobody waits any more."""
+    run = Running()
+    task = asyncio.ensure_future(asyncio.to_thread(work, run))
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        while not (await asyncio.wait({task}, timeout=0.1))[0]:
+            percent = run.percent()
+            if percent > 0:
+                context.progress(percent, 100.0)
+        return task.result()
+    except asyncio.CancelledError:
+        run.stop()
+        await asyncio.wait({task}, timeout=5)
+        raise
+
+
+# Types
+
+
+def _native(kind: str) -> Shape | None:
+    """The numbers of a type of Parquet."""
+    if kind.startswith("DECIMAL("):
+        width, scale = map(int, kind[8:-1].split(","))
+        return Shape(width - scale, scale)
+    if kind in ("FLOAT", "DOUBLE"):
+        return FLOAT
+    return Shape(38 if "HUGE" in kind else 20) if kind.endswith(("INT", "INTEGER")) else None
+
+
+_NOTHING = Table((), {}, {})
+
+
+def _types(query: Query, table: Table) -> list[tuple[str, str]]:
+    return query.types()
+
+
+def _widest(name: str, query: Query, table: Table) -> Shape:
+    [(before, behind, exponent)] = query.rows(f"SELECT {table.digits(name)} FROM {{table}}", len(table.names))
+    return FLOAT if exponent else Shape(before or 1, behind or 0)
+
+
+def _height(group: Group, column: str | None, by: str, operation: Operation) -> float:
+    if operation == "count" and column is None:
+        return float(group["rows"])
+    value = group["values"][column or by][operation]
+    return math.nan if value is None else float(value)
+
+
+def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> LocalToolset:
+    """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder."""
+    tables = Tables(roots, limits=limits, rules=rules)
+    tools = LocalToolset()
+    for name, settings in TOOLS:
+        tools.add(getattr(tables, name), **settings)
+    return tools

@@ -1,0 +1,42 @@
+"""The process of one document: what it is told, what it may use, and how it answers."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["TEXT", "Job", "answer"]
+
+TEXT = 5_000_000
+"""Characters of a document. More is not read."""
+
+_MEMORY = 1 << 30
+_CPU_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Standard input: a line of JSON with ``url`` and ``part``, and the document behind it."""
+
+    url: str
+    part: str
+    data: bytes
+
+
+def answer(read: Callable[[Job], dict[str, Any]]) -> None:
+    """Say on standard output what ``read`` makes of the document, as JSON: ``title``, ``text``, ``hidden`` and, where
+    there are any, ``pages``; or a ``problem``. Memory and time are held by the kernel."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    job = Job(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
+    try:
+        said = read(job)
+    except Exception as error:  # noqa: BLE001 - a stranger's document: whatever is wrong with it, it cannot be read
+        said = {"problem": f"it is broken ({type(error).__name__})"}
+    # half of a surrogate pair, as PDFs have them, is no text
+    sys.stdout.buffer.write(json.dumps(said, ensure_ascii=False).encode(errors="replace"))

@@ -1,0 +1,53 @@
+"""What a site asks of programs that visit it: ``robots.txt`` (RFC 9309), asked once an hour. Owner of protego."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from toolwright.transport.fetch import Fetcher, NotFetched
+
+__all__ = ["Robots"]
+
+_SECONDS = 3600.0
+_SITES = 256
+_BYTES = 500 << 10
+"""Of ``robots.txt``; more is not read (RFC 9309, section 2.5)."""
+
+
+class Robots:
+    """The rules of sites for one program, remembered for a while."""
+
+    def __init__(self, fetcher: Fetcher, program: str, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._fetcher = fetcher
+        self._program = program
+        self._now = now
+        self._known: OrderedDict[str, tuple[float, Protego | None]] = OrderedDict()
+
+    async def allow(self, url: str) -> bool:
+        """Whether the site lets the program fetch ``url``. Where its rules are out of reach for the moment, it does not
+        (RFC 9309, section 2.3.1.4)."""
+        parts = urlsplit(url)
+        site = f"{parts.scheme}://{parts.netloc}"
+        until, rules = self._known.get(site, (0.0, None))
+        if until <= self._now():
+            rules = await self._fetched(f"{site}/robots.txt")
+            self._known[site] = (self._now() + _SECONDS, rules)
+            while len(self._known) > _SITES:
+                self._known.popitem(last=False)
+        return rules is not None and rules.can_fetch(url, self._program)
+
+    async def _fetched(self, url: str) -> Protego | None:
+        try:
+            answer = await self._fetcher.request("GET", url)
+        except NotFetched:
+            return None
+        if answer.status >= 500:
+            return None
+        rules = answer.body[:_BYTES].decode(errors="replace") if answer.status == 200 else ""
+        return await asyncio.to_thread(Protego.parse, rules)

@@ -1,0 +1,356 @@
+"""Changes: who is asked, what is shown, what is undone, and what a process that is killed leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from toolwright import Client, Server
+from toolwright.client.results import Result
+from toolwright.errors import ToolError
+from toolwright.toolbox.sql import Access, SqlLimits, toolset
+from toolwright.toolbox.sql.engine import Session, engine_of
+from toolwright.toolbox.sql.running import Runner
+from toolwright.toolbox.sql.statement import change_of
+from unit.toolbox.sql.engines import ENGINES, shop
+
+EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
+WRITES = Access(writes=True)
+
+
+class Shown:
+    """A client whose user says ``answer``, and what the user was shown."""
+
+    def __init__(self, url: str, answer: bool = True, access: Access = WRITES) -> None:
+        self._server = Server("shop", toolsets=[toolset(url, access)])
+        self._answer = answer
+        self.questions: list[str] = []
+
+    def call(self, tool: str, **arguments: Any) -> Result[Any]:
+        def answer(question: Any) -> bool:
+            self.questions.append(question.message)
+            return self._answer
+
+        async def once() -> Result[Any]:
+            async with Client(self._server, elicit=answer) as client:
+                return await client.call_tool(tool, arguments)
+
+        return asyncio.run(once())
+
+    def orders(self) -> list[list[Any]]:
+        return self.call("run_sql_query", sql="SELECT id, state FROM orders ORDER BY id").structured["rows"]
+
+
+BEFORE = [[1, "paid"], [2, "open"], [3, "paid"]]
+
+
+@EVERYWHERE
+def test_without_writes_there_is_no_execute_sql(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        assert "execute_sql" not in [tool.name for tool in _listed(url, Access())]
+        assert "execute_sql" in [tool.name for tool in _listed(url, WRITES)]
+
+
+def _listed(url: str, access: Access) -> list[Any]:
+    async def once() -> list[Any]:
+        async with Client(Server("shop", toolsets=[toolset(url, access)])) as client:
+            return list(await client.list_tools())
+
+    return asyncio.run(once())
+
+
+@EVERYWHERE
+def test_a_person_is_shown_the_tables_and_how_many_rows(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url, answer=False)
+        sql = "UPDATE orders SET state = :state WHERE customer = :name"
+        assert shown.call("execute_sql", sql=sql, parameters={"state": "sent", "name": "Lin"}).is_error
+        assert shown.questions[0].endswith("UPDATE of orders: 2 rows as of now.")
+        assert shown.orders() == BEFORE
+        shown.call("execute_sql", sql="DELETE FROM orders")
+        assert shown.questions[1].endswith("DELETE of orders: 3 rows as of now; no WHERE: EVERY row.")
+        shown.call("execute_sql", sql="INSERT INTO users VALUES (7, 'a', 'b'), (8, 'c', 'd')")
+        assert shown.questions[2].endswith("INSERT of users: 2 rows as of now.")
+
+
+@EVERYWHERE
+def test_a_change_is_made_once_a_person_agrees(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        done = shown.call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = :id", parameters={"id": 2})
+        assert done.structured == {"verb": "UPDATE", "tables": ["orders"], "affected": 1, "committed": True}
+        assert shown.orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
+
+
+@EVERYWHERE
+def test_more_rows_than_at_most_are_undone(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        result = shown.call("execute_sql", sql="DELETE FROM orders", at_most=2)
+        assert result.text.endswith("[TW6229]")
+        assert shown.orders() == BEFORE
+
+
+@EVERYWHERE
+def test_a_dry_run_changes_nothing(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        result = shown.call("execute_sql", sql="DELETE FROM orders WHERE state = 'paid'", dry_run=True)
+        assert (result.structured["affected"], result.structured["committed"]) == (2, False)
+        assert shown.orders() == BEFORE
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE orders SET state = 'returning'",
+        "DROP TABLE orders",
+        "WITH x AS (SELECT id FROM orders) DELETE FROM orders WHERE id IN (SELECT id FROM x)",
+    ],
+)
+def test_at_most_holds_whatever_the_statement_says(engine: str, tmp_path: Path, sql: str):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TW6229]")
+        assert shown.orders() == BEFORE
+        done = shown.call("execute_sql", sql=sql, at_most=3).structured
+        assert (done["affected"], done["committed"], "rows" in done) == (3, True, False)
+
+
+def test_at_most_holds_for_truncate(tmp_path: Path):
+    with shop("postgresql", tmp_path) as url:
+        shown = Shown(url)
+        assert shown.call("execute_sql", sql="TRUNCATE orders", at_most=1).text.endswith("[TW6229]")
+        assert shown.orders() == BEFORE
+
+
+def test_at_most_is_refused_where_nobody_counts(tmp_path: Path):
+    with shop("sqlite", tmp_path) as url:
+        shown = Shown(url)
+        sql = "ALTER TABLE orders DROP COLUMN customer"
+        assert shown.call("execute_sql", sql=sql, at_most=1).text.endswith("[TW6236]")
+        done = shown.call("execute_sql", sql=sql).structured
+        assert (done["tables"], done["committed"]) == (["orders"], True)
+        assert len(shown.call("describe_table", table="orders").structured["columns"]) == 3
+
+
+def test_all_tables_that_a_change_writes_to_are_shown(tmp_path: Path):
+    with shop("mysql", tmp_path) as url:
+        shown = Shown(url, answer=False)
+        shown.call("execute_sql", sql="UPDATE orders o JOIN users u ON o.id = u.id SET o.state = 'x', u.name = 'y'")
+        assert shown.questions[0].endswith("UPDATE of orders, users: 2 rows as of now; no WHERE: EVERY row.")
+        half = Shown(url, access=Access(writes=True, hidden=("users.password*",)))
+        sql = "UPDATE orders SET customer = u.name FROM users u"
+        assert half.call("execute_sql", sql=sql, dry_run=True).structured["tables"] == ["orders"]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_rows_that_are_replaced_are_told_of(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        shown.call("execute_sql", sql="INSERT OR REPLACE INTO ledger VALUES (1, 7)")
+        assert shown.questions[0].endswith("INSERT OR REPLACE of ledger: 1 rows as of now.")
+        assert shown.call("execute_sql", sql="CREATE OR REPLACE TABLE ledger AS SELECT 1 AS id").text.endswith(
+            "[TW6230]"
+        )
+
+
+def test_a_number_beyond_the_database_is_told(tmp_path: Path):
+    with shop("sqlite", tmp_path) as url:
+        result = Shown(url).call("execute_sql", sql="UPDATE ledger SET amount = :n", parameters={"n": 1 << 70})
+        assert result.text.endswith("[TW6225]")
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_what_ends_after_it_was_given_up_changes_nothing(engine: str, tmp_path: Path):
+    """An engine that cannot be stopped in the middle: who was told that nothing is changed was told right."""
+
+    async def once(url: str) -> None:
+        runner = Runner(engine_of(url, WRITES, SqlLimits()), seconds=0.05)
+        given_up = threading.Event()
+
+        def work(session: Session) -> None:
+            session.run(change_of("DELETE FROM orders", "duckdb", session.catalog()), {}, 1)
+            setattr(session, "interrupt", given_up.set)  # noqa: B010 - as an engine that does not listen
+            assert given_up.wait(30)
+
+        with pytest.raises(ToolError, match="nothing was changed"):
+            await runner.run(work, None, writes=True, commits=True)
+
+    with shop(engine, tmp_path) as url:
+        asyncio.run(once(url))
+        assert Shown(url).orders() == BEFORE
+
+
+def test_who_writes_waits_for_who_reads(tmp_path: Path):
+    """DuckDB opens a file to read or to write: the one waits for the other, as with every lock."""
+
+    async def once(url: str) -> list[Result[Any]]:
+        async with Client(Server("shop", toolsets=[toolset(url, WRITES)]), elicit=lambda _: True) as client:
+            reading = client.call_tool("run_sql_query", {"sql": "SELECT count(*) FROM range(300000000)"})
+            writing = client.call_tool("execute_sql", {"sql": "UPDATE orders SET state = 'sent'"})
+            return [await call for call in (asyncio.ensure_future(reading), asyncio.ensure_future(writing))]
+
+    with shop("duckdb", tmp_path) as url:
+        assert [result.is_error for result in asyncio.run(once(url))] == [False, False]
+
+
+@EVERYWHERE
+def test_a_constraint_is_told_and_nothing_is_changed(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        sql = "INSERT INTO orders VALUES (9, 'x', 1, 'open'), (1, 'y', 1, 'open')"
+        assert shown.call("execute_sql", sql=sql).text.endswith("[TW6233]")
+        assert shown.orders() == BEFORE
+
+
+@EVERYWHERE
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT 1", "TW6230"),
+        ("DELETE FROM orders; DELETE FROM users", "TW6210"),
+        ("GRANT ALL ON orders TO public", "TW6230"),
+        ("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "TW6230"),
+        ("DELETE FROM ledger", "TW6215"),
+        ("UPDATE users SET name = 'x' WHERE password_hash LIKE 'a%'", "TW6232"),
+        ("CREATE TABLE sqlite_x (a int)", "TW6231"),
+        ("CREATE TABLE ledger (a int)", "TW6231"),
+        ("CREATE VIEW v AS SELECT * FROM ledger", "TW6215"),
+        ("ALTER TABLE orders RENAME TO pg_orders", "TW6231"),
+        ("INSERT INTO orders SELECT id, pg_read_file('x'), 1, 'x' FROM users", "TW6214"),
+    ],
+)
+def test_what_is_no_change_of_a_table_that_is_shown_is_refused(engine: str, tmp_path: Path, sql: str, code: str):
+    if engine in ("postgresql", "mysql") and code not in ("TW6232", "TW6215"):
+        pytest.skip("the same lines of the parser, seen with the two that need no server")
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url, access=Access(writes=True, hidden=("ledger", "users.password*")))
+        assert shown.call("execute_sql", sql=sql).text.endswith(f"[{code}]")
+        assert shown.orders() == BEFORE
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "mysql"])
+def test_a_table_is_made_altered_and_dropped(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        shown = Shown(url)
+        for sql in (
+            "CREATE TABLE notes (id integer PRIMARY KEY, words varchar(50) NOT NULL DEFAULT 'none')",
+            "ALTER TABLE notes ADD COLUMN place varchar(50)",
+            "INSERT INTO notes (id) VALUES (1)",
+            "CREATE INDEX by_place ON notes (place)",
+        ):
+            assert not (result := shown.call("execute_sql", sql=sql)).is_error, result.text
+        described = shown.call("describe_table", table="notes").structured
+        assert [column["name"] for column in described["columns"]] == ["id", "words", "place"]
+        assert "by_place" in [index["name"] for index in described["indexes"]]
+        assert not (result := shown.call("execute_sql", sql="DROP TABLE notes")).is_error, result.text
+
+
+@EVERYWHERE
+def test_a_call_that_is_cancelled_stops_the_database(engine: str, tmp_path: Path):
+    """It ends long before the time that the database was given."""
+    slow = {
+        "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "duckdb": "SELECT count(*) FROM range(1000000000) a, range(1000000) b",
+        "postgresql": "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b",
+        "mysql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
+        "SELECT count(*) FROM n a, n b, n c, n d",
+    }[engine]
+
+    async def once(url: str) -> None:
+        server = Server("shop", toolsets=[toolset(url, limits=SqlLimits(seconds=300))])
+        heard = asyncio.Event()
+
+        def tick(*report: object) -> None:
+            heard.set()
+
+        async with Client(server) as client:
+            calling = client.call_tool("run_sql_query", {"sql": slow}, progress=tick)
+            task = asyncio.ensure_future(calling)
+            await asyncio.wait_for(heard.wait(), 30)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            ended = asyncio.wait_for(client.call_tool("run_sql_query", {"sql": "SELECT count(*) FROM orders"}), 30)
+            assert (await ended).structured["rows"] == [[3]]
+
+    with shop(engine, tmp_path) as url:
+        asyncio.run(once(url))
+
+
+KILLED = """
+import asyncio, sys
+from toolwright.toolbox.sql import Access, SqlLimits
+from toolwright.toolbox.sql.engine import engine_of
+from toolwright.toolbox.sql.statement import change_of
+
+engine = engine_of(sys.argv[1], Access(writes=True), SqlLimits(seconds=60))
+session = engine.open(writes=True)
+statement = change_of("UPDATE many SET a = a + 1", engine.dialect, session.catalog())
+print("begun", flush=True)
+session.run(statement, {}, 10)
+print("changed", flush=True)
+sys.stdin.read(1)
+session.commit()
+print("committed", flush=True)
+sys.stdin.read(1)
+"""
+
+
+ROWS = 200_000
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("heard", "sum_of"), [("begun", 0), ("changed", 0), ("committed", ROWS)])
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_process_killed_in_a_change_leaves_the_old_rows_or_the_new(
+    engine: str, tmp_path: Path, heard: str, sum_of: int
+):
+    open_it: Any = sqlite3.connect if engine == "sqlite" else duckdb.connect
+    file = str(tmp_path / "many.db")
+    numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) SELECT i, 0 FROM n"
+    with closing(open_it(file)) as db:
+        db.execute("CREATE TABLE many (id integer PRIMARY KEY, a integer)")
+        db.execute(f"INSERT INTO many {numbers if engine == 'sqlite' else f'SELECT i, 0 FROM range({ROWS}) t(i)'}")
+        db.commit()
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, f"{engine}:///{file}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    while _line(process.stdout.fileno()) != heard:
+        if heard == "committed":
+            process.stdin.write(b"\n")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+    with closing(open_it(file)) as db:
+        found = db.execute("SELECT count(*), sum(a), min(a) = max(a) FROM many").fetchone()
+        assert found in ((ROWS, sum_of, True), (ROWS, ROWS, True))
+        if engine == "sqlite":
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def _line(fd: int) -> str:
+    said = b""
+    while not said.endswith(b"\n"):
+        assert select.select([fd], [], [], 60)[0], "nothing is said"
+        part = os.read(fd, 1)
+        assert part, "the process has ended"
+        said += part
+    return said.decode().strip()

@@ -1,0 +1,364 @@
+"""The command tools: what they return, how they go on, how they are refused, and that nothing is left of a call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright import Client, Server
+from toolwright.errors import ConfigurationError, ToolError
+from toolwright.processes import descendants
+from toolwright.protocol.types import TextResource
+from toolwright.testing.state import LIMIT
+from toolwright.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
+from toolwright.toolbox.confined import Folders
+from unit.toolbox.commands import HOLDS, call, entry, left, python, script, served
+
+LINES = entry("lines", "wc", "-l", arguments=[{"name": "file", "type": "path", "many": True}])
+SOURCE = str(Path(__file__).parents[3] / "src")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("one\ntwo\n")
+    return tmp_path / "data"
+
+
+def code_of(server: Server, command: str, *args: str, **more: Any) -> str:
+    result = call(server, command, *args, **more)
+    assert result.is_error
+    return result.text.rpartition("[")[2].rstrip("]")
+
+
+# What comes back
+
+
+@pytest.mark.process
+def test_a_command_says_what_it_printed_and_how_it_ended(root: Path) -> None:
+    value = call(served(root, script("both", "echo out; echo err >&2; exit 3")), "both").value
+    assert value == {
+        "command": "both",
+        "working_directory": ".",
+        "ended": "exit",
+        "exit_code": 3,
+        "stdout": "out\n",
+        "stderr": "err\n",
+        "seconds": value["seconds"],
+        "cpu_seconds": value["cpu_seconds"],
+        "peak_memory_bytes": value["peak_memory_bytes"],
+    }
+
+
+@pytest.mark.process
+def test_bytes_that_are_no_text_are_told_as_such(root: Path) -> None:
+    assert call(served(root, script("raw", r"printf 'a\377b'")), "raw").value["stdout"] == "a\ufffdb"
+
+
+@pytest.mark.process
+def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
+    value = call(served(root, script("crash", "kill -SEGV $$")), "crash").value
+    assert (value["ended"], value["signal"]) == ("signal", signal.SIGSEGV)
+    assert value["note"].endswith("[TW6145]")
+
+
+@pytest.mark.process
+def test_what_was_said_before_the_time_was_over_is_there(root: Path) -> None:
+    server = served(root, script("slow", "echo begun; sleep 60", seconds=20))
+    value = call(server, "slow", seconds=0.5).value
+    assert (value["ended"], value["stdout"]) == ("time", "begun\n")
+    assert value["note"].startswith("It was ended after 0.5 seconds")
+
+
+@pytest.mark.process
+def test_the_whole_of_long_output_is_read_behind_its_link(root: Path) -> None:
+    server = served(root, script("long", "seq 200000"))
+
+    async def main() -> tuple[str, str]:
+        async with Client(server) as client:
+            result = await client.call_tool("execute_command", {"command": "long"})
+            link = result.content[-1].uri
+            parts = [await client.read_resource(uri) for uri in (link, f"{link}/2", f"{link}/3")]
+            return result.value["stdout"], "".join(part.text for part, *_ in parts if isinstance(part, TextResource))
+
+    shown, whole = asyncio.run(main())
+    assert whole == "".join(f"{n}\n" for n in range(1, 200_001))
+    assert "characters left out; all of it: kept:" in shown
+    assert len(shown) < 17_000
+
+
+@pytest.mark.process
+def test_progress_is_the_newest_line(root: Path) -> None:
+    server = served(root, script("steps", "echo one; sleep 0.2; echo two >&2; sleep 0.2; echo three"))
+    seen: list[tuple[float, str | None]] = []
+
+    async def main() -> None:
+        async with Client(server) as client:
+            await client.call_tool(
+                "execute_command", {"command": "steps"}, progress=lambda done, total, text: seen.append((done, text))
+            )
+
+    asyncio.run(main())
+    assert seen == [(4, "one"), (8, "two"), (14, "three")]
+
+
+# The end
+
+
+@pytest.mark.process
+def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
+    server = served(root, script("forever", "setsid sleep 300.29 & echo begun; trap '' TERM; sleep 300.29; sleep 300.29"))  # fmt: skip  # noqa: E501
+    begun = asyncio.Event()
+
+    async def main() -> None:
+        async with server.serving(), Client(server) as client:
+            arguments = {"command": "forever"}
+
+            def progress(done: float, total: float | None, text: str | None) -> None:
+                begun.set()
+
+            running = asyncio.create_task(client.call_tool("execute_command", arguments, progress=progress))
+            await asyncio.wait_for(begun.wait(), LIMIT)
+            supervisors = [os.pidfd_open(each) for each in _own_children()]
+            assert left("300.29") != []
+            running.cancel()
+            for each in supervisors:
+                await _ended(each)
+
+    asyncio.run(main())
+    assert left("300.29") == []
+
+
+def _own_children() -> list[int]:
+    ours = os.getpid()
+    return [each for each in descendants() if f"PPid:\t{ours}\n" in Path(f"/proc/{each}/status").read_text()]
+
+
+async def _ended(process: int) -> None:
+    """Once a process, given as a descriptor, has ended."""
+    over, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(process, over.set)
+    try:
+        await asyncio.wait_for(over.wait(), LIMIT)
+    finally:
+        loop.remove_reader(process)
+        os.close(process)
+
+
+# What holds it
+
+
+@pytest.mark.process
+@pytest.mark.skipif("seccomp" not in HOLDS, reason="needs seccomp, to take the namespaces away")
+def test_a_machine_that_lacks_a_hold_says_so_and_refuses_where_it_is_required(root: Path, tmp_path: Path) -> None:
+    look = (
+        f"import sys; sys.path.insert(0, {SOURCE!r}); from toolwright.toolbox.sandbox.process import what_holds; "
+        "print(*what_holds())"
+    )
+    inside = python("look", look, effect="write").replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
+    found = call(served(root, inside), "look").value["stdout"].split()
+    assert found == [name for name in HOLDS if name != "namespaces"]
+
+
+FALLBACK = """
+import asyncio, os, sys
+sys.path.insert(0, sys.argv[-1])
+from pathlib import Path
+from toolwright.toolbox.sandbox.process import Bounds, Job, run
+
+def program(text):
+    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    bounds = Bounds(seconds=2, processes=20)
+    return Job("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"}, readable=(os.getcwd(),), bounds=bounds)
+
+async def main():
+    for text in sys.argv[1:-1]:
+        ended = await run(program(text), lambda size, part: None)
+        left = [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"300.41" in each.read_bytes().split(b"\\0")]
+        print("namespaces" in ended.holds, ended.cause, len(left), flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(len(HOLDS) < 3, reason="needs seccomp, to take the namespaces away, and these, to see what is left")
+def test_without_namespaces_too_nothing_is_left(root: Path) -> None:
+    begun = "sleep 300.41 & setsid sleep 300.41 & (setsid sh -c 'sleep 300.41 & sleep 300.41' &) ; "
+    more = {"arguments": [{"name": "text", "many": True}], "dashes": False, "processes": 200}
+    inside = python("inside", FALLBACK, **more).replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
+    many = "for i in $(seq 60); do sleep 300.41 & done; wait"
+    value = call(served(root, inside), "inside", begun + "echo done", begun + "wait", many, SOURCE).value
+    assert value["stdout"].splitlines()[:2] == ["False exit 0", "False time 0"], value
+    assert value["stdout"].splitlines()[2] in ("False processes 0", "False time 0")
+
+
+def test_what_is_required_and_missing_ends_the_start(root: Path) -> None:
+    allowed = AllowList(simple(["pwd"]).commands, ("no such hold",))
+    with pytest.raises(ConfigurationError) as caught:
+        toolset(allowed, [root])
+    assert caught.value.code == "TW6110"
+    assert confined(allowed, "required").required == ("landlock", "seccomp", "namespaces")
+    assert confined(allowed, "available").required == ()
+    with pytest.raises(ConfigurationError):
+        confined(allowed, "never")
+
+
+# What the list may say
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("commands = ", "TW6101"),
+        ("[commands.x]\nrun = []\ndescription = 'x'", "TW6102"),
+        ("[commands.x]\nrun = ['pwd']", "TW6102"),
+        ("[commands.x]\nrun = 'pwd; id'\ndescription = 'x'", "TW6102"),
+        ("[commands.x]\nrun = ['pwd']\ndescription = 'x'\nshell = true", "TW6102"),
+        ("[commands.'X y!']\nrun = ['pwd']\ndescription = 'x'", "TW6102"),
+        (entry("x", "echo", arguments=[{"name": "a", "pattern": "("}]), "TW6109"),
+        (entry("x", "echo", arguments=[{"name": "a", "many": True}, {"name": "b"}]), "TW6109"),
+        (entry("x", "no-such-program-at-all"), "TW6103"),
+    ],
+)
+def test_a_list_that_cannot_be_meant_is_not_used(text: str, code: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_text(text)
+    assert caught.value.code == code
+
+
+def test_a_list_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path / "none.toml")
+    assert caught.value.code == "TW6101"
+
+
+def test_a_command_of_which_nothing_is_said_counts_as_the_worst() -> None:
+    assert simple(["git status", "pwd"]).effect() == "destructive"
+    assert read_text(entry("a", "pwd", effect="read") + entry("b", "touch", effect="write")).effect() == "write"
+
+
+@pytest.mark.process
+def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path) -> None:
+    server = Server("commands", toolsets=[toolset(simple(["touch made"]), [root])])
+    asked: list[str] = []
+
+    def decide(question: Any) -> bool:
+        asked.append(question.message)
+        return True
+
+    async def main() -> bool:
+        async with Client(server, elicit=decide) as client:
+            return (await client.call_tool("execute_command", {"command": "touch made"})).is_error
+
+    assert asyncio.run(main()) is False
+    assert "/touch ['made'] in ., without network" in asked[0]
+    assert os.listdir(root) == ["a.txt", "made"] or os.listdir(root) == ["made", "a.txt"]
+
+
+# What a model is told
+
+OPTIONS = entry(
+    "log",
+    "printf",
+    "%s ",
+    options={"-n": {"type": "integer", "minimum": 1, "maximum": 9}, "--oneline": True, "--since": {"format": "date"}},
+    arguments=[{"name": "what", "enum": ["a", "b"]}],
+)
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["-n"], "TW6122"),
+        (["--oneline=yes", "a"], "TW6123"),
+        (["--oneline", "--oneline", "a"], "TW6124"),
+        (["-n", "10", "a"], "TW6125"),
+        (["-n", "1.0", "a"], "TW6125"),
+        (["-n", "٣", "a"], "TW6125"),
+        (["--since", "yesterday", "a"], "TW6125"),
+        (["c"], "TW6125"),
+        (["a", "b"], "TW6127"),
+        ([], "TW6127"),
+        (["--one", "a"], "TW6121"),
+        (["-n1", "a"], "TW6121"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(root: Path, args: list[str], code: str) -> None:
+    assert code_of(served(root, OPTIONS), "log", *args) == code
+
+
+@pytest.mark.process
+def test_what_fits_is_put_together_in_one_order(root: Path) -> None:
+    server = served(root, OPTIONS)
+    for args in (["b", "-n", "3", "--since=2026-01-31"], ["-n", "3", "--since", "2026-01-31", "--", "b"]):
+        assert call(server, "log", *args).value["stdout"] == "-n 3 --since=2026-01-31 -- b "
+
+
+def test_a_path_counts_from_the_working_directory(root: Path) -> None:
+    assert code_of(served(root, LINES), "lines", str(root / "a.txt")) == "TW6128"
+    assert code_of(served(root, LINES), "lines", "none.txt") == "TW6020"
+
+
+def test_of_several_folders_one_has_to_be_named(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    server = Server("commands", toolsets=[toolset(read_text(LINES), [root, tmp_path / "other"])])
+    assert code_of(server, "lines", "a.txt") == "TW6129"
+    assert code_of(server, "lines", "b.txt", working_directory="other") == "TW6020"
+
+
+@pytest.mark.process
+def test_a_program_that_has_gone_is_told(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "tool").chmod(0o755)
+    server = served(root, entry("tool", str(tmp_path / "tool")))
+    (tmp_path / "tool").unlink()
+    assert code_of(server, "tool") == "TW6141"
+
+
+def test_the_commands_are_listed_with_their_words(root: Path) -> None:
+    server = served(root, OPTIONS, LINES)
+
+    async def main() -> tuple[Any, Any]:
+        async with Client(server) as client:
+            tools = {tool.name: tool for tool in await client.list_tools()}
+            return tools["execute_command"], (await client.call_tool("list_commands")).value
+
+    tool, listed = asyncio.run(main())
+    assert tool.inputSchema["properties"]["command"]["enum"] == ["lines", "log"]
+    assert "- log [-n N(1..9)] [--oneline] [--since TEXT] a|b: Runs log" in tool.description.replace("INTEGER", "N")
+    assert listed["commands"][0]["usage"] == "lines FILE…"
+    assert listed["held_by"] == [*HOLDS]
+    assert tool.annotations.readOnlyHint is True
+
+
+# What holds for all words
+
+ALPHABET = st.text(st.sampled_from("-=nosceb1a/."), min_size=1, max_size=8)
+WORDS = st.lists(st.one_of(ALPHABET, st.sampled_from(["-n", "--oneline", "--since", "--", "1", "a", "b", "-c", "-"])), max_size=6)  # fmt: skip  # noqa: E501
+LOG: Command = read_text(OPTIONS).commands["log"]
+
+
+@given(WORDS)
+def test_no_words_make_an_option_that_is_not_listed(words: list[str]) -> None:
+    with Folders([Path("/")]) as folders:
+        try:
+            _, _, *argv = LOG.argv(words, folders, ".")
+        except ToolError:
+            return
+    options, arguments = argv[: argv.index("--")], argv[argv.index("--") + 1 :]
+    assert arguments in (["a"], ["b"])
+    left_over = iter(options)
+    for word in left_over:
+        name, _, value = word.partition("=")
+        assert name in ("-n", "--oneline", "--since")
+        assert bool(value) == (name == "--since")
+        assert name != "-n" or next(left_over) in "123456789"

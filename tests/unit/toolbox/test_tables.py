@@ -1,0 +1,272 @@
+"""What the tables tools promise, as a client sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from toolwright import Client, Server
+from toolwright.errors import ConfigurationError
+from toolwright.toolbox.tables.reading import Limits
+from toolwright.toolbox.tables.tables import toolset
+from toolwright.toolbox.tables.zstd import ZstdDecompressor
+from unit.toolbox.tabling import ask, code_of, result_of
+
+SALES = """city,year,amount,note
+Oslo,2024,12.50,first
+Lima,2024,7,
+Oslo,2023,1.125,"a, b"
+Rome,2023,-4,n/a
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "sales.csv").write_text(SALES)
+    return tmp_path
+
+
+def test_a_table_is_described(root: Path) -> None:
+    found = ask(root, "describe_csv", path="sales.csv")
+    assert found["read_as"] == {
+        "format": "delimited",
+        "encoding": "utf-8",
+        "encoding_from": "content",
+        "delimiter": ",",
+        "header": True,
+    }
+    assert (found["rows"], found["column_count"]) == (4, 4)
+    kinds = {column["name"]: (column["type"], column["min"], column["max"]) for column in found["columns"]}
+    assert kinds == {
+        "city": ("text", "Lima", "Rome"),
+        "year": ("integer", 2023, 2024),
+        "amount": ("decimal", -4, 12.5),
+        "note": ("text", "a, b", "n/a"),
+    }
+
+
+def test_figures_come_by_group(root: Path) -> None:
+    found = ask(
+        root,
+        "analyze_csv",
+        path="sales.csv",
+        operations=["count", "sum", "average", "min", "max", "median"],
+        columns=["amount"],
+        group_by=["city"],
+        sort="value",
+        filter="year >= 2023 and not (note contains '/')",
+    )
+    assert (found["rows"], found["group_count"]) == (3, 2)
+    assert found["groups"][0] == {
+        "by": {"city": "Oslo"},
+        "rows": 2,
+        "values": {
+            "amount": {"count": 2, "sum": 13.625, "average": 6.8125, "min": 1.125, "max": 12.5, "median": 6.8125}
+        },
+    }
+
+
+def test_without_columns_those_with_numbers_are_counted(root: Path) -> None:
+    found = ask(root, "analyze_csv", path="sales.csv", operations=["sum"])
+    assert found["groups"] == [{"by": {}, "rows": 4, "values": {"year": {"sum": 8094}, "amount": {"sum": 16.625}}}]
+
+
+@pytest.mark.parametrize(
+    ("filter", "cities"),
+    [
+        ("amount > 7", ["Oslo"]),
+        ("amount >= 7", ["Oslo", "Lima"]),
+        ("amount < 1.1250001", ["Oslo", "Rome"]),
+        ("amount = 12.5", ["Oslo"]),
+        ("amount = '12.5'", []),
+        ("amount != 7", ["Oslo", "Oslo", "Rome"]),
+        ("city in ('Lima', 'Rome')", ["Lima", "Rome"]),
+        ("city not in ('Lima', 'Rome')", ["Oslo", "Oslo"]),
+        ("note is empty", ["Lima"]),
+        ("note is not empty and year = 2023", ["Oslo", "Rome"]),
+        ("city starts with 'O' or city ends with 'me'", ["Oslo", "Oslo", "Rome"]),
+        ("`city` matches '^[LR]'", ["Lima", "Rome"]),
+        ("not amount > 7", ["Lima", "Oslo", "Rome"]),
+        ("year > 2023 and (city = 'Lima' or amount > 100)", ["Lima"]),
+        ("note > 5", []),
+    ],
+)
+def test_a_filter_lets_through_what_it_says(root: Path, filter: str, cities: list[str]) -> None:
+    found = ask(root, "query_csv", path="sales.csv", columns=["city"], filter=filter)
+    assert [row[0] for row in found["rows"]] == cities
+
+
+def test_rows_are_sorted_by_number_and_come_in_pages(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("n,k\n" + "".join(f"{n},{n % 3}\n" for n in (100, 9, 20, 3, 7)))
+    seen: list[str] = []
+    arguments: dict[str, Any] = {"path": "t.csv", "columns": ["n"], "order_by": "n", "limit": 2}
+    page = ask(tmp_path, "query_csv", **arguments)
+    seen += [row[0] for row in page["rows"]]
+    while "next_cursor" in page:
+        page = ask(tmp_path, "query_csv", **arguments, cursor=page["next_cursor"])
+        seen += [row[0] for row in page["rows"]]
+    assert seen == ["3", "7", "9", "20", "100"]
+
+
+def test_a_cursor_of_a_file_that_has_changed_is_refused(root: Path) -> None:
+    cursor = ask(root, "query_csv", path="sales.csv", limit=1)["next_cursor"]
+    (root / "sales.csv").write_text(SALES + "Bonn,2022,1,\n")
+    assert code_of(root, "query_csv", path="sales.csv", limit=1, cursor=cursor) == "TW6334"
+
+
+def test_a_result_is_bounded_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n" + f"{'x' * 5000}\n" * 200)
+    found = ask(tmp_path, "query_csv", Limits(result_bytes=20_000), path="t.csv", limit=200)
+    assert (len(found["rows"]), found["cut_cells"], "next_cursor" in found) == (10, 10, True)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.tsv", "t.csv.zst", "t.parquet"])
+def test_every_format_gives_the_same_figures(tmp_path: Path, name: str) -> None:
+    text = {
+        "t.jsonl": '{"k": "a", "n": 1.5}\n{"k": "b", "n": 2}\n{"k": "a", "n": null, "more": [1]}\n'
+        '{"k": "a", "n": 2.5}\n',
+        "t.tsv": "k\tn\na\t1.5\nb\t2\na\t\na\t2.5\n",
+        "t.csv.zst": "k,n\na,1.5\nb,2\na,\na,2.5\n",
+    }
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        rows = "SELECT * FROM (VALUES ('a', 1.5), ('b', 2), ('a', NULL), ('a', 2.5)) t(k, n)"
+        duckdb.connect().execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text["t.jsonl"].encode()))
+    elif name.endswith(".zst"):
+        path.write_bytes(zstd(text[name].encode()))
+    else:
+        path.write_text(text[name])
+    operations = ["sum", "count", "average"]
+    found = ask(tmp_path, "analyze_csv", path=name, operations=operations, columns=["n"], group_by=["k"])
+    assert [(group["by"]["k"], group["rows"], group["values"]["n"]) for group in found["groups"]] == [
+        ("a", 3, {"sum": 4, "count": 2, "average": 2}),
+        ("b", 1, {"sum": 2, "count": 1, "average": 2}),
+    ]
+    [whole] = ask(tmp_path, "analyze_csv", path=name, operations=["average"], columns=["n"])["groups"]
+    assert whole["values"]["n"] == {"average": 2}
+    assert ask(tmp_path, "describe_csv", path=name)["rows"] == 4
+    assert ask(tmp_path, "query_csv", path=name, filter="n > 1.75")["rows"][0][:2] == [
+        "b",
+        "2" if "parq" not in name else "2.0",
+    ]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_empty_lines_before_the_header_are_no_rows(tmp_path: Path, ends: str) -> None:
+    (tmp_path / "t.csv").write_bytes(ends.join(["", "", "id,n", "1,2", "", "3,4", ""]).encode())
+    found = ask(tmp_path, "query_csv", path="t.csv")
+    assert (found["columns"], found["rows"]) == (["id", "n"], [["1", "2"], ["3", "4"]])
+    assert ask(tmp_path, "query_csv", path="t.csv", header=False)["rows"][0] == ["id", "n"]
+
+
+def test_a_json_array_is_told_from_a_table(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('[{"id": 1},\n {"id": 2}]')
+    assert code_of(tmp_path, "query_csv", path="t.json") == "TW6317"
+
+
+@pytest.mark.parametrize("line", ['{"id": 1, "ID": 2}', '{"": 1}'])
+def test_keys_that_cannot_be_columns_are_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "t.jsonl").write_text(line + "\n")
+    assert code_of(tmp_path, "query_csv", path="t.jsonl") == "TW6329"
+
+
+def zstd(data: bytes) -> bytes:
+    """One frame with one raw block, by the format: no compressor is needed to test what unpacks."""
+    assert ZstdDecompressor
+    head = b"\x28\xb5\x2f\xfd" + bytes((0xA0,)) + len(data).to_bytes(4, "little")
+    return head + ((len(data) << 3) | 1).to_bytes(3, "little") + data
+
+
+def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n[1]\n')
+    result = result_of(tmp_path, "describe_csv", path="t.jsonl")
+    assert result.text.startswith("Line 2 of t.jsonl is no JSON object.")
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n' * 5000 + '{"a": \n')
+    assert code_of(tmp_path, "describe_csv", path="t.jsonl") == "TW6317"
+
+
+def test_a_chart_is_a_picture(root: Path) -> None:
+    result = result_of(root, "chart_csv", path="sales.csv", by="city", operation="sum", column="amount", kind="line")
+    text, picture = result.content
+    assert text.text == "sum of amount by city: 3 of 3 values, 4 rows."
+    assert picture.mimeType == "image/png"
+    assert code_of(root, "chart_csv", path="sales.csv", by="city", operation="sum") == "TW6333"
+
+
+def test_labels_of_a_chart_are_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("$\\frac{$,n\n$x^{$,1\n表格,2\n")
+    result = result_of(tmp_path, "chart_csv", path="t.csv", by="$\\frac{$")
+    assert not result.is_error
+
+
+def test_no_path_leads_out_of_the_folder(root: Path, tmp_path: Path) -> None:
+    assert code_of(root, "describe_csv", path="../sales.csv") == "TW6011"
+    assert code_of(root, "describe_csv", path="/etc/passwd") == "TW6014"
+    (root / "link.csv").symlink_to("/etc/passwd")
+    assert result_of(root, "describe_csv", path="link.csv").is_error
+    os.mkfifo(root / "pipe.csv")
+    assert code_of(root, "describe_csv", path="pipe.csv") == "TW6024"
+    (root / ".env").write_text(SALES)
+    assert code_of(root, "describe_csv", path=".env") == "TW6030"
+    (root / "*.csv").write_text("only,this\n1,2\n")
+    assert ask(root, "query_csv", path="*.csv")["columns"] == ["only", "this"]
+
+
+def test_a_folder_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError):
+        toolset([tmp_path / "nowhere"])
+
+
+def test_no_descriptor_and_no_thread_is_left(root: Path) -> None:
+    (root / "t.csv.gz").write_bytes(gzip.compress(("a\n" + "1\n" * 2_000_000).encode()))
+    ask(root, "query_csv", path="t.csv.gz", limit=1)
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    for _ in range(3):
+        ask(root, "query_csv", path="t.csv.gz", limit=1)
+        result_of(root, "analyze_csv", path="t.csv.gz", operations=["sum"], filter="nothing = 1")
+    # Each of the six servers keeps the one descriptor of its folder.
+    assert len(os.listdir("/proc/self/fd")) <= before[0] + 6
+    assert threading.active_count() <= before[1] + 2
+
+
+def test_a_call_that_nobody_waits_for_stops_working(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{n},{n * 7919 % 1000003}\n" for n in range(3_000_000)))
+    ended = threading.Event()
+
+    async def cancelled() -> list[float]:
+        server = Server("tables", toolsets=[toolset([tmp_path])])
+        seen: list[float] = []
+        moving = asyncio.Event()
+
+        def progress(done: float, total: float | None, message: str | None) -> None:
+            seen.append(done)
+            moving.set()
+
+        async with Client(server) as client:
+            call = asyncio.ensure_future(
+                client.call_tool(
+                    "analyze_csv",
+                    {"path": "t.csv", "operations": ["median", "p99"], "columns": ["b"], "group_by": ["a"]},
+                    progress=progress,
+                )
+            )
+            await asyncio.wait({call, asyncio.ensure_future(moving.wait())}, return_when=asyncio.FIRST_COMPLETED)
+            call.cancel()
+            await asyncio.wait({call})
+            # The place of the call is free again only once its thread has ended: another one of the same kind runs.
+            await client.call_tool("query_csv", {"path": "t.csv", "limit": 1})
+        ended.set()
+        return seen
+
+    seen = asyncio.run(cancelled())
+    assert ended.is_set()
+    assert seen == sorted(seen)
