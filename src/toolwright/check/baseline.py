@@ -1,0 +1,90 @@
+"""The findings that are known already: a file to be committed, so that only new ones count.
+
+A finding is known again by its server, tool, code and path, and by the value that it is about: whoever changes that
+value answers for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+from toolwright.check.checking import Finding
+from toolwright.contract.contract import Definition, digest
+from toolwright.contract.files import write_whole
+from toolwright.errors import ConfigurationError, ParseError
+from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
+
+__all__ = ["FORMAT", "Known", "known_of", "read", "write"]
+
+FORMAT = 1
+"""What stands in the file under ``toolwright.baseline``; it grows when older releases could not read it any more."""
+
+_MARK = "toolwright.baseline"
+
+
+class Known(NamedTuple):
+    """What a finding is known by. ``sha256`` is the digest of the value at ``path``; empty where there is none."""
+
+    server: str
+    tool: str
+    code: str
+    path: str
+    sha256: str
+
+    @property
+    def fingerprint(self) -> str:
+        """All of it in one word."""
+        return digest(list(self))[:32]
+
+
+def known_of(finding: Finding, definition: Definition) -> Known:
+    return Known(
+        finding.server, finding.tool, finding.code, finding.place, _digest_at(definition, finding.problem.path)
+    )
+
+
+def _digest_at(value: Json, path: Iterable[str | int]) -> str:
+    try:
+        for step in path:
+            value = value[step]
+    except (LookupError, TypeError):  # it is about something that is not there
+        return ""
+    return digest(value)
+
+
+def read(file: Path) -> frozenset[Known]:
+    """What the file knows. ``ConfigurationError`` says what is wrong with it."""
+    try:
+        said = decode(file.read_bytes())
+    except OSError as error:
+        raise ConfigurationError.of("TW9006", file=str(file), problem=error.strerror) from None
+    except ParseError as error:
+        raise _refused(file, str(error).removesuffix(".")) from None
+    if not is_object(said) or said.get(_MARK) != FORMAT or not is_array(said.get("findings")):
+        raise _refused(file, f"it needs {_MARK!r}: {FORMAT} and 'findings'")
+    return frozenset(_entries(file, said["findings"]))
+
+
+def _entries(file: Path, rows: list[Json]) -> Iterator[Known]:
+    for number, row in enumerate(rows):
+        if not _is_entry(row):
+            raise _refused(file, f"$.findings[{number}] needs the texts {', '.join(Known._fields)}")
+        yield Known(**row)
+
+
+def _is_entry(row: Json) -> TypeGuard[dict[str, Any]]:
+    return is_object(row) and row.keys() == set(Known._fields) and all(isinstance(one, str) for one in row.values())
+
+
+def _refused(file: Path, problem: str) -> ConfigurationError:
+    return ConfigurationError.of("TW9803", file=str(file), problem=problem)
+
+
+def write(file: Path, known: Iterable[Known]) -> None:
+    """A finding a line, in one order, so that a review shows what came and went."""
+    rows = ",\n".join(f"  {json.dumps(one._asdict())}" for one in sorted(set(known)))
+    findings = f"[\n{rows}\n ]" if rows else "[]"
+    write_whole(file, f'{{\n "{_MARK}": {FORMAT},\n "findings": {findings}\n}}\n')

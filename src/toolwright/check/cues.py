@@ -1,0 +1,50 @@
+"""How descriptions say a thing: when to use a tool, what it cannot do, what comes back, and so on, in both languages.
+
+The ways are data, in ``cues.toml``; whether one is there is decided by words, never by letters within them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolwright.check.subject import Text
+
+__all__ = ["Cue", "cue"]
+
+_CUES: Final = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """The ways to say one thing. ``phrases`` stand under their first word."""
+
+    words: frozenset[str]
+    phrases: Mapping[str, tuple[str, ...]]
+    chinese: re.Pattern[str]
+
+    def found(self, text: Text) -> str | None:
+        """The words of the text that say it, if some do."""
+        if met := self.words & text.word_set:
+            return min(met, key=text.words.index)
+        for first in self.phrases.keys() & text.word_set:
+            for phrase in self.phrases[first]:
+                if phrase in text.spoken:
+                    return phrase.strip()
+        if text.raw.isascii():
+            return None
+        match = self.chinese.search(text.plain)
+        return match[0] if match else None
+
+
+def cue(name: str) -> Cue:
+    said = _CUES[name]
+    phrases: dict[str, tuple[str, ...]] = {}
+    for phrase in said["phrases"]:
+        first = phrase.split()[0]
+        phrases[first] = (*phrases.get(first, ()), f" {phrase} ")
+    return Cue(frozenset(said["words"]), phrases, re.compile("|".join(said["chinese"])))

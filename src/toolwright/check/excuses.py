@@ -1,0 +1,77 @@
+"""Rules that somebody does not follow, and says why: beside the tool, or in the operator's file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.check.card import cards
+from toolwright.check.checking import Finding
+from toolwright.check.source import Source
+from toolwright.errors import ConfigurationError
+from toolwright.policy.config import Config, named
+from toolwright.policy.globs import Globs, globs
+from toolwright.policy.vetting import closest
+
+__all__ = ["Excuse", "Excused", "excuses_in", "excuses_of", "unused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """``place`` is where it is written, ``in_source`` whether that is beside the tool."""
+
+    code: str
+    tools: Globs
+    servers: Globs
+    reason: str
+    place: str
+    in_source: bool = False
+
+    def covers(self, finding: Finding) -> bool:
+        return finding.code == self.code and self.tools.match(finding.tool) and self.servers.match(finding.server)
+
+
+@dataclass(frozen=True, slots=True)
+class Excused:
+    """A finding that is not held against the tool."""
+
+    finding: Finding
+    excuse: Excuse
+
+
+def excuses_of(source: Source) -> Iterator[Excuse]:
+    """Those of ``@tool(excused={"TW9710": "why"})``."""
+    for tool, reasons in source.excused.items():
+        place = str(source.written.get(tool, f"{source.server}: {tool}"))
+        for code, reason in reasons.items():
+            yield _known(Excuse(code, _exactly(tool), _exactly(source.server), reason, place, in_source=True))
+
+
+def _exactly(name: str) -> Globs:
+    return globs([name])
+
+
+def excuses_in(config: Config) -> Iterator[Excuse]:
+    """Those of ``[[check.excused]]``. ``ConfigurationError`` names the line of a code that no rule has."""
+    rows: Sequence[Mapping[str, Any]] = config.tables.get("check", {}).get("excused", ())
+    for number, row in enumerate(rows):
+        place = config.place(("check", "excused", number))
+        yield _known(Excuse(row["code"], named(row["tools"]), named(row.get("server", "*")), row["reason"], place))
+
+
+def _known(excuse: Excuse) -> Excuse:
+    codes = [card.code for card in cards().values()]
+    if excuse.code not in codes:
+        nearest = closest(excuse.code, codes)
+        raise ConfigurationError.of("TW9801", place=excuse.place, rule=excuse.code, nearest=nearest)
+    return excuse
+
+
+def unused(excuses: Iterable[Excuse], excused: Iterable[Excused]) -> Iterator[ConfigurationError]:
+    """A note for each that excuses nothing any more."""
+    used = {id(one.excuse) for one in excused}
+    for one in excuses:
+        if id(one) not in used:
+            tools = ", ".join(one.tools.patterns)
+            yield ConfigurationError.of("TW9802", place=one.place, rule=one.code, tools=tools)

@@ -1,0 +1,76 @@
+"""Fixes put into the text of a JSON file: what a rule is sure of changes, and not a character beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from toolwright.check.positions import Positions
+from toolwright.contract.contract import Path
+from toolwright.jsonrpc.messages import Json
+
+__all__ = ["put"]
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def put(text: str, values: Iterable[tuple[Path, Json]]) -> tuple[str, int]:
+    """``text``, which is JSON, with these values at these paths, and how many of them are there now.
+
+    What has no place (an item of a list that is shorter, a member of what is no object) is left out, and so is what
+    would change a place that another value has changed already.
+    """
+    positions = Positions(text)
+    edits: list[_Edit] = []
+    for path, value in values:
+        edit = _edit(positions, path, value)
+        if edit is not None and not any(_meet(edit, other) for other in edits):
+            edits.append(edit)
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text, len(edits)
+
+
+def _meet(one: _Edit, other: _Edit) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+def _edit(positions: Positions, path: Path, value: Json) -> _Edit | None:
+    spans = positions.spans
+    if path in spans:
+        return _Edit(*spans[path], _laid_out(positions.text, spans[path], value))
+    there = next(length for length in range(len(path) - 1, -1, -1) if path[:length] in spans)
+    key, *rest = path[there:]
+    for step in reversed(rest):
+        value = {step: value}
+    start, end = spans[path[:there]]
+    if positions.text[start] != "{" or not all(isinstance(step, str) for step in (key, *rest)):
+        return None
+    member = f"{_written(key)}: {_written(value)}"
+    last = positions.last.get(path[:there])
+    if last is None:
+        return _Edit(start + 1, end - 1, member)
+    blank = re.match(r"\{(\s*)", positions.text[start:])
+    return _Edit(last, last, f",{(blank[1] if blank else '') or ' '}{member}")
+
+
+def _laid_out(text: str, span: tuple[int, int], value: Json) -> str:
+    """A value in the place of another, over several lines where that one was."""
+    start, end = span
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    margin = line[: len(line) - len(line.lstrip())]
+    first = re.match(r"[\[{][ \t]*\r?\n([ \t]*)", text[start:end])
+    if first is None or not first[1].startswith(margin):
+        return _written(value)
+    step = first[1].removeprefix(margin)
+    return json.dumps(value, ensure_ascii=False, indent=step).replace("\n", "\n" + margin)
+
+
+def _written(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,52 @@
+"""Files that a search is given, JSON Lines both: questions, and the tools of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from toolwright.check.findability import Question
+from toolwright.check.subject import Shelf, Subject
+from toolwright.errors import ConfigurationError, ParseError
+from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
+from toolwright.policy.vetting import closest
+
+__all__ = ["corpus_in", "questions_in"]
+
+
+def questions_in(text: str, file: str, tools: Sequence[Subject]) -> list[Question]:
+    """``{"tool": NAME, "query": TEXT}`` a line, with ``"server"`` where two have one of that name.
+    ``ConfigurationError`` for a line that is something else, or names none of the tools."""
+    return [_question(said, f"{file}:{number}", tools) for number, said in _lines(text)]
+
+
+def _question(said: Json, place: str, tools: Sequence[Subject]) -> Question:
+    if not is_object(said) or not isinstance(name := said.get("tool"), str) or not isinstance(said.get("query"), str):
+        raise ConfigurationError.of("TW9820", place=place)
+    server = said.get("server")
+    for tool in tools:
+        if tool.name == name and server in (None, tool.server):
+            return Question(tool, said["query"])
+    named = name if server is None else f"{server}/{name}"
+    raise ConfigurationError.of("TW9821", place=place, tool=named, nearest=closest(name, {tool.name for tool in tools}))
+
+
+def corpus_in(text: str, file: str) -> list[Subject]:
+    """``{"server": NAME, "tools": […]}`` a line, the definitions as in an answer to ``tools/list``.
+    ``ConfigurationError`` for a line that is something else."""
+    shelf = Shelf()
+    for number, said in _lines(text):
+        tools = said.get("tools") if is_object(said) else None
+        if not is_object(said) or not isinstance(said.get("server"), str) or not is_array(tools):
+            raise ConfigurationError.of("TW9822", place=f"{file}:{number}")
+        shelf.subjects.extend(Subject(said["server"], tool, shelf) for tool in tools if is_object(tool))
+    return shelf.subjects
+
+
+def _lines(text: str) -> Iterator[tuple[int, Json]]:
+    """What is no JSON is nothing that anybody wants."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, decode(line.encode())
+            except ParseError:
+                yield number, None

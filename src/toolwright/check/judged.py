@@ -1,0 +1,48 @@
+"""What the judges of the runtime say of a tool, as the problems of a rule: its card has the codes that it passes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from toolwright.check.card import Level, cards
+from toolwright.check.checking import Finding, Problem
+from toolwright.check.subject import Subject
+from toolwright.contract.contract import Contract
+from toolwright.contract.finding import Finding as Suspicion
+from toolwright.contract.finding import Severity
+from toolwright.contract.scan import scan_contract
+
+__all__ = ["beside_tools", "problems_of", "refusals", "suspicions"]
+
+_LEVELS: Final = {Severity.BLOCK: Level.ERROR, Severity.WARN: Level.WARNING, Severity.NOTE: Level.HINT}
+
+
+def suspicions(tool: Subject, rule: str) -> Iterator[Problem]:
+    """What was found by the codes of this rule in what a model is shown."""
+    return problems_of(tool.suspicions, rule) if tool.suspicions else iter(())
+
+
+def problems_of(found: Iterable[Suspicion], rule: str) -> Iterator[Problem]:
+    codes = cards()[rule].also
+    for one in found:
+        if one.code in codes:
+            facts = {**one.facts, "excerpt": one.excerpt}
+            yield Problem(one.path, facts, _LEVELS[one.severity], said=one.code)
+
+
+def beside_tools(server: str, contract: Contract) -> Iterator[Finding]:
+    """What a host would keep from a model in all that is no tool: instructions, prompts, resources. Their findings have
+    no tool, and paths from the contract."""
+    found = scan_contract(replace(contract, tools={}))
+    for card in cards().values() if found else ():
+        for problem in problems_of(found, card.name):
+            yield Finding(server, "", card, problem)
+
+
+def refusals(tool: Subject, rule: str) -> Iterator[Problem]:
+    """The schemas that are refused by the codes of this rule, where calls are judged."""
+    for field, error in tool.refusals:
+        if error.code in cards()[rule].also:
+            yield Problem((field,), error.facts, said=error.code)

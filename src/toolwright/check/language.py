@@ -1,0 +1,96 @@
+"""Text as words, in English, in Chinese and in both at once.
+
+English words are in lower case, Chinese ones are found by a dictionary. The same text always has the same words.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final
+
+import rjieba
+
+from toolwright.check.lists import listed
+
+__all__ = ["is_chinese", "language", "searched", "sentences", "stem", "words"]
+
+_ENGLISH: Final = frozenset(listed("english"))
+_OTHERS: Final = frozenset(listed("others"))
+_SCRIPTS: Final = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]{2}")
+
+_HAN: Final = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_CHINESE: Final = re.compile(rf"[{_HAN}]+")
+_WORD: Final = re.compile(rf"[{_HAN}]+|[^\W_]+(?:['’][^\W\d_]+)?")
+_LATIN: Final = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_APART: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|_")
+_JOINED: Final = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
+_END: Final = re.compile(r"[。！？；]\s*|[.!?;](?=\s|$)\s*|\n[ \t]*\n\s*|\n(?=\s*[-*•\d#])\s*")
+
+
+def is_chinese(text: str) -> bool:
+    """Whether some of it is written in Chinese."""
+    return not text.isascii() and _CHINESE.search(text) is not None
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Its words in their order; a name in its parts: ``readFile``, ``read_file`` and ``读文件`` have two each."""
+    return tuple(_words(text, _cut))
+
+
+def searched(text: str) -> tuple[str, ...]:
+    """Its words as a search has them: Chinese ones with those within them too, and a name such as ``GitHub`` in its
+    parts and whole."""
+    return (*_words(text, _cut_finely), *(word.casefold() for word in _JOINED.findall(text)))
+
+
+def _words(text: str, cut: Callable[[str], Iterable[str]]) -> Iterable[str]:
+    apart = _APART.sub(" ", text)
+    return _LATIN.findall(apart.lower()) if apart.isascii() else _mixed(apart, cut)
+
+
+def _mixed(text: str, cut: Callable[[str], Iterable[str]]) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        if match[0].isascii() or not _CHINESE.match(match[0]):
+            yield match[0].casefold()
+        else:
+            yield from cut(match[0])
+
+
+def language(text: str, found: Collection[str]) -> str:
+    """What a text of these words is written in: ``zh`` where some of it is Chinese, else ``en``, or nothing where it is
+    neither."""
+    if not text.isascii() and _SCRIPTS.search(text):
+        return ""
+    if is_chinese(text):
+        return "zh"
+    others, english = len(_OTHERS.intersection(found)), len(_ENGLISH.intersection(found))
+    # Turkish, Polish and others are known by letters that English has not.
+    if not text.isascii() and not english and any(not word.isascii() for word in found):
+        return ""
+    return "en" if not others or others < english else ""
+
+
+_STEM: Final = re.compile(r"(?<=[a-z]{3})(?:ies|ings?|ed|es|s|e|y)$")
+
+
+@functools.lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """What an English word and its plural, or a verb and its forms, have in common, roughly."""
+    return _STEM.sub("", word)
+
+
+@functools.lru_cache(maxsize=4096)
+def _cut(text: str) -> tuple[str, ...]:
+    return tuple(rjieba.cut(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _cut_finely(text: str) -> tuple[str, ...]:
+    return tuple(rjieba.cut_for_search(text))
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Its sentences, without what ends them; the items of a list are sentences of their own."""
+    return tuple(said for part in _END.split(text) if (said := part.strip()))

@@ -1,0 +1,16 @@
+"""Lists of words for the rules, as data: ``lists.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Final
+
+__all__ = ["listed"]
+
+_LISTS: Final = tomllib.loads(Path(__file__).with_name("lists.toml").read_text("utf-8"))
+
+
+def listed(name: str) -> tuple[str, ...]:
+    """The words of a list, in their order."""
+    return tuple(_LISTS[name])

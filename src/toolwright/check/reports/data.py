@@ -1,0 +1,57 @@
+"""A report for a program: JSON. Members may come, none goes or changes its meaning."""
+
+from __future__ import annotations
+
+import json
+
+from toolwright.check.checking import Finding
+from toolwright.check.report import Report
+from toolwright.contract.contract import place
+from toolwright.contract.shown import shown_json
+from toolwright.jsonrpc.messages import Json
+from toolwright.version import __version__
+
+__all__ = ["data", "written"]
+
+
+def written(report: Report, language: str) -> str:
+    return shown_json(json.dumps(data(report, language), ensure_ascii=False, indent=2)) + "\n"
+
+
+def data(report: Report, language: str) -> dict[str, Json]:
+    return {
+        "toolwright": __version__,
+        "servers": [
+            {"server": one.server, "target": one.target, "tools": len(one.contract.tools)} for one in report.sources
+        ],
+        "counts": {level.value: count for level, count in report.levels.items()},
+        "findings": [_finding(report, one, language) for group in report.groups for one in group.findings],
+        "excused": [
+            {**_finding(report, one.finding, language), "reason": one.excuse.reason, "by": one.excuse.place}
+            for one in report.excused
+        ],
+        "known": [one._asdict() for one in report.known],
+        "gone": [one._asdict() for one in report.gone],
+        "notes": [one.say(language) for one in report.notes],
+        "unjudged": [
+            {"target": one.target, "code": one.reason.code, "reason": one.reason.say(language)}
+            for one in report.unjudged
+        ],
+    }
+
+
+def _finding(report: Report, finding: Finding, language: str) -> dict[str, Json]:
+    at, fix = report.place(finding), finding.problem.fix
+    return {
+        "server": finding.server,
+        "tool": finding.tool,
+        "code": finding.code,
+        "rule": finding.card.name,
+        "level": finding.level.value,
+        "path": finding.place,
+        "says": finding.say(language),
+        "instead": finding.instead(language),
+        "fingerprint": report.known_by(finding).fingerprint,
+        **({"file": at.file, "line": at.line} if at else {}),
+        **({"fix": {"path": place(fix.path), "value": fix.value}} if fix else {}),
+    }

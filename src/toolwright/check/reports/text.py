@@ -1,0 +1,137 @@
+"""A report for a person: each tool with what is wrong, where, why that matters and what to write instead; then, on one
+screen, how much there is of what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from toolwright.check.card import Card, Level
+from toolwright.check.checking import Finding
+from toolwright.check.report import Group, Report
+from toolwright.check.reports.phrases import CONFIDENCE, LEVELS, counted, phrase, unfilled
+from toolwright.contract.contract import place
+from toolwright.contract.shown import shown
+
+__all__ = ["Paint", "explained", "plain", "written"]
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""A text in the colour of ``error``, ``warning``, ``hint``, ``tool`` or ``aside``."""
+
+_WORST_TOOLS: Final = 5
+_LONGEST: Final = 200
+
+
+def plain(text: str, colour: str) -> str:
+    """Without colours."""
+    return text
+
+
+def written(
+    report: Report, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
+) -> str:
+    """``is_whole`` has the evidence of each rule, ``is_short`` the summary alone."""
+    page = _Page(language, paint, is_whole)
+    lines = [] if is_short else [line for group in report.groups for line in page.group(report, group)]
+    return "\n".join([*lines, *page.summary(report)]) + "\n"
+
+
+class _Page:
+    def __init__(self, language: str, paint: Paint, is_whole: bool) -> None:
+        self._language = language
+        self._paint = paint
+        self._is_whole = is_whole
+        self._explained: set[str] = set()
+
+    def group(self, report: Report, group: Group) -> Iterator[str]:
+        written_at = report.by_server[group.server].written.get(group.tool)
+        aside = f"  {self._paint(str(written_at), 'aside')}" if written_at else ""
+        yield self._paint(_tool(report, group.server, group.tool), "tool") + aside
+        for finding in group.findings:
+            yield from self._finding(finding)
+        yield ""
+
+    def _finding(self, finding: Finding) -> Iterator[str]:
+        level = self._paint(_level(finding.level, self._language), finding.level.value)
+        yield f"  {level} {finding.code} {shown(finding.place)}"
+        yield f"    {_line(finding.say(self._language))}"
+        yield f"    → {_line(finding.instead(self._language))}"
+        if fix := finding.problem.fix:
+            value = _cut(shown(json.dumps(fix.value, ensure_ascii=False)))
+            yield "    → " + phrase("fix", self._language, value=value, path=shown(place(fix.path)))
+        if finding.code not in self._explained:
+            self._explained.add(finding.code)
+            yield from (self._paint(f"    {line}", "aside") for line in self._why(finding.card))
+
+    def _why(self, card: Card) -> Iterator[str]:
+        words = card.words[self._language]
+        yield phrase("why", self._language) + words.why
+        if self._is_whole:
+            yield from _evidence(card, self._language)
+
+    def summary(self, report: Report) -> Iterator[str]:
+        say = self._language
+        yield phrase("judged", say, servers=len(report.sources), tools=report.tools)
+        yield f"{counted(report.levels, say)}; {phrase('clean', say, count=len(report.clean))}"
+        width = max((len(str(count)) for _, _, count in report.rules), default=0)
+        for level, card, count in report.rules:
+            named = self._paint(_level(level, say), level.value)
+            yield f"  {named} {card.code} {count:>{width}}  {card.words[say].title}"
+        if len(report.groups) > 1:
+            yield phrase("most", say) + ", ".join(_counted(report, one) for one in report.groups[:_WORST_TOOLS])
+        for name, found in (("excused", report.excused), ("known", report.known), ("gone", report.gone)):
+            if found:
+                yield phrase(name, say, count=len(found))
+        for one in report.unjudged:
+            said = _line(f"{shown(one.target)}: {one.reason.say(say)}")
+            yield self._paint(phrase("unjudged", say) + said, "error")
+
+
+def _tool(report: Report, server: str, tool: str) -> str:
+    return shown(f"{server}: {tool}" if tool and len(report.sources) > 1 else tool or server)
+
+
+def _counted(report: Report, group: Group) -> str:
+    return f"{_tool(report, group.server, group.tool)} ({len(group.findings)})"
+
+
+def _level(level: Level, language: str) -> str:
+    word = LEVELS[level][language == "zh"]
+    return word if language == "zh" else f"{word:<7}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _evidence(card: Card, language: str) -> Iterator[str]:
+    for one in card.evidence:
+        known = CONFIDENCE[one.confidence][language == "zh"]
+        yield f"{phrase('evidence', language)}{one.effect[language]} ({one.source}; {known})"
+    yield phrase("not_when", language) + card.words[language].not_when
+
+
+def explained(card: Card, language: str, paint: Paint = plain) -> str:
+    """A card whole, with its examples."""
+    words = card.words[language]
+    lines = [
+        f"{paint(card.code, card.level.value)} {paint(words.title, 'tool')}",
+        f"{_level(card.level, language).strip()}, {card.name}, {card.group}",
+        "",
+        phrase("why", language) + words.why,
+        phrase("instead", language) + unfilled(words.instead),
+        *_evidence(card, language),
+    ]
+    for bad in (True, False):
+        lines += ["", phrase("bad" if bad else "good", language)]
+        lines += [f"  {_tools(one.tools)}" for one in card.examples if one.bad is bad]
+    return "\n".join(lines) + "\n"
+
+
+def _tools(tools: Sequence[object]) -> str:
+    return shown(json.dumps(tools[0] if len(tools) == 1 else list(tools), ensure_ascii=False))

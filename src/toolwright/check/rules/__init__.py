@@ -1,0 +1,1 @@
+"""The rules, a file each: ``NAME.py`` looks (``problems``), ``NAME.toml`` is its card."""

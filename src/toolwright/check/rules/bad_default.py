@@ -1,0 +1,22 @@
+"""A default that its own schema refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.fitting import fits
+from toolwright.check.subject import Subject
+from toolwright.jsonrpc.messages import encode
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for node in tool.having.get("default", ()):
+        value = node.schema["default"]
+        if not fits(tool, node, value):
+            # `null` is written for "none" by libraries, and hardly a caller sends it.
+            level = Level.WARNING if value is None else None
+            yield Problem((*node.path, "default"), {"value": encode(value).decode()[:80]}, level)

@@ -1,0 +1,23 @@
+"""Values in a list that the type beside it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.fitting import is_of
+from toolwright.check.subject import Subject
+from toolwright.jsonrpc.messages import encode, is_array
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for node in tool.having.get("enum", ()):
+        options, kinds = node.schema["enum"], node.schema.get("type")
+        for index, value in enumerate(options if is_array(options) and kinds is not None else ()):
+            if not is_of(value, kinds):
+                facts = {"value": encode(value).decode()[:80], "kind": encode(kinds).decode()[:80]}
+                # `null` is added by habit, from a dialect in which it made the value one that may be left out.
+                yield Problem((*node.path, "enum", index), facts, Level.WARNING if value is None else None)

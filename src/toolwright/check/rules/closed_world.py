@@ -1,0 +1,18 @@
+"""A tool that says it stays within its own world, and whose name says that it goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.effects import CONNECTS
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if tool.annotations.get("openWorldHint") is False:
+        word = next((word for word in tool.name_words if word in CONNECTS), None)
+        if word is not None:
+            yield Problem(("annotations", "openWorldHint"), {"name": tool.name, "word": word})

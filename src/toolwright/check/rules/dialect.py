@@ -1,0 +1,41 @@
+"""A dialect of JSON Schema that is not known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Fix, Problem
+from toolwright.check.subject import Subject
+from toolwright.errors import SchemaError
+from toolwright.jsonrpc.messages import is_object
+from toolwright.protocol.schema.dialects import dialect_of
+
+__all__ = ["problems"]
+
+_SPELT: Final = {
+    "2020-12": "https://json-schema.org/draft/2020-12/schema",
+    "draft-07": "http://json-schema.org/draft-07/schema#",
+}
+_SUPPORTED: Final = ", ".join(_SPELT.values())
+_OTHERS: Final = re.compile(r"draft[-/](?:0[3-6]|2019-09)\b")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for field in ("inputSchema", "outputSchema"):
+        schema = tool.definition.get(field)
+        if is_object(schema) and "$schema" in schema:
+            yield from _problems((field, "$schema"), schema["$schema"])
+
+
+def _problems(path: tuple[str, str], said: object) -> Iterator[Problem]:
+    try:
+        dialect_of(said)
+    except SchemaError:
+        text = str(said)
+        meant = next((address for name, address in _SPELT.items() if name in text), None)
+        fix = Fix(path, meant) if meant else None
+        level = Level.WARNING if _OTHERS.search(text) else None  # a real one, which not every client knows
+        yield Problem(path, {"said": text[:80], "supported": _SUPPORTED}, level, fix)

@@ -1,0 +1,21 @@
+"""A tool that says it only reads, and whose name says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.effects import CREATES, DESTROYS, SENDS, is_harmless, verb
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if not tool.is_read_only:
+        return
+    word = verb(tool)
+    if word in DESTROYS | SENDS | CREATES and not is_harmless(tool):
+        level = None if word in DESTROYS else Level.WARNING
+        yield Problem(("annotations", "readOnlyHint"), {"name": tool.name, "word": word}, level)

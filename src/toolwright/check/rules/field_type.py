@@ -1,0 +1,31 @@
+"""A part of the definition that is not of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.fitting import is_of
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+_KINDS: Final = {
+    "name": "string",
+    "title": "string",
+    "description": "string",
+    "annotations": "object",
+    "icons": "array",
+    "_meta": "object",
+}
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for name, kind in _KINDS.items():
+        said = tool.definition.get(name)
+        if said is None and name in tool.definition and name != "description":  # without a word is a rule of its own
+            yield Problem((name,), {"field": name, "kind": kind}, Level.WARNING)
+        elif said is not None and not is_of(said, kind):
+            yield Problem((name,), {"field": name, "kind": kind})

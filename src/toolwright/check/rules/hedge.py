@@ -1,0 +1,19 @@
+"""A description that says it may be so or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.cues import cue
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+_HEDGES: Final = cue("hedge")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if found := _HEDGES.found(tool.text):
+        yield Problem(("description",), {"word": found})

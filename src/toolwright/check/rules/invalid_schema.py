@@ -1,0 +1,36 @@
+"""A schema that is none by the dialect that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Fix, Problem
+from toolwright.check.judged import refusals
+from toolwright.check.plain import Node
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for found in refusals(tool, "invalid_schema"):
+        yield Problem(found.path, found.facts, fix=_old_limits(tool), said=found.said)
+
+
+def _old_limits(tool: Subject) -> Fix | None:
+    """``exclusiveMinimum: true`` beside ``minimum: 0``, of a dialect of 2013, as numbers. Nothing fitted it so."""
+    for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
+        for node in tool.having.get(keyword, ()):
+            if isinstance(node.schema[keyword], bool):
+                return Fix(node.path, _with_numbers(node))
+    return None
+
+
+def _with_numbers(node: Node) -> dict[str, object]:
+    said = dict(node.schema)
+    for exclusive, plain in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if said.get(exclusive) is True and plain in said:
+            said[exclusive] = said.pop(plain)
+        elif isinstance(said.get(exclusive), bool):
+            del said[exclusive]
+    return said

@@ -1,0 +1,28 @@
+"""A name that begins with its server's, which hosts put before it anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.language import words
+from toolwright.check.lists import listed
+from toolwright.check.subject import Shelf, Subject
+from toolwright.check.verbs import VERBS
+
+__all__ = ["problems"]
+
+_COMMON: Final = frozenset(listed("of_servers"))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    label = tool.shelf.once(_labels).get(tool.server)
+    if label and len(tool.name_words) > len(label) and tool.name_words[: len(label)] == label:
+        yield Problem(("name",), {"name": tool.name, "server": tool.server})
+
+
+def _labels(shelf: Shelf) -> Mapping[str, tuple[str, ...]]:
+    """What each server is called, in words. A verb among them says what is done: ``fetch_page`` of ``fetch``."""
+    found = {server: tuple(word for word in words(server) if word not in _COMMON) for server in shelf.by_server}
+    return {server: label if VERBS.isdisjoint(label) else () for server, label in found.items()}

@@ -1,0 +1,22 @@
+"""A name in which nothing is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+from toolwright.check.verbs import BASE_VERBS, VERBS
+
+__all__ = ["problems"]
+
+_BEGINNINGS = tuple(sorted(verb for verb in BASE_VERBS if len(verb) > 2))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    words = tool.name_words
+    if not words or not VERBS.isdisjoint(words):
+        return
+    # In ``listprompts`` the words cannot be told apart.
+    if not words[0].startswith(_BEGINNINGS):
+        yield Problem(("name",), {"name": tool.name})

@@ -1,0 +1,18 @@
+"""A tool without a word on its effects for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+_HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if not any(isinstance(tool.annotations.get(hint), bool) for hint in _HINTS):
+        yield Problem(("annotations",), {"name": tool.name})

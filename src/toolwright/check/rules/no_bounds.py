@@ -1,0 +1,39 @@
+"""Numbers and lists without a limit, and limits that only the text knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.saying import limit_said
+from toolwright.check.subject import Parameter, Subject
+
+__all__ = ["problems"]
+
+_LIMITS: Final = {
+    "integer": frozenset({"maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"}),
+    "number": frozenset({"maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"}),
+    "array": frozenset({"maxItems"}),
+}
+_SAYS_MORE: Final = frozenset({"enum", "const", "$ref", "allOf", "anyOf", "oneOf"})
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    endless = [one for one in tool.parameters if _is_endless(one)]
+    told = [(one, limit) for one in endless if (limit := limit_said(one.text.raw))]
+    for one, limit in told:
+        facts = {"what": f"{one.name} ({limit})", "limit": limit}
+        yield Problem(one.path, facts, Level.WARNING)
+    if endless and not told:
+        yield Problem(("inputSchema",), {"what": ", ".join(one.name for one in endless), "limit": "-"})
+
+
+def _is_endless(one: Parameter) -> bool:
+    kinds = one.kinds & _LIMITS.keys()
+    return (
+        bool(kinds)
+        and not _SAYS_MORE & one.schema.keys()
+        and not any(_LIMITS[kind] & one.schema.keys() for kind in kinds)
+    )

@@ -1,0 +1,15 @@
+"""A tool without a word on what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if not tool.text:
+        yield Problem(("description",), {"name": tool.name})

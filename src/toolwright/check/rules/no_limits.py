@@ -1,0 +1,19 @@
+"""A description that does not say what the tool is not for, or cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.cues import cue
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+_LIMITS: Final = cue("limits")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if tool.text.language and tool.text and not _LIMITS.found(tool.summary):
+        yield Problem(("description",))

@@ -1,0 +1,19 @@
+"""A description that does not say what comes back, where no schema says it either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.cues import cue
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+_RESULT: Final = cue("result")
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if tool.output is None and tool.text.language and tool.text and not _RESULT.found(tool.text):
+        yield Problem(("description",))

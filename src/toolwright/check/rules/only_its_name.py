@@ -1,0 +1,31 @@
+"""A description that says what the name says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.language import stem, words
+from toolwright.check.lists import listed
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+_LONGEST: Final = 12
+"""More words than these hardly say a name alone."""
+
+_FILLING: Final = frozenset(listed("filling"))
+_GETTING: Final = frozenset(map(stem, listed("getting")))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    said = tool.text.words
+    if said and len(said) <= _LONGEST and {stem(word) for word in said if word not in _FILLING} <= _known(tool):
+        yield Problem(("description",), {"name": tool.name, "text": tool.text.raw.strip()})
+
+
+def _known(tool: Subject) -> set[str]:
+    """What the names of the tool and its server say. One verb of getting is as good as another."""
+    known = {stem(word) for word in (*tool.name_words, *words(tool.server))}
+    return known if known.isdisjoint(_GETTING) else known | _GETTING

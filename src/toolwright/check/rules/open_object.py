@@ -1,0 +1,16 @@
+"""Arguments that nobody declared are let in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    said = tool.input.get("additionalProperties")
+    if tool.input and said in (None, True, {}) and "unevaluatedProperties" not in tool.input:
+        yield Problem(("inputSchema", "additionalProperties"), {"count": len(tool.arguments)})

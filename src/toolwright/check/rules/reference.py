@@ -1,0 +1,15 @@
+"""A reference that leads out of the schema, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.judged import refusals
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    return refusals(tool, "reference")

@@ -1,0 +1,27 @@
+"""The same value twice where each stands once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Fix, Problem
+from toolwright.check.subject import Subject
+from toolwright.contract.contract import canonical
+from toolwright.jsonrpc.messages import Json, is_array
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for keyword in ("required", "enum", "type"):
+        for node in tool.having.get(keyword, ()):
+            said = node.schema[keyword]
+            if is_array(said) and len(once := _once(said)) < len(said):
+                path = (*node.path, keyword)
+                yield Problem(path, {"keyword": keyword}, fix=Fix(path, once))
+
+
+def _once(values: list[Json]) -> list[Json]:
+    if all(isinstance(value, str) for value in values):
+        return list(dict.fromkeys(values))
+    return list({canonical(value): value for value in reversed(values)}.values())[::-1]

@@ -1,0 +1,20 @@
+"""The text and the schema disagree on whether an argument is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.saying import said_optional, said_required
+from toolwright.check.subject import Subject
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.parameters:
+        text = one.text.raw
+        if one.required and "default" not in one.schema and said_optional(text):
+            yield Problem(one.path, {"name": one.name, "text": "optional", "schema": "required"})
+        elif not one.required and said_required(text):
+            yield Problem(one.path, {"name": one.name, "text": "required", "schema": "optional"})

@@ -1,0 +1,40 @@
+"""A keyword that JSON Schema does not have, so that it does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+from toolwright.protocol.schema.dialects import APPLICATORS
+from toolwright.protocol.schema.words import ASSERTIONS
+
+__all__ = ["problems"]
+
+_KNOWN: Final = (
+    APPLICATORS
+    | ASSERTIONS.keys()
+    | {"title", "description", "default", "examples", "required", "$schema", "$ref", "$id"}
+)
+_MEANT: Final = {name.casefold(): name for name in _KNOWN} | {
+    "requried": "required",
+    "desc": "description",
+    "discription": "description",
+    "decription": "description",
+    "propertys": "properties",
+    "min": "minimum",
+    "max": "maximum",
+    "values": "enum",
+    "regex": "pattern",
+    "optional": "required",
+    "nullable": "type",
+    "example": "examples",
+}
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for keyword, nodes in tool.having.items():
+        meant = None if keyword in _KNOWN else _MEANT.get(keyword.replace("_", "").casefold())
+        for node in nodes if meant else ():
+            yield Problem((*node.path, keyword), {"keyword": keyword, "meant": meant})

@@ -1,0 +1,32 @@
+"""A parameter with the name of a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.lists import listed
+from toolwright.check.subject import Parameter, Subject
+
+__all__ = ["problems"]
+
+_MATHEMATICS: Final = frozenset("abcdgijkmnprtxyzw")
+"""As the names of numbers everybody reads them."""
+
+_ABBREVIATIONS: Final = frozenset(listed("abbreviations"))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.arguments:
+        if _is_unreadable(one):
+            yield Problem(one.path, {"name": one.name}, Level.HINT if one.text else None)
+
+
+def _is_unreadable(one: Parameter) -> bool:
+    name = one.name.casefold()
+    if len(name) != 1:
+        return name in _ABBREVIATIONS
+    is_number = not one.kinds.isdisjoint(("integer", "number", "array"))
+    return name.isascii() and name.isalpha() and not (is_number and name in _MATHEMATICS)

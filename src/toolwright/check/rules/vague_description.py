@@ -1,0 +1,40 @@
+"""A description from which it cannot be told what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.lists import listed
+from toolwright.check.subject import Subject, Text
+from toolwright.check.verbs import VAGUE, verbs
+
+__all__ = ["problems"]
+
+_LONGEST: Final = 20
+"""In more words than these it is said somewhere."""
+
+_FIRST: Final = 2
+"""A verb that says nothing is one of so many words at the beginning."""
+
+_SHORT: Final = 6
+_ANYTHING: Final = frozenset(listed("about_anything"))
+_MORE: Final = frozenset(listed("and_more"))
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    text = tool.text
+    if not text or len(text.words) > _LONGEST or not text.language:
+        return
+    met = verbs(text)
+    if not met:
+        yield Problem(("description",), {"text": text.raw.strip()}, Level.HINT)
+    elif (met <= VAGUE and not met.isdisjoint(text.words[:_FIRST])) or _is_about_anything(text):
+        yield Problem(("description",), {"text": text.raw.strip()})
+
+
+def _is_about_anything(text: Text) -> bool:
+    """``Manages orders``, where the noun is a verb as well."""
+    return len(text.words) <= _SHORT and text.words[0] in _ANYTHING and _MORE.isdisjoint(text.word_set)

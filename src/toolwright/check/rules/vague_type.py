@@ -1,0 +1,35 @@
+"""A list of anything, an object of anything, a value of any type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from toolwright.check.card import Level
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+from toolwright.jsonrpc.messages import Json
+
+__all__ = ["problems"]
+
+_SAYS_MORE: Final = frozenset({"enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"})
+_ITEMS: Final = frozenset({"items", "prefixItems", "contains", "unevaluatedItems"})
+_MEMBERS: Final = frozenset({"properties", "patternProperties", "propertyNames", "dependentSchemas"})
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.parameters:
+        schema = one.schema
+        if _SAYS_MORE & schema.keys():
+            continue
+        if "type" not in schema:
+            yield Problem(one.path, {"name": one.name, "what": "type"}, Level.WARNING)
+        elif "array" in one.kinds and not _ITEMS & schema.keys():
+            yield Problem(one.path, {"name": one.name, "what": "items"}, Level.WARNING)
+        elif "object" in one.kinds and _is_free(schema):
+            yield Problem(one.path, {"name": one.name, "what": "properties"})
+
+
+def _is_free(schema: Mapping[str, Json]) -> bool:
+    """An object of which neither names nor values are known; with a schema for them, it is a map."""
+    return not _MEMBERS & schema.keys() and schema.get("additionalProperties") in (None, True, {})

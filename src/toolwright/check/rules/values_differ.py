@@ -1,0 +1,25 @@
+"""A text that lists values which the schema refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.saying import values_said
+from toolwright.check.subject import Subject
+from toolwright.jsonrpc.messages import is_array
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    for one in tool.parameters:
+        options = one.schema.get("enum")
+        if not is_array(options) or not all(isinstance(value, str) for value in options):
+            continue
+        said = values_said(one.text.raw)
+        strange = [value for value in said if value not in options]
+        # A list of other things altogether is no list of these values.
+        if strange and len(strange) < len(said):
+            facts = {"name": one.name, "strange": ", ".join(strange), "options": ", ".join(options)}
+            yield Problem((*one.path, "enum"), facts)

@@ -1,0 +1,19 @@
+"""One argument that is a box for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolwright.check.checking import Problem
+from toolwright.check.subject import Subject
+from toolwright.jsonrpc.messages import is_object
+
+__all__ = ["problems"]
+
+
+def problems(tool: Subject) -> Iterator[Problem]:
+    if len(tool.arguments) == 1:
+        (only,) = tool.arguments
+        inner = only.schema.get("properties")
+        if "object" in only.kinds and is_object(inner) and inner:
+            yield Problem(only.path, {"name": only.name, "count": len(inner)})

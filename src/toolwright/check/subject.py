@@ -1,0 +1,307 @@
+"""A tool as the rules look at it: its definition, read once, and the tools that stand beside it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from toolwright.check.language import language, sentences, words
+from toolwright.check.plain import Node, is_plain
+from toolwright.contract.contract import Contract, Definition, Path
+from toolwright.contract.finding import Finding as Suspicion
+from toolwright.contract.neighbours import Neighbours
+from toolwright.contract.scan import scan
+from toolwright.errors import SchemaError
+from toolwright.jsonrpc.messages import Json, is_array, is_object
+from toolwright.protocol.schema import compile_schema
+from toolwright.protocol.schema.dialects import APPLICATORS, subschemas
+
+__all__ = ["DEEPEST", "Parameter", "Shelf", "Subject", "Text", "subjects"]
+
+DEEPEST: Final = 12
+"""Levels of a schema that are looked at; what lies deeper is a problem of its own."""
+
+
+class Text:
+    """A text of a definition. What is read out of it is read once."""
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+
+    def __bool__(self) -> bool:
+        return bool(self.raw.strip())
+
+    @cached_property
+    def plain(self) -> str:
+        """In lower case, for a search of phrases."""
+        return self.raw.casefold()
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return words(self.raw)
+
+    @cached_property
+    def word_set(self) -> frozenset[str]:
+        return frozenset(self.words)
+
+    @cached_property
+    def language(self) -> str:
+        """``en``, ``zh``, or nothing where it is neither, and phrases cannot be looked for."""
+        return language(self.raw, self.word_set)
+
+    @cached_property
+    def spoken(self) -> str:
+        """Its words with a space around each, for a search of phrases."""
+        return f" {' '.join(self.words)} "
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        return sentences(self.raw)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A property of a schema. ``path`` leads to its schema from the definition, ``depth`` is 1 for an argument."""
+
+    name: str
+    schema: Mapping[str, Json]
+    path: Path
+    required: bool
+    depth: int
+
+    @cached_property
+    def name_words(self) -> tuple[str, ...]:
+        return _name_words(self.name)
+
+    @cached_property
+    def text(self) -> Text:
+        said = self.schema.get("description")
+        return Text(said if isinstance(said, str) else "")
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The types it may have, as far as it says so itself or in alternatives."""
+        return frozenset(_kinds(self.schema))
+
+
+# Many tools have a `path` and a `limit`.
+_name_words = functools.lru_cache(maxsize=4096)(words)
+
+
+def _kinds(schema: Mapping[str, Json]) -> Iterator[str]:
+    said = schema.get("type")
+    yield from (kind for kind in (said if is_array(said) else [said]) if isinstance(kind, str))
+    for keyword in ("anyOf", "oneOf"):
+        branches = schema.get(keyword)
+        for branch in branches if is_array(branches) else ():
+            if is_object(branch):
+                yield from _kinds(branch)
+
+
+_SECTION: Final = re.compile(
+    r"(?:^[ \t#*]*(?:args|arguments|parameters|params|inputs?|参数|输入参数|入参|参数说明)[ \t*]*[:：]|:param |@param )"
+    r".*?(?=^[ \t#*:]*(?:returns?|raises|throws|notes?|examples?|yields?|output|返回值?|异常|注意|示例|说明)\b|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_SIGNS: Final = ("args:", "arguments:", "parameters:", "params:", "input", "param ", "参数")
+
+_Known = TypeVar("_Known")
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """All the tools that a model would see at once: of one server, or of all that were given."""
+
+    subjects: list[Subject] = field(default_factory=list["Subject"])
+    _known: dict[Callable[[Shelf], Any], Any] = field(default_factory=dict[Callable[["Shelf"], Any], Any], repr=False)
+
+    def once(self, find_out: Callable[[Shelf], _Known]) -> _Known:
+        """What a rule finds out about all the tools together, found out once."""
+        if find_out not in self._known:
+            self._known[find_out] = find_out(self)
+        return self._known[find_out]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, list[Subject]]:
+        found: dict[str, list[Subject]] = {}
+        for one in self.subjects:
+            found.setdefault(one.name, []).append(one)
+        return found
+
+    @cached_property
+    def servers(self) -> Mapping[str, frozenset[str]]:
+        """Server → the names of its tools."""
+        found: dict[str, set[str]] = {}
+        for one in self.subjects:
+            found.setdefault(one.server, set()).add(one.name)
+        return {server: frozenset(names) for server, names in found.items()}
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        return Neighbours(self.servers if len(self.servers) > 1 else {})
+
+    @cached_property
+    def by_server(self) -> Mapping[str, list[Subject]]:
+        found: dict[str, list[Subject]] = {}
+        for one in self.subjects:
+            found.setdefault(one.server, []).append(one)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One tool. ``server`` is what its server is called, ``shelf`` has it and its neighbours."""
+
+    server: str
+    definition: Definition
+    shelf: Shelf = field(default_factory=Shelf, repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        said = self.definition.get("name")
+        return said if isinstance(said, str) else ""
+
+    @cached_property
+    def name_words(self) -> tuple[str, ...]:
+        return words(self.name)
+
+    @cached_property
+    def text(self) -> Text:
+        """Its description."""
+        said = self.definition.get("description")
+        return Text(said if isinstance(said, str) else "")
+
+    @cached_property
+    def section(self) -> re.Match[str] | None:
+        """What its description says of parameters, under a heading such as ``Args:``, to the next heading."""
+        has_sign = any(sign in self.text.plain for sign in _SIGNS)
+        return _SECTION.search(self.text.raw) if has_sign else None
+
+    @cached_property
+    def summary(self) -> Text:
+        """Its description without that section."""
+        if self.section is None:
+            return self.text
+        raw, (start, end) = self.text.raw, self.section.span()
+        return Text(f"{raw[:start]}\n{raw[end:]}")
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Json]:
+        said = self.definition.get("annotations")
+        return said if is_object(said) else {}
+
+    @cached_property
+    def input(self) -> Mapping[str, Json]:
+        said = self.definition.get("inputSchema")
+        return said if is_object(said) else {}
+
+    @cached_property
+    def output(self) -> Mapping[str, Json] | None:
+        said = self.definition.get("outputSchema")
+        return said if is_object(said) else None
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Each property of the input schema, those within others too, in the order in which they stand."""
+        return tuple(_parameters(self.input, ("inputSchema",), 1))
+
+    @cached_property
+    def arguments(self) -> tuple[Parameter, ...]:
+        """The properties on top: what a caller gives."""
+        return tuple(one for one in self.parameters if one.depth == 1)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Each schema there is, of arguments and of results, those that nothing refers to as well."""
+        return tuple(_nodes(self.definition))
+
+    @cached_property
+    def having(self) -> Mapping[str, list[Node]]:
+        """Keyword → the schemas that have it."""
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            for keyword in node.schema:
+                found.setdefault(keyword, []).append(node)
+        return found
+
+    @cached_property
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """What a host would keep from a model, or show to a person."""
+        beside = self.shelf.neighbours.besides(self.server)
+        return scan(self.definition, beside, self.shelf.servers.get(self.server, frozenset()))
+
+    @cached_property
+    def refusals(self) -> tuple[tuple[str, SchemaError], ...]:
+        """Why a schema would be refused where calls are judged: the field it stands in, and the reason."""
+        return () if is_plain(self.nodes) else tuple(_refusals(self.definition))
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.annotations.get("readOnlyHint") is True
+
+
+_FIELDS: Final = ("inputSchema", "outputSchema")
+
+
+def _nodes(definition: Definition) -> Iterator[Node]:
+    for name in _FIELDS:
+        schema = definition.get(name)
+        waiting = [Node((name,), schema)] if is_object(schema) else []
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if len(node.path) < _LONGEST:
+                waiting += reversed(list(_inner(node)))
+
+
+_LONGEST: Final = 4 * DEEPEST
+
+
+def _inner(node: Node) -> Iterator[Node]:
+    for keyword, value in node.schema.items():
+        if keyword in APPLICATORS and (is_object(value) or is_array(value)):
+            for steps, schema in subschemas(keyword, value):
+                if is_object(schema):
+                    yield Node((*node.path, *steps), schema)
+
+
+def _refusals(definition: Definition) -> Iterator[tuple[str, SchemaError]]:
+    for name in _FIELDS:
+        schema = definition.get(name)
+        try:
+            if is_object(schema):
+                compile_schema(schema)
+        except SchemaError as error:
+            yield name, error
+
+
+def _parameters(schema: Mapping[str, Json], path: Path, depth: int) -> Iterator[Parameter]:
+    if depth > DEEPEST:
+        return
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = frozenset(name for name in required if isinstance(name, str)) if is_array(required) else frozenset[str]()
+    for name, inner in properties.items() if is_object(properties) else ():
+        at = (*path, "properties", name)
+        if is_object(inner):
+            yield Parameter(name, inner, at, name in needed, depth)
+            yield from _parameters(inner, at, depth + 1)
+    items = schema.get("items")
+    if is_object(items):
+        yield from _parameters(items, (*path, "items"), depth)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        branches = schema.get(keyword)
+        for index, branch in enumerate(branches if is_array(branches) else ()):
+            if is_object(branch):
+                yield from _parameters(branch, (*path, keyword, index), depth)
+
+
+def subjects(contracts: Iterable[tuple[str, Contract]]) -> list[Subject]:
+    """All tools of the servers, named, on one shelf."""
+    shelf = Shelf()
+    for server, contract in contracts:
+        shelf.subjects.extend(Subject(server, contract.tools[name], shelf) for name in contract.tools)
+    return shelf.subjects

@@ -1,0 +1,272 @@
+"""What the records of a log come to: which symptoms, with which numbers, and what is said not to be known."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright.check.card import cards
+from toolwright.check.checking import checked
+from toolwright.check.doctor.figures import Bounded, Spread
+from toolwright.check.doctor.page import as_page
+from toolwright.check.doctor.seen import MAX_CALLERS, MAX_RECENT, MAX_TOOLS, Seen
+from toolwright.check.doctor.symptoms import EXPLAIN, Diagnosis, Symptom, diagnose
+from toolwright.check.doctor.told import as_json, as_text
+from toolwright.contract.contract import Contract
+
+NOON = datetime(2026, 7, 28, 12, tzinfo=UTC)
+
+
+def call(subject: str = "price", seconds: float = 0, outcome: str = "ok", **more: Any) -> dict[str, Any]:
+    at = (NOON + timedelta(seconds=seconds)).isoformat()
+    said = {"at": at, "kind": "call", "who": "ann", "subject": subject, "outcome": outcome, "arguments": {"n": seconds}}
+    return {**said, "ms": 5.0, "bytes_out": 10, **more}
+
+
+def wrong(seconds: float, *where: str) -> dict[str, Any]:
+    return call("price", seconds, "refused", code="TW2001", **({"wrong": list(where)} if where else {}))
+
+
+def told(*records: Mapping[str, Any], tools: list[str] | None = None) -> Diagnosis:
+    seen = Seen()
+    for record in records:
+        seen.add(record)
+    seen.close()
+    return diagnose(seen, tools)
+
+
+def only(found: Diagnosis, kind: str) -> Symptom:
+    [one] = [one for one in found.symptoms if one.kind == kind]
+    return one
+
+
+def kinds(found: Diagnosis) -> set[str]:
+    return {one.kind for one in found.symptoms}
+
+
+def gaps(found: Diagnosis) -> set[str]:
+    return {code for code, _ in found.unknown}
+
+
+# -- each symptom, and what looks alike and is none --------------------------------------------------------------------
+
+
+def test_arguments_that_are_wrong_are_named_by_place_and_keyword():
+    found = told(*(wrong(n, f"$.items[{n}].id type", "$.to format") for n in range(4)), call(seconds=9))
+    one = only(found, "wrong")
+    assert (one.tool, one.count, one.facts["calls"]) == ("price", 4, 5)
+    assert one.facts["where"] == "$.items[].id (type) 4×, $.to (format) 4×"
+    assert "wrong" not in kinds(told(*(wrong(n, "$.to format") for n in range(2))))
+
+
+def test_records_that_do_not_say_where_are_counted_and_said():
+    found = told(*(wrong(n) for n in range(3)))
+    assert only(found, "wrong").facts["where"] == "?"
+    assert "TW9892" in gaps(found)
+
+
+def test_the_same_call_again_is_one_only_when_it_is_the_same_and_soon():
+    same = [call(seconds=n, arguments={"article": "tea"}) for n in range(4)]
+    assert only(told(*same), "repeated").count == 3
+    assert "repeated" not in kinds(told(*(call(seconds=n) for n in range(4))))
+    assert "repeated" not in kinds(told(*(call(seconds=700 * n, arguments={}) for n in range(4))))
+    assert "repeated" not in kinds(told(*(call(arguments={}, who=str(n)) for n in range(4))))
+
+
+def test_who_calls_nothing_more_after_a_failure_has_given_up():
+    failed = [call(seconds=n, outcome="error", code="TW2004", who=f"w{n}") for n in range(3)]
+    later = call("other", 5_000)
+    assert only(told(*failed, later), "gave_up").facts["codes"] == "TW2004 3×"
+    assert "gave_up" not in kinds(told(*failed))  # it is too early to tell
+    went_on = [call("other", 60, who=f"w{n}") for n in range(3)]
+    assert "gave_up" not in kinds(told(*failed, *went_on, later))
+
+
+def test_tools_that_fail_are_slow_or_say_much_are_named():
+    failing = told(*(call(seconds=n, outcome="error", code="TW2004") for n in range(3)), call(seconds=4))
+    assert only(failing, "failing").facts["codes"] == "TW2004 3×"
+    slow = only(told(*(call(seconds=n, ms=9_000.0) for n in range(5))), "slow")
+    assert slow.facts["p95"].endswith(" s")
+    late = only(told(*(call(seconds=n, outcome="error", code="TW2002") for n in range(3))), "slow")
+    assert late.facts["late"] == 3
+    large = told(*(call(seconds=n, bytes_out=400_000) for n in range(3)))
+    assert only(large, "large").facts["p95"].endswith(" kB")
+    assert "TW9895" in gaps(large)
+    assert kinds(told(*(call(seconds=n) for n in range(50)))) == set()
+
+
+def test_refusals_are_told_by_the_rule_that_made_them():
+    records = [call("pay", n, "refused", code="TW2200", rule="large sums", decision="deny") for n in range(3)]
+    assert only(told(*records), "refused").facts["by"] == "large sums 3×"
+
+
+def test_tools_that_nobody_calls_are_known_where_it_is_known_which_there_are():
+    found = told(call(), tools=["price", "stock"])
+    assert only(found, "never").tool == "stock"
+    assert "TW9890" not in gaps(found)
+    assert "TW9890" in gaps(told(call()))
+    assert "never" not in kinds(told(tools=["price"]))  # a log without calls says nothing of any tool
+
+
+def test_old_names_guessed_names_and_pauses_are_told():
+    assert only(told(call(called="cost")), "old").facts["names"] == "cost 1×"
+    guessing = [call("nope", n, "refused", code="TW1010") for n in range(3)]
+    together = {
+        "at": NOON.isoformat(),
+        "kind": "refusals",
+        "who": "ann",
+        "count": 7,
+        "codes": {"TW1010": 4, "TW2103": 3},
+    }
+    found = told(*guessing, together)
+    assert only(found, "guessed").count == 7
+    assert only(found, "paused").facts["who"] == "ann 3×"
+    assert "TW9897" in gaps(found)
+    assert "nope" not in found.seen.tools
+
+
+def test_a_principal_that_all_share_makes_it_unsure_who_did_what():
+    assert "TW9891" in gaps(told(call(who="local")))
+    assert "TW9891" not in gaps(told(call(who="local"), call(who="ann")))
+
+
+def test_what_the_rules_find_in_the_argument_that_was_wrong_comes_first():
+    schema = {"type": "object", "properties": {"to": {"type": "string"}, "by": {"type": "string"}}}
+    contract = Contract.of([{"name": "price", "description": "What it costs.", "inputSchema": schema}])
+    seen = Seen()
+    for n in range(3):
+        seen.add(wrong(n, "$.by type"))
+    seen.close()
+    one = only(diagnose(seen, ["price"], checked([("shop", contract)])), "wrong")
+    assert one.findings
+    assert all("by" in finding.place for finding in one.findings)
+
+
+def test_the_rules_that_explain_a_symptom_are_there():
+    known = {name for card in cards().values() for name in (card.name, card.group)}
+    assert frozenset[str]().union(*EXPLAIN.values()) <= known
+
+
+# -- figures, and memory -----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1))
+def test_a_percentile_is_at_most_five_percent_too_high(numbers: list[float]):
+    spread = Spread()
+    for number in numbers:
+        spread.add(number)
+    exact = sorted(numbers)[max(0, -(-len(numbers) * 95 // 100) - 1)]
+    assert exact * 0.999 - 1 <= spread.percentile(0.95) <= max(exact, 1) * 1.0501
+
+
+def test_what_is_counted_has_a_bound_and_the_rest_a_number():
+    counted = Bounded[int](2)
+    for number in (1, 2, 3, 1, 4):
+        counted.add(number)
+    assert (counted.counts, counted.left_out) == ({1: 2, 2: 1}, 2)
+
+
+def test_memory_has_a_bound_whoever_calls_whatever():
+    seen = Seen()
+    for n in range(MAX_CALLERS + 50):
+        seen.add(call(f"t{n}", who=f"w{n}"))
+    for n in range(5 * MAX_RECENT):
+        seen.add(call("t1", n))
+    assert len(seen.tools) == MAX_TOOLS
+    assert len(seen.callers) == MAX_CALLERS
+    assert max(len(caller.recent) for caller in seen.callers.values()) == MAX_RECENT
+    assert "TW9894" in gaps(diagnose(seen))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+MEMBERS = st.sampled_from(
+    [*("at", "kind", "who", "subject", "outcome", "code", "wrong", "codes", "ms", "bytes_out", "instance", "rule")]
+)
+
+
+@given(st.lists(st.dictionaries(MEMBERS, JSON | st.sampled_from(["call", "refusals", "ok", "refused", "TW2001"]))))
+def test_no_record_is_too_strange(records: list[dict[str, Any]]):
+    found = told(*records, *({**call(), **record} for record in records), tools=["a"])
+    for language in ("en", "zh"):
+        assert as_text(found, language)
+        assert json.loads(as_json(found, language))
+        assert as_page(found, language)
+
+
+# -- how it is told ----------------------------------------------------------------------------------------------------
+
+EVIL = '<script>alert("1")</script>\u202e\x1b[31m'
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "style")]
+        if tag not in ("meta", "br", "rect"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag != "rect":
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.attack("A10")
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a10_a_page_is_whole_quotes_what_strangers_wrote_and_loads_nothing(language: str):
+    records = [call(EVIL, n, "error", code="TW2004", who=EVIL) for n in range(4)]
+    text = as_page(told(*records, tools=[EVIL, "never"]), language)
+    page = Page(text)
+    assert not page.open
+    assert not page.tags & {"script", "img", "link", "iframe"}
+    assert page.links == []
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "prefers-color-scheme:dark" in text
+    assert "http" not in text.replace("http-equiv", "")
+    charts = [*_charts(text)]
+    assert len(charts) == 5  # three are the legend's
+    assert "\x1b" not in as_text(told(*records))
+    said = as_json(told(*records))
+    assert "\u202e" not in said
+    assert EVIL in json.loads(said)["tools"]
+
+
+def _charts(text: str) -> Iterator[ElementTree.Element]:
+    for part in text.split("<svg")[1:]:
+        yield ElementTree.fromstring("<svg" + part.split("</svg>")[0] + "</svg>")
+
+
+def test_text_fits_on_a_screen_and_json_has_it_all():
+    records = [call(f"tool{t}", n, "error", code="TW2004") for t in range(30) for n in range(3)]
+    found = told(*records)
+    assert len(as_text(found).splitlines()) <= 40
+    assert len(json.loads(as_json(found))["symptoms"]) == 30 == len(found.symptoms)
+
+
+def test_a_log_without_calls_and_one_without_symptoms_say_so():
+    assert as_text(told()).startswith("The log has no calls")
+    assert "No symptoms." in as_text(told(call()))
+    assert "没有发现症状" in as_text(told(call()), "zh")
