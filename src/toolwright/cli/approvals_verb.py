@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import click
 
+from toolwright.cli.asking import confirmed
 from toolwright.cli.output import show_json, show_rows
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import decode, is_object
@@ -78,7 +79,7 @@ def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: 
         found = await approvals.find(ticket)
         await _authorized(approvals, path, word)
         click.echo(_whole(found))
-        if path is None and not click.confirm(f"\nAllow {_said(scope, schema)}?", err=True):
+        if path is None and not confirmed(f"\nAllow {_said(scope, schema)}?"):
             return "Nothing was allowed."
         allowed = await approvals.allow(found, "pattern" if schema else scope, pattern=schema)
         return f"{ticket} is allowed, {allowed.state}, until {_time(allowed.until)}."
@@ -88,12 +89,13 @@ def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: 
 
 @command.command("deny", short_help="Refuse the call of a ticket, or take a yes back.")
 @click.argument("ticket")
+@click.option("--reason", default="", metavar="TEXT", help="Why not: the model reads it.")
 @click.pass_obj
-def deny(url: str, ticket: str) -> None:
+def deny(url: str, ticket: str, reason: str) -> None:
     """Refuse the call of TICKET; what was allowed by it is allowed no more."""
 
     async def settle(approvals: Approvals) -> None:
-        await approvals.deny(await approvals.find(ticket))
+        await approvals.deny(await approvals.find(ticket), reason)
 
     _at(url, settle)
     click.echo(f"{ticket} is denied.")

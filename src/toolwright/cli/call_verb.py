@@ -12,8 +12,11 @@ from typing import Any
 import click
 
 from toolwright.app import Server
+from toolwright.cli import families
 from toolwright.cli.asking import asked_here
-from toolwright.cli.connecting import target_of
+from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.families import Family
+from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.output import show_json, show_result
 from toolwright.cli.printing import printable
 from toolwright.client.answers import Elicit, Elicitation
@@ -32,9 +35,7 @@ __all__ = ["command", "read_arguments"]
 @click.option(
     "--args", "whole", metavar="JSON", help="All arguments as a JSON object; '-' reads it from standard input."
 )
-@click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
-)
+@families.options
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait.")
 @click.option("--yes", is_flag=True, help="Answer every question with yes, its defaults taken.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
@@ -43,7 +44,7 @@ def command(
     tool: str,
     arguments: tuple[str, ...],
     whole: str | None,
-    roots: tuple[str, ...],
+    family: Family,
     timeout: float,
     yes: bool,
     as_json: bool,
@@ -53,7 +54,10 @@ def command(
     A value is text where the schema wants text, and JSON otherwise; KEY:=VALUE is always JSON.
     """
     elicit = _yes if yes else asked_here()
-    result = asyncio.run(_call(target_of(target, roots), tool, arguments, whole, timeout, elicit))
+    if is_config(target):
+        result = asyncio.run(_call_one(target, tool, arguments, whole, timeout))
+    else:
+        result = asyncio.run(_call(target_of(target, family), tool, arguments, whole, timeout, elicit))
     show_json(result.raw) if as_json else show_result(result)
     if result.is_error:
         sys.exit(1)
@@ -67,10 +71,18 @@ async def _call(
     target: Target, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float, elicit: Elicit | None
 ) -> Result:
     served = target.serving() if isinstance(target, Server) else contextlib.nullcontext()
-    async with served, Client(target, timeout=timeout, elicit=elicit) as client:
+    async with served, Client(target, timeout=timeout, elicit=elicit, auth=auth_of(target)) as client:
         tools = {tool.name: tool for tool in await client.list_tools()}
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
         return await client.call_tool(name, arguments, progress=_show_progress)
+
+
+async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float) -> Result:
+    """The same for a tool of one of the servers of a file, by its name there."""
+    async with opened(file, timeout, **TYPED) as host:
+        tools = {tool.name: tool for tool in await host.list_tools()}
+        arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
+        return await host.call_tool(name, arguments, progress=_show_progress)
 
 
 def _show_progress(progress: float, total: float | None, message: str | None) -> None:

@@ -1,60 +1,111 @@
-"""Who may call over HTTP, as the command line says it. Plain data, for workers."""
+"""Who may call over HTTP, as the command line says it: the options, and what they mean together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import click
 
 from toolwright.errors import ConfigurationError
-from toolwright.loading import load
+from toolwright.server.callers import Callers
 
-if TYPE_CHECKING:  # each is loaded when it is asked for
-    from toolwright.app import Server
-    from toolwright.server.identity import Authentication
+__all__ = ["callers_of", "options"]
 
-__all__ = ["Callers"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+SECRET = "TOOLWRIGHT_CLIENT_SECRET"
+
+_OPTIONS: Final = (
+    click.option("--keys", metavar="FILE", help="HTTP: who has a key of this file may call; see 'toolwright keys'."),
+    click.option("--oauth", multiple=True, metavar="ISSUER", help="HTTP: who has a token of this issuer. Repeatable."),
+    click.option("--resource", metavar="URL", help="OAuth: this server's endpoint, as clients know it."),
+    click.option("--scope", multiple=True, metavar="SCOPE", help="OAuth: what every request needs. Repeatable."),
+    click.option(
+        "--introspection",
+        metavar="CLIENT",
+        help=f"OAuth: ask the issuer about tokens that say nothing, as this client; its secret is in ${SECRET}.",
+    ),
+    click.option("--introspection-endpoint", metavar="URL", help="OAuth: ask there, not where the issuer says."),
+    click.option(
+        "--trust-proxy",
+        multiple=True,
+        metavar="ADDRESS",
+        help="HTTP: a proxy, or a network of them, to be believed: --user-header, or who comes with --public.",
+    ),
+    click.option("--user-header", metavar="NAME", help="Proxy: where it says who calls."),
+    click.option("--scopes-header", metavar="NAME", help="Proxy: where it says what these may."),
+    click.option("--demand-header", multiple=True, metavar="NAME=VALUE", help="Proxy: what it has to say too (mTLS)."),
+    click.option("--public", is_flag=True, help="HTTP: whoever comes may call, known by address alone."),
+)
+
+# an option → with which others, one of them at least, it goes
+_GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
+    "oauth": ("resource",),
+    "resource": ("oauth",),
+    "scope": ("oauth",),
+    "introspection": ("oauth",),
+    "introspection_endpoint": ("introspection",),
+    "trust_proxy": ("user_header", "public"),
+    "user_header": ("trust_proxy",),
+    "scopes_header": ("user_header",),
+    "demand_header": ("user_header",),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Callers:
-    """``keys`` is a file; tokens are ``oauth``'s for ``resource``, with ``scopes``; ``public`` is whoever comes."""
+def options(function: F) -> F:
+    """The options of a command that say who may call, for :func:`callers_of`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
 
-    keys: str | None = None
-    oauth: str | None = None
-    resource: str | None = None
-    scopes: Sequence[str] = ()
-    public: bool = False
 
-    @property
-    def said(self) -> str | None:
-        """The option that says something, if any does."""
-        options = {"--keys": self.keys, "--oauth": self.oauth, "--resource": self.resource, "--scope": self.scopes}
-        return next((option for option, value in {**options, "--public": self.public}.items() if value), None)
+def callers_of(said: Mapping[str, Any]) -> Callers:
+    """What the options say together. ``ConfigurationError`` for one that says nothing without another."""
+    given = {name: value for name, value in said.items() if value}
+    for option, others in _GOES_WITH.items():
+        if option in given and not given.keys() & set(others):
+            raise ConfigurationError.of("TW4205", option=_shown(option), other=" or ".join(map(_shown, others)))
+    if "introspection" in given and len(given["oauth"]) > 1:
+        raise ConfigurationError.of("TW1065")
+    return Callers({**_keys(given), **_oauth(given), **_by_proxy(given)}, _shown(next(iter(given), "")))
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """The name under which clients know the server."""
-        name = urlsplit(self.resource or "").hostname
-        return (name,) if name else ()
 
-    def let_into(self, server: Server) -> None:
-        """Have ``server`` know its callers so. ``ConfigurationError`` where that cannot be, or is decided already."""
-        ways = self._ways()
-        if ways and server.authenticate is not None:
-            raise ConfigurationError.of("TW4206", target=server.name, option=self.said)
-        if ways:
-            server.authenticate = ways
+def _shown(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
-    def _ways(self) -> list[Authentication]:
-        if (self.oauth is None) != (self.resource is None) or (self.scopes and self.oauth is None):
-            raise ConfigurationError.of("TW4205", option="--resource URL", other="--oauth ISSUER")
-        ways: list[Authentication] = []
-        if self.keys is not None:
-            ways.append(load("server.keys:ApiKeys")(self.keys))
-        if self.oauth is not None:
-            ways.append(load("server.oauth:OAuth")(issuer=self.oauth, resource=self.resource, scopes=self.scopes))
-        if self.public:
-            ways.append(load("server.proxies:Public")())
-        return ways
+
+def _keys(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"keys": given["keys"]} if "keys" in given else {}
+
+
+def _oauth(given: Mapping[str, Any]) -> dict[str, Any]:
+    if "oauth" not in given:
+        return {}
+    issuers: list[dict[str, Any]] = [{"url": url} for url in given["oauth"]]
+    if "introspection" in given:
+        login = {"client_id": given["introspection"], "client_secret_env": SECRET}
+        issuers[0]["introspection"] = login | _some(given, endpoint="introspection_endpoint")
+    return {"oauth": {"issuers": issuers, "resource": given["resource"], **_some(given, scopes="scope")}}
+
+
+def _by_proxy(given: Mapping[str, Any]) -> dict[str, Any]:
+    addresses, found = given.get("trust_proxy", ()), dict[str, Any]()
+    if "user_header" in given:
+        demand = dict(map(_pair, given.get("demand_header", ())))
+        settings = _some(given, user_header="user_header", scopes_header="scopes_header")
+        found["proxy"] = {"addresses": addresses, "demand": demand, **settings}
+    if "public" in given:
+        found["public"] = {"proxies": addresses}
+    return found
+
+
+def _some(given: Mapping[str, Any], **options: str) -> dict[str, Any]:
+    return {key: given[option] for key, option in options.items() if option in given}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ConfigurationError.of("TW4009", name="--demand-header", wanted="NAME=VALUE")
+    return name, value

@@ -9,43 +9,94 @@ from typing import Any
 import click
 
 from toolwright.app import Server
-from toolwright.cli.connecting import target_of
+from toolwright.cli import families
+from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.families import Family
+from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.output import show_json, show_rows
 from toolwright.client.client import Client, Target
 from toolwright.client.eras import ServerFacts
 from toolwright.protocol import versions
 from toolwright.protocol.types import Tool
+from toolwright.toolbox.sandbox import HELD_BY
 
 __all__ = ["command"]
 
 
 @click.command("inspect", short_help="Show what a server is and what guards it.")
 @click.argument("target")
-@click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
-)
+@families.options
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
 @click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, roots: tuple[str, ...], config: str | None, timeout: float, as_json: bool) -> None:
+def command(target: str, family: Family, config: str | None, timeout: float, as_json: bool) -> None:
     """Inspect TARGET.
 
-    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
+    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
+    (mcpServers JSON, TOML).
     """
-    found = target_of(target, roots, config)
+    if is_config(target):
+        host = asyncio.run(_look_at_all(target, timeout))
+        show_json(host) if as_json else _show_host(host)
+        return
+    found = target_of(target, family, config)
     facts, tools = asyncio.run(_look(found, timeout))
     report = {
         "server": _server(facts),
         "tools": len(tools),
         "guard": _guard(found),
         "exceptions": asyncio.run(_exceptions(found)),
+        "held": _held(found, tools),
     }
     show_json(report) if as_json else _show(report)
 
 
 async def _look(target: Target, timeout: float) -> tuple[ServerFacts, Sequence[Tool]]:
-    async with Client(target, timeout=timeout) as client:
+    async with Client(target, timeout=timeout, auth=auth_of(target)) as client:
         return client.facts, await client.list_tools()
+
+
+async def _look_at_all(file: str, timeout: float) -> dict[str, Any]:
+    """The servers of a file: how each is, what it has, and what of that nobody gets to see."""
+    async with opened(file, timeout, **TYPED) as host:
+        return {
+            "servers": [
+                {
+                    "label": one.name,
+                    "state": one.state,
+                    "reason": None if one.reason is None else one.reason.say(),
+                    "tools": one.tools,
+                    "server": f"{one.server} {one.version}".strip(),
+                    "revision": one.revision,
+                }
+                for one in host.servers
+            ],
+            "tools": [
+                {"name": row.alias, "server": row.server, "tool": row.name, "effect": row.tool.effect}
+                for row in host.rows
+            ],
+            "quarantined": [
+                {"server": one.server, one.kind: one.name, "reason": one.problem.say()} for one in host.quarantined
+            ],
+            "suspicious": [
+                {"server": one.server, one.kind: one.name, "findings": [found.data() for found in one.findings]}
+                for one in host.suspicions
+            ],
+        }
+
+
+def _show_host(report: dict[str, Any]) -> None:
+    names = ("label", "state", "tools", "revision", "server")
+    show_rows([tuple(str(server[name]) for name in names) for server in report["servers"]])
+    click.secho("\nWhat stands behind each name", bold=True)
+    show_rows([(row["name"], row["server"], row["tool"], row["effect"]) for row in report["tools"]])
+    if report["quarantined"]:
+        click.secho("\nWhat nobody gets to see", bold=True)
+        show_rows([tuple(one.values()) for one in report["quarantined"]])
+    if report["suspicious"]:
+        click.secho("\nWhat is suspicious in what is seen", bold=True)
+        for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
+            show_rows([(server, name, found["path"], found["text"]) for found in findings])
 
 
 def _server(facts: ServerFacts) -> dict[str, Any]:
@@ -73,6 +124,16 @@ async def _exceptions(target: Target) -> list[dict[str, str]]:
     return [{"tool": tool, "setting": setting} for tool, setting in await target.exceptions()]
 
 
+def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
+    """What holds the programs that a tool of ours starts, on this machine. Somebody else's word on it says nothing."""
+    said = [(tool.name, (tool.meta or {}).get(HELD_BY)) for tool in tools] if isinstance(target, Server) else []
+    return [
+        {"tool": name, "by": ", ".join(by) or "nothing: the kernel has none of what could hold them"}
+        for name, by in said
+        if by is not None
+    ]
+
+
 def _show(report: dict[str, Any]) -> None:
     server = report["server"]
     click.secho(f"{server['name'] or '(unnamed)'} {server['version']}", bold=True)
@@ -91,5 +152,8 @@ def _show(report: dict[str, Any]) -> None:
         if report["exceptions"]:
             click.secho("\nTools that differ", bold=True)
             show_rows([(row["tool"], row["setting"]) for row in report["exceptions"]])
+        if report["held"]:
+            click.secho("\nWhat holds the programs that a tool starts", bold=True)
+            show_rows([(row["tool"], row["by"]) for row in report["held"]])
     else:
         click.echo("\nWhat guards this server cannot be seen from outside.")

@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
-from toolwright.cli.connecting import target_of
+from toolwright.cli import families
+from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.families import Family
+from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.output import show_entries, show_json, show_tools
 from toolwright.client.client import Client
 
@@ -16,25 +19,27 @@ __all__ = ["command"]
 
 @click.command("list", short_help="List a server's tools.")
 @click.argument("target")
-@click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
-)
+@families.options
 @click.option("--resources", "what", flag_value="resources", help="List resources and templates instead.")
 @click.option("--prompts", "what", flag_value="prompts", help="List prompts instead.")
 @click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, roots: tuple[str, ...], what: str | None, timeout: float, as_json: bool) -> None:
+def command(target: str, family: Family, what: str | None, timeout: float, as_json: bool) -> None:
     """List the tools of TARGET, its resources, or its prompts.
 
-    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
+    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
+    (mcpServers JSON, TOML).
     """
-    entries = asyncio.run(_list(target, roots, what, timeout))
+    entries = asyncio.run(
+        _list_all(target, what, timeout) if is_config(target) else _list(target, family, what, timeout)
+    )
     show = show_json if as_json else show_tools if what is None else show_entries
     show(entries)
 
 
-async def _list(target: str, roots: tuple[str, ...], what: str | None, timeout: float) -> list[Any]:
-    async with Client(target_of(target, roots), timeout=timeout) as client:
+async def _list(target: str, family: Family, what: str | None, timeout: float) -> list[Any]:
+    found = target_of(target, family)
+    async with Client(found, timeout=timeout, auth=auth_of(found)) as client:
         match what:
             case "resources":
                 return [*await client.list_resources(), *await client.list_templates()]
@@ -42,3 +47,16 @@ async def _list(target: str, roots: tuple[str, ...], what: str | None, timeout: 
                 return [*await client.list_prompts()]
             case _:
                 return [*await client.list_tools()]
+
+
+async def _list_all(file: str, what: str | None, timeout: float) -> list[Any]:
+    """The same over all servers of a file, by their names there."""
+    async with opened(file, timeout, **TYPED) as host:
+        context, provider = host.context(), host.provider
+        match what:
+            case "resources":
+                return [*await provider.list_resources(context), *await provider.list_templates(context)]
+            case "prompts":
+                return [*await provider.list_prompts(context)]
+            case _:
+                return [*await host.list_tools()]

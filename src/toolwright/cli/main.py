@@ -15,20 +15,52 @@ import click
 
 import toolwright
 from toolwright.cli.printing import printable
-from toolwright.errors import ConfigurationError, DefinitionError, RpcError, StateError, ToolwrightError, TransportError
+from toolwright.errors import (
+    ConfigurationError,
+    DefinitionError,
+    ModelError,
+    RpcError,
+    StateError,
+    ToolwrightError,
+    TransportError,
+)
 from toolwright.loading import load
 
-__all__ = ["EXIT_CODES", "main"]
+__all__ = ["EXIT_CODES", "exit_code", "main"]
 
-_VERBS = ("approvals", "audit", "call", "inspect", "keys", "list", "policy", "serve", "test")
+_VERBS = (
+    *(
+        "approvals",
+        "audit",
+        "call",
+        "chat",
+        "check",
+        "diff",
+        "doctor",
+        "eval",
+        "find",
+        "inspect",
+        "inventory",
+        "keys",
+        "list",
+    ),
+    "lock",
+    *("login", "logout", "pins", "policy", "serve", "test", "trust", "wrap"),
+)
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),
     (DefinitionError, 2),
     (StateError, 2),
     (RpcError, 3),
+    (ModelError, 4),
     (TransportError, 4),
 )
+
+
+def exit_code(error: ToolwrightError) -> int:
+    """What a command that ends with this error exits with."""
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3)
 
 
 class _Verbs(click.Group):
@@ -51,7 +83,7 @@ class _Verbs(click.Group):
             os._exit(0)  # whoever read our output has seen enough
         except ToolwrightError as error:
             click.echo(f"toolwright: {printable(error.say(ctx.obj or _language()))}", err=True)
-            sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3))
+            sys.exit(exit_code(error))
 
 
 @click.command(

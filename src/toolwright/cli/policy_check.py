@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import TypeAlias
 
 import click
 
+from toolwright.cli import families
+from toolwright.cli.families import Family
 from toolwright.cli.printing import printable
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ConfigurationError
 from toolwright.policy.config import Config, examine
+from toolwright.policy.vetting import lenient
 
 __all__ = ["command"]
 
@@ -18,19 +22,22 @@ __all__ = ["command"]
 @click.command("check", short_help="Find what is wrong with a file of rules.")
 @click.argument("file")
 @click.argument("target", required=False)
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="files: a folder to be used. Repeatable.")
+@families.options
 @click.pass_context
-def command(context: click.Context, file: str, target: str | None, roots: tuple[str, ...]) -> None:
+def command(context: click.Context, file: str, target: str | None, family: Family) -> None:
     """Check FILE: unknown keys, schemas that are none, rules that can never match.
 
-    With TARGET, a server of ours, also names of tools, resources, prompts and arguments that it does not have.
+    With TARGET, a server of ours, also names of tools, resources, prompts and arguments that it does not have. A note
+    on a rule that may not be meant so is no error.
     """
     config, problems = examine(file)
-    if target is not None and not problems:
-        problems = _against(config, Spec(target, roots))
+    if not problems:
+        problems, notes = _on_its_own(config) if target is None else asyncio.run(_against(config, Spec(target, family)))
+    else:
+        notes = []
     language = context.find_root().obj or "en"
-    for problem in problems:
-        click.echo(printable(problem.say(language)))
+    for said in [*problems, *notes]:
+        click.echo(printable(said.say(language)))
     if problems:
         sys.exit(1)
     count = len(config.rules.rules) if config.rules else 0
@@ -38,5 +45,18 @@ def command(context: click.Context, file: str, target: str | None, roots: tuple[
     click.echo(printable(f"{file}: {count} rules{tables}; nothing is wrong{f' for {target}' if target else ''}."))
 
 
-def _against(config: Config, spec: Spec) -> list[ConfigurationError]:
-    return asyncio.run(load_server(spec).astray(config))
+_Found: TypeAlias = tuple[list[ConfigurationError], list[ConfigurationError]]
+"""What is wrong, and what is noted."""
+
+
+def _on_its_own(config: Config) -> _Found:
+    return [], [*lenient(config.rules.rules, None, config.place)] if config.rules else []
+
+
+async def _against(config: Config, spec: Spec) -> _Found:
+    server = load_server(spec)
+    problems = await server.astray(config)
+    if config.rules is None or problems:
+        return problems, []
+    there = await server.inventory()
+    return [], [*lenient(config.rules.on(server.name).here(), there.tools, config.place)]

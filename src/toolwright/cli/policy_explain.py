@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from toolwright.cli import families
 from toolwright.cli.call_verb import read_arguments
+from toolwright.cli.families import Family
 from toolwright.cli.output import show_rows
 from toolwright.cli.printing import printable
 from toolwright.cli.targets import Spec, load_server
@@ -36,7 +38,7 @@ __all__ = ["command"]
 @click.option("--scope", "scopes", multiple=True, metavar="NAME", help="A scope that the caller holds. Repeatable.")
 @click.option("--resource", "kind", flag_value="resource", help="TOOL is the URI of a resource.")
 @click.option("--prompt", "kind", flag_value="prompt", help="TOOL is the name of a prompt.")
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="files: a folder to be used. Repeatable.")
+@families.options
 def command(
     target: str,
     name: str,
@@ -45,13 +47,13 @@ def command(
     principal: str,
     scopes: tuple[str, ...],
     kind: str | None,
-    roots: tuple[str, ...],
+    family: Family,
 ) -> None:
     """Explain what the rules in FILE say of a call of TOOL, with KEY=VALUE arguments, on the server TARGET.
 
     Nothing is called. The exit code is 0 where the call would be allowed, and 1 otherwise.
     """
-    server, rules = load_server(Spec(target, roots)), read(config)
+    server, rules = load_server(Spec(target, family)), read(config)
     server.configure(rules)
     subject = _subject(name, kind, asyncio.run(server.inventory()))
     arguments = _arguments(subject, pairs)

@@ -17,16 +17,17 @@ from pathlib import Path
 import click
 
 from toolwright.cli import logs
-from toolwright.cli.callers import Callers
-from toolwright.cli.keys import read_keys
+from toolwright.cli.sealing_keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import Job, begin
 from toolwright.errors import ConfigurationError
 from toolwright.policy.observe import OPERATIONS
+from toolwright.server.callers import Callers
 from toolwright.server.sealing import new_key
 from toolwright.state.places import without_password
 from toolwright.state.urls import is_across_machines, open_facts
 from toolwright.transport import http_runner
+from toolwright.transport.connections import Connections
 
 __all__ = ["serve_http"]
 
@@ -40,12 +41,14 @@ def serve_http(
     workers: int,
     hosts: Sequence[str],
     state: str | None,
-    key_file: str | None,
+    sealing_key_file: str | None,
     *,
     sse: bool = False,
     metrics: bool = False,
     drain: float = 0.0,
     log_format: str = "text",
+    connections: int | None = None,
+    connections_per_address: int | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. ``ConfigurationError``, or ``StateError``, before anything listens."""
     if sse and workers > 1:
@@ -54,9 +57,10 @@ def serve_http(
     address = http_runner.parse_address(http)
     server = load_server(spec)  # wrong targets and rules fail here, before there are workers
     asyncio.run(server.check_rules())
-    callers.let_into(server)
-    http_runner.check_bind(address, authenticates=server.authenticate is not None)
-    keys = read_keys(key_file)
+    callers = callers.or_else(server.callers).with_secrets()
+    server.let_in(callers)
+    http_runner.check_bind(address, authenticates=server.known_by() is not None)
+    keys = read_keys(sealing_key_file)
     if state is not None:
         os.environ.pop("TOOLWRIGHT_STATE", None)  # it may hold a password
         asyncio.run(_check_state(state, has_keys=bool(keys) or server.has_keys))
@@ -70,7 +74,8 @@ def serve_http(
         count = "1 worker" if workers == 1 else f"{workers} workers"
         said = f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})"
         click.echo(said, err=True) if log_format == "text" else _log.info(said)
-        http_runner.run(partial(begin, job), listener, workers=workers)
+        places = Connections(connections, connections_per_address, callers.proxies)
+        http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
 
 
 async def _check_state(url: str, *, has_keys: bool) -> None:

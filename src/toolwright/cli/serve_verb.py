@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from toolwright.cli.callers import Callers
-from toolwright.cli.targets import Spec, load_server
+from toolwright.cli import callers, families
+from toolwright.cli.families import Family
+from toolwright.cli.targets import Spec, files_of, load_server
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 
@@ -13,56 +16,59 @@ __all__ = ["command"]
 
 
 @click.command("serve", short_help="Serve tools over stdio or HTTP.")
-@click.argument("target")
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="files: a folder to be used. Repeatable.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@families.options
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdio; ':8000' is loopback.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further Host name to answer to.")
 @click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse.")
 @click.option("--no-confirm", is_flag=True, help="Ask nobody before a destructive tool: where the host asks.")
-@click.option("--keys", metavar="FILE", help="HTTP: who has a key of this file may call; see 'toolwright keys'.")
-@click.option("--oauth", metavar="ISSUER", help="HTTP: who has a token of this authorization server may call.")
-@click.option("--resource", metavar="URL", help="OAuth: this server's endpoint, as clients know it.")
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="OAuth: what every request needs. Repeatable.")
-@click.option("--public", is_flag=True, help="HTTP: whoever comes may call, known by address alone.")
+@callers.options
 @click.option(
     "--state",
     metavar="URL",
     envvar="TOOLWRIGHT_STATE",
     help="HTTP: where workers share state, redis://… for several machines. Default: a private SQLite file.",
 )
-@click.option("--key-file", metavar="FILE", help="HTTP: the keys that several machines need to have in common.")
+@click.option(
+    "--sealing-key-file",
+    metavar="FILE",
+    help="HTTP: the keys that seal what clients carry; several machines need the same.",
+)
+@click.option("--connections", type=click.IntRange(min=1), help="HTTP: open at once, of a worker. Default: 2000.")
+@click.option("--connections-per-address", type=click.IntRange(min=1), help="HTTP: of one address. Default: half.")
 @click.option("--metrics", is_flag=True, help="HTTP: serve figures for Prometheus at /metrics.")
 @click.option("--drain", type=click.FloatRange(0, 3600), default=0.0, help="HTTP: seconds between SIGTERM and the end.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="json: a line an operation.")
 def command(
-    target: str,
-    roots: tuple[str, ...],
+    targets: tuple[str, ...],
+    family: Family,
     config: str | None,
     http: str | None,
     workers: int,
     hosts: tuple[str, ...],
     sse: bool,
-    keys: str | None,
-    oauth: str | None,
-    resource: str | None,
-    scopes: tuple[str, ...],
-    public: bool,
     no_confirm: bool,
     state: str | None,
-    key_file: str | None,
+    sealing_key_file: str | None,
+    connections: int | None,
+    connections_per_address: int | None,
     metrics: bool,
     drain: float,
     log_format: str,
+    **who: Any,
 ) -> None:
-    """Serve TARGET: a toolbox name (files), FILE.py, FILE.py:NAME or package.module:NAME."""
-    spec = Spec.of(target, roots, config, confirm=not no_confirm)
-    callers = Callers(keys, oauth, resource, scopes, public)
+    """Serve TARGET: toolbox names (files, command), or FILE.py, FILE.py:NAME or package.module:NAME."""
+    who_may = callers.callers_of(who)
+    withheld = [*who_may.files, *([sealing_key_file] if sealing_key_file else []), *files_of(state or "")]
+    spec = Spec.of(",".join(targets), family, config, confirm=not no_confirm, withheld=withheld)
+    told = {"sse": sse, "metrics": metrics, "drain": drain}
+    told |= {"connections": connections, "connections_per_address": connections_per_address}
     if http is not None:
-        told = {"sse": sse, "metrics": metrics, "drain": drain, "log_format": log_format}
-        load("cli.serve_http:serve_http")(spec, callers, http, workers, hosts, state, key_file, **told)
-    elif workers > 1 or hosts or state or sse or key_file or metrics or drain or callers.said:
+        serve_http = load("cli.serve_http:serve_http")
+        serve_http(spec, who_may, http, workers, hosts, state, sealing_key_file, log_format=log_format, **told)
+    elif workers > 1 or hosts or state or sealing_key_file or who_may.said or any(told.values()):
         raise ConfigurationError.of("TW4004")
     else:
         if log_format != "text":

@@ -7,21 +7,29 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from toolwright.app import Server
+from toolwright.cli.families import Family
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
 from toolwright.policy.approvals import approvals_url, instance_of, place_of
 from toolwright.policy.confirm import Confirm
-from toolwright.state.places import beside
+from toolwright.state.places import beside, without_password
+from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import Provider
+from toolwright.tools.views import renamed
 from toolwright.version import __version__
 
-__all__ = ["TOOLBOX", "Spec", "is_ours", "load_server"]
+if TYPE_CHECKING:
+    from toolwright.toolbox.confined import PathRules
+
+__all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "load_server"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,43 +38,173 @@ class Spec:
     destroys. Plain data, for workers.
 
     ``config`` is the operator's file, by name and text: it is read once, so that all workers go by the same one,
-    whatever becomes of it while they run.
+    whatever becomes of it while they run. ``withheld`` are files that no tool of ours touches: whoever can write keys
+    can call.
     """
 
     target: str
-    roots: tuple[str, ...] = ()
+    family: Family = field(default_factory=Family)
     config: tuple[str, str] | None = None
     confirm: bool = True
+    withheld: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, target: str, roots: Sequence[str] = (), config: str | None = None, *, confirm: bool = True) -> Spec:
+    def of(
+        cls,
+        target: str,
+        family: Family | None = None,
+        config: str | None = None,
+        *,
+        confirm: bool = True,
+        withheld: Sequence[str] = (),
+    ) -> Spec:
         """``config`` names a file, which is read here and nowhere else."""
         said = None if config is None else (config, load("policy.config").text_of(config))
-        return cls(target, tuple(roots), said, confirm)
+        return cls(target, family or Family(), said, confirm, tuple(withheld))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The families of a target such as ``files,command``, in their order."""
+        return tuple(dict.fromkeys(self.target.split(",")))
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return self.family["--root"]
 
 
-def _files(spec: Spec) -> Provider:
+def _files(spec: Spec) -> LocalToolset:
+    roots, rules = _folders(spec, "files")
+    return load("toolbox.files:toolset")(roots, rules=rules, read_only=_is_read_only(spec))
+
+
+def _tables(spec: Spec) -> LocalToolset:
+    roots, rules = _folders(spec, "tables")
+    return load("toolbox.tables:toolset")(roots, rules=rules)
+
+
+def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
+    """The folders of a family, and what its paths may name there."""
     if not spec.roots:
-        raise ConfigurationError.of("TW4001", name="files", option="--root DIR")
+        raise ConfigurationError.of("TW4001", name=name, option="--root DIR")
     if spec.config is not None:
         _check_out_of_reach(Path(spec.config[0]), spec.roots)
+    rules: PathRules = load("toolbox.confined:PathRules")()
+    return [Path(root) for root in spec.roots], replace(rules, places=(*rules.places, *_stores(spec)))
+
+
+def _is_read_only(spec: Spec, otherwise: str = "write") -> bool:
+    access = spec.family.one("--access") or otherwise
+    if access not in ("read", "write"):
+        raise ConfigurationError.of("TW4009", name="--access", wanted="read or write")
+    return access == "read"
+
+
+def _command(spec: Spec) -> LocalToolset:
+    family, allow = load("toolbox.command"), spec.family["--allow"]
+    file = spec.family.one("--commands")
+    if not spec.roots:
+        raise ConfigurationError.of("TW4001", name="command", option="--root DIR")
+    if (file is None) == (not allow):
+        raise ConfigurationError.of("TW4001", name="command", option="either --commands FILE or --allow COMMAND")
+    allowed = family.read(file) if file is not None else family.simple(allow)
+    if (confinement := spec.family.one("--confinement")) is not None:
+        allowed = family.confined(allowed, confinement)
     rules = load("toolbox.confined:PathRules")()
-    rules = replace(rules, places=(*rules.places, *_stores(spec)))
-    return load("toolbox.files:toolset")([Path(root) for root in spec.roots], rules=rules)
+    own = [Path(spec.config[0])] if spec.config is not None else []
+    rules = replace(rules, places=(*rules.places, *own, *_stores(spec)))
+    return family.toolset(allowed, [Path(root) for root in spec.roots], rules=rules)
+
+
+def _catalog(spec: Spec) -> LocalToolset:
+    file = spec.family.one("--catalog")
+    said = {} if (currency := spec.family.one("--currency")) is None else {"currency": currency}
+    return load("toolbox.catalog:toolset")(None if file is None else Path(file), **said)
+
+
+def _mail(spec: Spec) -> LocalToolset:
+    family = load("toolbox.mail")
+    url, sender = spec.family.one("--smtp"), spec.family.one("--mail-from")
+    for option, said in (("--smtp URL", url), ("--mail-from ADDRESS", sender)):
+        if said is None:
+            raise ConfigurationError.of("TW4001", name="mail", option=option)
+    return family.toolset(family.MailServer.at(url), sender, spec.family["--mail-to"])
+
+
+def _math(spec: Spec) -> LocalToolset:
+    return load("toolbox.math:toolset")()
+
+
+def _settings(spec: Spec) -> LocalToolset:
+    file = spec.family.one("--store")
+    if file is None:
+        raise ConfigurationError.of("TW4001", name="settings", option="--store FILE")
+    return load("toolbox.settings:toolset")(Path(file))
+
+
+def _web(spec: Spec) -> LocalToolset:
+    family, said = load("toolbox.web"), spec.family
+    robots = said.one("--robots") or "ignore"
+    if robots not in ("obey", "ignore"):
+        raise ConfigurationError.of("TW4009", name="--robots", wanted="obey or ignore")
+    services = {"places": said.one("--places-url"), "forecasts": said.one("--weather-url")}
+    named = {name: url for name, url in services.items() if url is not None}
+    return family.toolset(family.WebSettings(inside=said["--inside"], robots=robots == "obey", **named))
+
+
+def _github(spec: Spec) -> LocalToolset:
+    family, url = load("toolbox.github"), spec.family.one("--github-url")
+    named = {} if url is None else {"url": url}
+    return family.toolset(family.GitHubSettings(spec.family["--repo"], **named))
+
+
+def _language(spec: Spec) -> LocalToolset:
+    family, url = load("toolbox.language"), spec.family.one("--translate-url")
+    return family.toolset(None if url is None else family.LanguageSettings(url))
+
+
+def _sql(spec: Spec) -> LocalToolset:
+    url = spec.family.one("--database") or os.environ.get("TOOLWRIGHT_DATABASE")
+    if not url:
+        raise ConfigurationError.of("TW4001", name="sql", option="--database URL")
+    sql = _of_extra("toolbox.sql", "sqlglot", "sql")
+    access = sql.Access(
+        writes=not _is_read_only(spec, "read"),
+        tables=spec.family["--table"],
+        hidden=spec.family["--hide"],
+        functions=spec.family["--allow-function"],
+        mighty_roles=spec.family.one("--roles") == "any",
+    )
+    return sql.toolset(url, access)
+
+
+def _of_extra(module: str, package: str, extra: str) -> Any:
+    """A family whose packages need not be installed."""
+    try:
+        return load(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise ConfigurationError.of("TW6204", family=extra, package=package, extra=extra) from None
 
 
 def _stores(spec: Spec) -> Iterator[Path]:
-    """The files in which is kept what people agree to and what is recorded, where they are not in the state folder."""
-    said = Server(spec.target)
+    """The files in which is kept what people agree to, what is recorded and who may call, where they are not in the
+    state folder."""
+    said = Server("-".join(spec.names))
     if spec.config is not None:
         said.configure(load("policy.config").read(*spec.config))
+    yield from map(Path, (*spec.withheld, *said.callers.files))
+    yield from (Path(store + ending) for store in spec.family["--store"] for ending in ("", "-journal"))
     confirm, audit = said.settings.confirm, said.settings.audit
     if audit.seal_place not in ("", "log"):
         yield Path(audit.seal_place)
     for url in (approvals_url(confirm.store), audit.to):
-        for ending in ("", "-wal", "-shm", "-journal"):
-            if isinstance(url, str) and (path := beside(url, ending)):
-                yield Path(path)
+        yield from map(Path, files_of(url) if isinstance(url, str) else ())
+
+
+def files_of(url: str) -> tuple[str, ...]:
+    """The files that a store has; none where it is no ``sqlite:`` URL."""
+    return tuple(filter(None, (beside(url, ending) for ending in ("", "-wal", "-shm", "-journal"))))
 
 
 def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
@@ -77,7 +215,27 @@ def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
             raise ConfigurationError.of("TW4311", file=str(config), root=root)
 
 
-TOOLBOX: dict[str, Callable[[Spec], Provider]] = {"files": _files}
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """How the tools of a family are made, and which options it knows."""
+
+    make: Callable[[Spec], LocalToolset]
+    options: tuple[str, ...]
+
+
+TOOLBOX: dict[str, _Family] = {
+    "catalog": _Family(_catalog, ("--catalog", "--currency")),
+    "command": _Family(_command, ("--root", "--commands", "--allow", "--confinement")),
+    "files": _Family(_files, ("--root", "--access")),
+    "github": _Family(_github, ("--repo", "--github-url")),
+    "language": _Family(_language, ("--translate-url",)),
+    "mail": _Family(_mail, ("--smtp", "--mail-from", "--mail-to")),
+    "math": _Family(_math, ()),
+    "settings": _Family(_settings, ("--store",)),
+    "web": _Family(_web, ("--inside", "--robots", "--places-url", "--weather-url")),
+    "tables": _Family(_tables, ("--root",)),
+    "sql": _Family(_sql, ("--database", "--access", "--table", "--hide", "--allow-function", "--roles")),
+}
 
 
 def is_ours(target: str) -> bool:
@@ -86,7 +244,11 @@ def is_ours(target: str) -> bool:
     if Path(place).is_file() and place.endswith(".py"):
         return True
     is_command = " " in target or ("/" in target and not place.endswith(".py"))
-    return target in TOOLBOX or (not is_command and (place.endswith(".py") or bool(colon)))
+    return _is_toolbox(target) or (not is_command and (place.endswith(".py") or bool(colon)))
+
+
+def _is_toolbox(target: str) -> bool:
+    return all(name in TOOLBOX for name in target.split(","))
 
 
 def load_server(spec: Spec) -> Server:
@@ -94,21 +256,42 @@ def load_server(spec: Spec) -> Server:
     server = _load(spec)
     if spec.config is not None:
         server.configure(load("policy.config").read(*spec.config))
-    return server if spec.confirm else server.with_guard("--no-confirm", confirm=Confirm.never())
+    if spec.confirm:
+        return server
+    return server.with_guard("--no-confirm", confirm=replace(server.settings.confirm, effects=Confirm.never().effects))
 
 
 def _load(spec: Spec) -> Server:
-    if spec.target in TOOLBOX:
-        toolset = TOOLBOX[spec.target](spec)
-        instance = ", ".join(map(place_of, spec.roots))
-        return Server(spec.target, version=__version__, toolsets=[toolset], instance=instance)
-    if spec.roots:
-        raise ConfigurationError.of("TW4008", option="--root", target=spec.target)
+    families = {name: TOOLBOX[name] for name in spec.names} if _is_toolbox(spec.target) else {}
+    for option in spec.family.said:
+        if not any(option in family.options for family in families.values()):
+            raise ConfigurationError.of("TW4008", option=option, target=spec.target)
+    if families:
+        toolsets = {name: family.make(spec) for name, family in families.items()}
+        instance = ", ".join(
+            [*map(place_of, (*spec.roots, *spec.family["--store"])), *spec.family["--smtp"], *_databases(spec)]
+        )
+        return Server("-".join(families), version=__version__, toolsets=apart(toolsets), instance=instance)
     place, _, attribute = spec.target.partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place, spec.target)
     server = _find(module, attribute, spec.target)
     server.started_as(instance_of(module.__file__ or place, attribute))
     return server
+
+
+def _databases(spec: Spec) -> Iterator[str]:
+    yield from map(without_password, spec.family["--database"])
+
+
+def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
+    """The toolsets of several families; where their names meet, each has that of its family before it."""
+    taken = Counter(name for toolset in toolsets.values() for name in toolset.names)
+    return [
+        renamed(toolset, {name: f"{family}_{name}" for name in toolset.names if taken[name] > 1})
+        if any(taken[name] > 1 for name in toolset.names)
+        else toolset
+        for family, toolset in toolsets.items()
+    ]
 
 
 def _load_file(path: Path) -> ModuleType:

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import click
 
+from toolwright.cli import families
 from toolwright.cli.connecting import target_of
+from toolwright.cli.families import Family
 from toolwright.cli.output import show_json
 from toolwright.cli.printing import printable
 from toolwright.cli.targets import is_ours
@@ -23,14 +25,13 @@ _USUAL = Plan()
 
 @click.command("test", short_help="Check what a server promises.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="files: a folder that the tools may use. Repeatable."
-)
+@families.options
 @click.option("--tool", "tools", multiple=True, metavar="GLOB", help="Call only tools of such names. Repeatable.")
 @click.option(
     "--effects", type=click.Choice(["read", "write"]), default="read", show_default=True, help="What to call."
 )
 @click.option("--destructive", multiple=True, metavar="NAME", help="Call this tool though it may destroy. Repeatable.")
+@click.option("--open-world", is_flag=True, help="Call tools too that reach services beyond the server, many times.")
 @click.option("--seed", type=int, default=_USUAL.seed, show_default=True, help="Decides the generated arguments.")
 @click.option(
     "--calls", type=click.IntRange(1, 10_000), default=_USUAL.calls, show_default=True, help="Valid calls of a tool."
@@ -51,10 +52,11 @@ _USUAL = Plan()
 def command(
     context: click.Context,
     targets: tuple[str, ...],
-    roots: tuple[str, ...],
+    family: Family,
     tools: tuple[str, ...],
     effects: str,
     destructive: tuple[str, ...],
+    open_world: bool,
     seed: int,
     calls: int,
     seconds: float,
@@ -64,7 +66,8 @@ def command(
 ) -> None:
     """Call the tools of each TARGET with generated arguments, and report what does not hold.
 
-    Only tools that say that they change nothing are called, unless --effects or --destructive allows more.
+    Only tools that say that they change nothing are called, and none that says it reaches services beyond the server,
+    unless --effects, --destructive or --open-world allows more.
     """
     plan = Plan(
         seed=seed,
@@ -73,11 +76,12 @@ def command(
         tools=tools or ("*",),
         effects="write" if effects == "write" else "read",
         destructive=frozenset(destructive),
+        open_world=open_world,
         in_flight=in_flight,
         p95=p95,
     )
     language = context.obj or "en"
-    reports = {target: _examined(target, roots, plan) for target in targets}
+    reports = {target: _examined(target, family, plan) for target in targets}
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", nl=False, err=True)
     if form == "json":
@@ -88,19 +92,18 @@ def command(
         sys.exit(1)
 
 
-def _examined(target: str, roots: tuple[str, ...], plan: Plan) -> Report:
-    plan = replace(plan, carriers=_carriers(target, roots))
+def _examined(target: str, family: Family, plan: Plan) -> Report:
+    plan = replace(plan, carriers=_carriers(target, family))
     progress = _progress if sys.stderr.isatty() else None
-    return asyncio.run(examine(target_of(target, roots), plan, progress=progress))
+    return asyncio.run(examine(target_of(target, family), plan, progress=progress))
 
 
-def _carriers(target: str, roots: tuple[str, ...]) -> dict[str, Target]:
+def _carriers(target: str, family: Family) -> dict[str, Target]:
     """A server of ours runs in this process, and is started over stdio too, as a host would."""
     if not is_ours(target):
         return {}
     main = "from toolwright.cli.main import main; main()"
-    options = [word for root in roots for word in ("--root", root)]
-    return {"stdio": [sys.executable, "-c", main, "serve", target, *options]}
+    return {"stdio": [sys.executable, "-c", main, "serve", target, *family.words()]}
 
 
 def _progress(section: str, check: str) -> None:

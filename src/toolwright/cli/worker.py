@@ -12,8 +12,8 @@ from types import FrameType
 from typing import Any
 
 from toolwright.cli import logs
-from toolwright.cli.callers import Callers
 from toolwright.cli.targets import Spec, load_server
+from toolwright.server.callers import Callers
 from toolwright.state.urls import open_facts
 from toolwright.transport import processes
 from toolwright.transport.http_server import Access, HttpApp, Receive, Scope, Send
@@ -68,7 +68,7 @@ class Worker:
         async with contextlib.AsyncExitStack() as stack:
             facts = await stack.enter_async_context(open_facts(self._job.state))
             server = load_server(self._job.spec)
-            self._job.callers.let_into(server)
+            server.let_in(self._job.callers)
             server.share(
                 keys=[base64.b64decode(key) for key in self._job.keys],
                 facts=facts,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from toolwright.cli.call_verb import read_arguments
+from toolwright.cli.families import Family
 from toolwright.cli.output import printable
-from toolwright.cli.targets import Spec, is_ours, load_server
+from toolwright.cli.targets import Spec, apart, is_ours, load_server
 from toolwright.errors import ConfigurationError
 from toolwright.protocol.types import Tool
+from toolwright.tools.local import LocalToolset
+from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from toolwright.tools.views import combined
 
 TOOL = Tool(
     "t",
@@ -81,8 +87,9 @@ def test_a_command_is_recognised(target: str):
     ("spec", "code", "told"),
     [
         (Spec("files"), "TW4001", "--root"),
-        (Spec("files", ("/no/such/folder",)), "TW6001", "directory"),
+        (Spec("files", Family({"--root": ("/no/such/folder",)})), "TW6001", "directory"),
         (Spec("nowhere.py"), "TW4002", "no such file"),
+        (Spec("nowhere.py", Family({"--access": ("read",)})), "TW4008", "--access"),
         (Spec("no_such_module_of_ours:server"), "TW4002", "no module"),
         (Spec("json:server"), "TW4002", "no Server is called"),
         (Spec("json:"), "TW4002", "found: none"),
@@ -109,3 +116,52 @@ def test_a_target_that_is_none_is_refused_with_what_would_be_one(spec: Spec, cod
 )
 def test_text_of_others_cannot_command_our_terminal(text: str, shown: str):
     assert printable(text) == shown
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def test_families_whose_tools_have_one_name_are_told_apart() -> None:
+    def family(*names: str) -> LocalToolset:
+        tools = LocalToolset()
+        for name in names:
+            tools.add(_nothing, name=name)
+        return tools
+
+    async def main() -> list[str]:
+        context = RequestContext(LOCAL, SILENT)
+        parts = apart({"one": family("find", "list"), "other": family("find", "make")})
+        return [tool.name for tool in await combined(*parts).list_tools(context)]
+
+    assert asyncio.run(main()) == ["list", "make", "one_find", "other_find"]
+
+
+def test_several_families_are_one_server(tmp_path: Path) -> None:
+    server = load_server(Spec.of("files,command", Family({"--root": (str(tmp_path),), "--allow": ("pwd",)})))
+
+    async def main() -> list[str]:
+        return [tool.name for tool in await server.provider.list_tools(RequestContext(LOCAL, SILENT))]
+
+    names = asyncio.run(main())
+    assert server.name == "files-command"
+    assert {"execute_command", "list_commands", "read_file"} <= {*names}
+
+
+@pytest.mark.parametrize(
+    ("target", "said", "code"),
+    [
+        ("command", {"--root": (".",)}, "TW4001"),
+        ("command", {"--allow": ("pwd",)}, "TW4001"),
+        ("command", {"--root": (".",), "--allow": ("pwd",), "--commands": ("x",)}, "TW4001"),
+        ("command", {"--root": (".",), "--allow": ("pwd",), "--confinement": ("never",)}, "TW4009"),
+        ("files", {"--root": (".",), "--allow": ("pwd",)}, "TW4008"),
+        ("nowhere.py", {"--root": (".",)}, "TW4008"),
+    ],
+)
+def test_an_option_that_no_family_of_the_target_has_is_refused(
+    target: str, said: dict[str, tuple[str, ...]], code: str
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_server(Spec.of(target, Family(said)))
+    assert caught.value.code == code

@@ -11,7 +11,7 @@ from toolwright.errors import ConfigurationError
 
 __all__ = ["VARIABLE", "read_keys"]
 
-VARIABLE = "TOOLWRIGHT_KEY"
+VARIABLE = "TOOLWRIGHT_SEALING_KEY"
 _LEAST_BYTES = 16
 
 

@@ -1,0 +1,115 @@
+"""The tools of a chat, opened: servers of a file, or one, behind the guard of a host."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from toolwright.cli.connecting import target_of
+from toolwright.cli.families import Family
+from toolwright.cli.hosting import is_config, opened
+from toolwright.cli.targets import Spec, is_ours, load_server
+from toolwright.client.client import Target
+from toolwright.contract.contract import pin
+from toolwright.errors import UnknownTool
+from toolwright.host.asking import Answer, Front, Once, Question
+from toolwright.host.fronts import terminal
+from toolwright.host.host import Host
+from toolwright.host.logs import Heard
+from toolwright.policy.approvals import Wanted
+from toolwright.policy.flow import STAKE
+from toolwright.policy.pipeline import Guard
+from toolwright.state.log import Log
+from toolwright.tools.tasks import Task
+from toolwright.tools.toolset import Provider, RequestContext
+
+__all__ = ["Allowed", "Tools", "chat_tools", "unless"]
+
+
+@dataclass(slots=True)
+class Allowed:
+    """Tools that run without a question, since whoever sits here has said so: by their pins, as they were then, each
+    with the servers that had been met by then. ``task`` is the newest."""
+
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    task: Task | None = None
+    _met: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def add(self, pin: str, name: str) -> None:
+        self.names[pin], self._met[pin] = name, self._sources()
+
+    def holds(self, wanted: Wanted) -> bool:
+        """Whether this very tool was allowed, and nothing else is at stake than was known then: what its own server
+        has brought in may go back there, what comes from elsewhere since then is asked about, and so are secrets."""
+        if self.names.get(wanted.pin) != wanted.tool or wanted.stake not in ("", STAKE):
+            return False
+        return not wanted.stake or self._sources() <= self._met[wanted.pin] | {wanted.server}
+
+    def _sources(self) -> frozenset[str]:
+        return frozenset() if self.task is None else frozenset(self.task.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    host: Host
+    allowed: Allowed
+
+    async def allow(self, name: str) -> bool:
+        """Let this tool, as it is now, run without a question; whether there is one."""
+        try:
+            tool = await self.provider.find_tool(name, self.host.context())
+        except UnknownTool:
+            return False
+        self.allowed.add(pin(tool.definition), name)
+        return True
+
+    @property
+    def provider(self) -> Provider:
+        return self.host.provider
+
+    @property
+    def log(self) -> Log:
+        return self.host.audit_log
+
+    def origin(self, name: str, /) -> str:
+        """The server that a tool is from."""
+        return next((row.server for row in self.host.rows if row.alias == name), "")
+
+    def context(self) -> RequestContext:
+        """What is done for one question is one task."""
+        self.allowed.task = self.host.task()
+        return self.host.context(task=self.allowed.task)
+
+
+@contextlib.asynccontextmanager
+async def chat_tools(
+    target: str, family: Family, rules: str | None, timeout: float, language: str, heard: Heard | None, *, asks: bool
+) -> AsyncGenerator[Tools]:
+    """The tools that TARGET names, for as long as the block runs. ``asks``: whoever sits at this terminal is asked;
+    otherwise, what needs a person leaves a ticket. ``heard`` is told what servers log, if anybody is."""
+    allowed = Allowed()
+    front = unless(allowed, terminal(language)) if asks else None
+    source = target if is_config(target) else _one(target, family)
+    guard = Guard(language=language, server="chat")
+    async with opened(source, timeout, guard=guard, front=front, rules=rules, heard=heard) as host:
+        yield Tools(host, allowed)
+
+
+def _one(target: str, family: Family) -> dict[str, Target]:
+    """One server under a label of its own. One of ours asks nobody by itself: the host does."""
+    if is_ours(target):
+        server = load_server(Spec.of(target, family, confirm=False))
+        return {server.name: server}
+    return {"server": target_of(target, family)}
+
+
+def unless(allowed: Allowed, front: Front | None) -> Front | None:
+    """Asks nobody about what is allowed."""
+    if front is None:
+        return None
+
+    async def ask(question: Question) -> Answer:
+        return Once() if allowed.holds(question.wanted) else await front(question)
+
+    return ask

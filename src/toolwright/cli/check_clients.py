@@ -1,0 +1,25 @@
+"""``toolwright check --for``: which clients and providers are meant, and their matrix as it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from toolwright.check.portability import Matrix
+from toolwright.check.reports import matrix_data, matrix_html, matrix_text
+from toolwright.contract.profile import Profile, known, profile
+
+__all__ = ["FORMATS", "profiles_of"]
+
+FORMATS: Final[Mapping[str, Callable[[Matrix, str], str]]] = {
+    "text": matrix_text.written,
+    "json": matrix_data.written,
+    "html": matrix_html.written,
+}
+
+
+def profiles_of(names: str) -> tuple[Profile, ...]:
+    """The profiles of these names, with commas between them, each once; of ``all``, all. ``ConfigurationError`` says
+    which there are."""
+    wanted = known() if names.strip() == "all" else dict.fromkeys(name.strip() for name in names.split(","))
+    return tuple(profile(name) for name in wanted)

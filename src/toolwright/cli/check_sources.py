@@ -1,0 +1,160 @@
+"""What is checked: every server that the targets of a command line stand for, each on its own, so that one that cannot
+be had keeps nobody from judging the rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from toolwright.check.report import Unjudged
+from toolwright.check.source import Place, Source
+from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.contracts import bytes_of, listed, lock_in, tools_in
+from toolwright.cli.families import Family
+from toolwright.cli.hosting import approve_here, inputs_here
+from toolwright.cli.targets import TOOLBOX, Spec, is_ours, load_server
+from toolwright.client.config import Config, ServerConfig, read_config
+from toolwright.contract.contract import Contract
+from toolwright.contract.contract import Path as At
+from toolwright.contract.lock import is_lock
+from toolwright.errors import ConfigurationError, ParseError, ToolwrightError
+from toolwright.host.launches import Launches
+from toolwright.host.reaching import reached
+from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
+
+__all__ = ["sources_of"]
+
+_Found = tuple[list[Source], list[Unjudged]]
+
+
+def sources_of(targets: Sequence[str], family: Family, timeout: float) -> _Found:
+    """The servers of all targets, by names that are their own, and what could not be had. Names of toolboxes are one
+    server, as for ``serve``."""
+    every: list[Source | Unjudged] = [*chain.from_iterable(_of(one, family, timeout) for one in _together(targets))]
+    sources = [one for one in every if isinstance(one, Source)]
+    return [*_apart(sources)], [one for one in every if isinstance(one, Unjudged)]
+
+
+def _together(targets: Sequence[str]) -> list[str]:
+    boxes = [one for one in targets if all(name in TOOLBOX for name in one.split(","))]
+    return [*([",".join(boxes)] if boxes else []), *(one for one in targets if one not in boxes)]
+
+
+def _apart(sources: Sequence[Source]) -> Iterator[Source]:
+    """Servers that call themselves the same are called by what was asked for."""
+    names = [one.server for one in sources]
+    taken: set[str] = set()
+    for one in sources:
+        name = one.server if names.count(one.server) == 1 else one.target
+        if name in taken:
+            raise ConfigurationError.of("TW9806", server=name)
+        taken.add(name)
+        yield replace(one, server=name)
+
+
+def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
+    try:
+        path = Path(target)
+        if path.suffix in (".json", ".jsonc", ".lock", ".toml") and " " not in target and "://" not in target:
+            return _of_file(target, path, timeout)
+        return [_ours(target, family) if is_ours(target) else _theirs(target, family, timeout)]
+    except ToolwrightError as error:
+        return [Unjudged(target, error)]
+
+
+# -- servers -----------------------------------------------------------------------------------------------------------
+
+
+def _ours(target: str, family: Family) -> Source:
+    """A server of ours is not called: what it has for whomever is judged, and each tool says where it is written."""
+    server = load_server(Spec.of(target, family))
+    tools = asyncio.run(server.inventory()).tools
+    return Source(
+        target,
+        server.name,
+        Contract.of(tool.definition for tool in tools),
+        written={tool.name: Place(_shown(tool.written[0]), tool.written[1]) for tool in tools if tool.written},
+        excused={tool.name: tool.excused for tool in tools if tool.excused},
+    )
+
+
+def _shown(file: str) -> str:
+    """As seen from the current folder, where it is in there."""
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
+def _theirs(target: str, family: Family, timeout: float) -> Source:
+    where = target_of(target, family)
+    lock = asyncio.run(listed(where, timeout, auth=auth_of(where)))
+    return Source(target, lock.name or target, lock.contract)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _of_file(target: str, path: Path, timeout: float) -> list[Source | Unjudged]:
+    data = b"" if path.suffix == ".toml" else bytes_of(path)
+    said = _decoded(data)
+    if path.suffix == ".lock" or is_array(said) or (is_object(said) and (is_lock(said) or said.keys() & _OF_A_DUMP)):
+        return [_written(target, path, data, said)]
+    return asyncio.run(_all_of(target, read_config(path), timeout))
+
+
+_OF_A_DUMP = {"tools", "result"}
+
+
+def _decoded(data: bytes) -> Json:
+    try:
+        return decode(data)
+    except ParseError:
+        return None  # whoever reads it for what it is says what is wrong
+
+
+def _written(target: str, path: Path, data: bytes, said: Json) -> Source:
+    """The tools of a lock file, or of a dump, which alone can be changed."""
+    lock = lock_in(data, path)
+    roots = _in_lock(lock.contract) if is_lock(said) else _in_dump(said)
+    return Source(
+        target,
+        lock.name or path.stem,
+        lock.contract,
+        target,
+        data.decode(),
+        {name: roots[name] for name in lock.contract.tools},
+        can_fix=not is_lock(said),
+    )
+
+
+def _in_lock(contract: Contract) -> Mapping[str, At]:
+    return {name: ("tools", name, "definition") for name in contract.tools}
+
+
+def _in_dump(said: Json) -> Mapping[str, At]:
+    at, tools = tools_in(said)
+    return {_key(tool): (*at, number) for number, tool in enumerate(tools)}
+
+
+def _key(tool: Json) -> str:
+    return tool.get("uri") or tool.get("uriTemplate") or tool["name"]
+
+
+async def _all_of(target: str, config: Config, timeout: float) -> list[Source | Unjudged]:
+    """Every server that a file of a host names and does not switch off, at once. What is to be asked about starting
+    them is asked one after the other."""
+    turn, launches, known = asyncio.Lock(), Launches(), dict[str, str]()
+
+    async def one(server: ServerConfig) -> Source | Unjudged:
+        called = f"{target}#{server.label}"
+        try:
+            async with turn:
+                where, settings = await reached(server, config, launches, approve_here(), inputs_here(), known)
+            lock = await listed(where, timeout, **settings)
+            return Source(called, server.label, lock.contract)
+        except ToolwrightError as error:
+            return Unjudged(called, error)
+
+    return [*await asyncio.gather(*(one(server) for server in config.servers if server.enabled))]

@@ -1,0 +1,245 @@
+"""``toolwright check``: what models and clients will make of tools, before they do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn, TypedDict
+
+import click
+
+from toolwright.check import baseline as baselines
+from toolwright.check.card import Card, Level, cards
+from toolwright.check.checking import Finding
+from toolwright.check.excuses import Excuse, excuses_in
+from toolwright.check.portability import Matrix, matrix
+from toolwright.check.report import Report, judge
+from toolwright.check.reports import data, github, html, matrix_text, sarif, text
+from toolwright.check.reports.phrases import phrase
+from toolwright.check.source import Source
+from toolwright.cli import families
+from toolwright.cli.check_clients import FORMATS, profiles_of
+from toolwright.cli.check_fixes import difference, fixed, save
+from toolwright.cli.check_sources import sources_of
+from toolwright.cli.families import Family
+from toolwright.cli.main import exit_code
+from toolwright.cli.printing import printable
+from toolwright.contract.files import write_whole
+from toolwright.errors import ConfigurationError
+from toolwright.policy.config import read
+from toolwright.policy.vetting import closest
+
+__all__ = ["command"]
+
+_LEVELS = [level.value for level in Level]
+_FORMATS: dict[str, Callable[[Report, str], str]] = {
+    "json": data.written,
+    "sarif": sarif.written,
+    "github": github.written,
+    "html": html.written,
+}
+_COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
+
+
+class _Said(TypedDict):
+    paint: text.Paint
+    is_whole: bool
+    is_short: bool
+
+
+@click.command("check", short_help="Find what is wrong with tools, before a model does.")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@families.options
+@click.option(
+    "--for",
+    "clients",
+    metavar="NAMES",
+    help="Tell what these clients and providers make of the tools: names with commas, or all.",
+)
+@click.option("--level", type=click.Choice(_LEVELS), default="hint", show_default=True, help="The least to tell.")
+@click.option(
+    "--select", multiple=True, metavar="RULE", help="Only this rule: code, beginning, name, group. Repeatable."
+)
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not this rule, likewise. Repeatable.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*_LEVELS, "never"]),
+    default="error",
+    show_default=True,
+    help="The least level that makes the command fail.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", *_FORMATS]), default="text", show_default=True, help="How to say it."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the report there.")
+@click.option("-v", "--verbose", is_flag=True, help="text: with the evidence of each rule.")
+@click.option("--summary", is_flag=True, help="text: the summary alone.")
+@click.option("--config", metavar="FILE", help="The operator's file, whose [[check.excused]] says what may stand.")
+@click.option("--baseline", metavar="FILE", help="Known findings: only others are told.")
+@click.option("--write-baseline", is_flag=True, help="Keep all findings of now in the file of --baseline.")
+@click.option("--fix", is_flag=True, help="Change dumps of tools/list where a rule is sure of the value.")
+@click.option("--dry-run", is_flag=True, help="With --fix: show what would change.")
+@click.option("--explain", metavar="RULE", help="Print all about a rule, and check nothing.")
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.pass_context
+def command(context: click.Context, targets: tuple[str, ...], family: Family, explain: str | None, **said: Any) -> None:
+    """Check the tools of each TARGET: a server of ours, a URL, a command in quotes, a host's file of servers, a dump of
+    tools/list as JSON, or a lock file.
+
+    Exits with 1 when something is as bad as --fail-on, and with the code of the failure where a server could not be
+    judged.
+    """
+    language = context.obj or "en"
+    if explain is not None:
+        click.echo("\n".join(text.explained(card, language, _paint) for card in _named(explain)), nl=False)
+        return
+    wish = _Wish(**said)
+    if not targets:
+        raise click.UsageError("Missing argument 'TARGET...'.")
+    if wish.dry_run > wish.fix or wish.write_baseline > (wish.baseline is not None):
+        raise click.UsageError("--dry-run goes with --fix, --write-baseline with --baseline FILE.")
+    if wish.clients is not None:
+        _for_clients(wish, targets, family, language)
+        return
+    judged = wish.judge()
+    sources, unjudged = sources_of(targets, family, wish.timeout)
+    report = fixed(partial(judged, unjudged=unjudged), sources) if wish.fix else judged(sources, unjudged=unjudged)
+    if wish.dry_run:
+        _show_difference(sources, report.sources)
+    if wish.fix:
+        save(sources, report.sources)
+    if wish.write_baseline:
+        _keep(Path(wish.baseline or ""), report, language)
+        sys.exit(_unjudged(report))
+    for note in report.notes:
+        click.echo(_paint(printable(note.say(language)), "warning"), err=True)
+    _put(wish.written(report, language), wish.output)
+    sys.exit(wish.status(report))
+
+
+def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: str) -> NoReturn:
+    """Tell what clients and providers make of the tools, instead of what rules find."""
+    if wish.is_about_rules or wish.form not in FORMATS:
+        raise click.UsageError("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
+    profiles = profiles_of(wish.clients or "")
+    sources, unjudged = sources_of(targets, family, wish.timeout)
+    found = matrix(sources, profiles, unjudged)
+    _put(wish.written(found, language), wish.output)
+    sys.exit(wish.status(found))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What was asked for, by options."""
+
+    clients: str | None
+    level: str
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    fail_on: str
+    form: str
+    output: str | None
+    verbose: bool
+    summary: bool
+    config: str | None
+    baseline: str | None
+    write_baseline: bool
+    fix: bool
+    dry_run: bool
+    timeout: float
+
+    def judge(self) -> Callable[..., Report]:
+        """How sources are judged. What is wrong with the settings is said here, before any server is asked."""
+        if self.write_baseline:  # whatever is not told now is to be known later
+            return partial(judge, excuses=self._excuses())
+        known = frozenset[baselines.Known]() if self.baseline is None else baselines.read(Path(self.baseline))
+        return partial(judge, excuses=self._excuses(), baseline=known, is_told=self._is_told())
+
+    def _excuses(self) -> list[Excuse]:
+        return [] if self.config is None else [*excuses_in(read(self.config))]
+
+    def _is_told(self) -> Callable[[Finding], bool]:
+        least = Level(self.level).rank
+        for word in (*self.select, *self.ignore):
+            _named(word)
+
+        def is_told(finding: Finding) -> bool:
+            is_wanted = not self.select or any(_names(word, finding.card) for word in self.select)
+            is_ignored = any(_names(word, finding.card) for word in self.ignore)
+            return finding.level.rank >= least and is_wanted and not is_ignored
+
+        return is_told
+
+    @property
+    def is_about_rules(self) -> bool:
+        """Whether something was asked for that only rules have."""
+        return any((self.level != "hint", self.select, self.ignore, self.config, self.baseline, self.fix))
+
+    def written(self, found: Report | Matrix, language: str) -> str:
+        paint = text.plain if self.output is not None else _paint
+        options: _Said = {"paint": paint, "is_whole": self.verbose, "is_short": self.summary}
+        if isinstance(found, Matrix):
+            write = FORMATS[self.form]
+            return write(found, language) if self.form != "text" else matrix_text.written(found, language, **options)
+        if self.form != "text":
+            return _FORMATS[self.form](found, language)
+        return text.written(found, language, **options)
+
+    def status(self, report: Report | Matrix) -> int:
+        """A report that is not whole is worse than one that is bad."""
+        least = None if self.fail_on == "never" else Level(self.fail_on)
+        return _unjudged(report) or int(report.fails(least))
+
+
+def _unjudged(report: Report | Matrix) -> int:
+    """The exit code of what could not be judged first; 0 where all was."""
+    return exit_code(report.unjudged[0].reason) if report.unjudged else 0
+
+
+def _names(word: str, card: Card) -> bool:
+    return word in (card.name, card.group, *card.also) or card.code.startswith(word)
+
+
+def _named(word: str) -> list[Card]:
+    """The rules that a word names: one by its code, its name or a code that it passes on, several by the beginning of a
+    code or by a group."""
+    every = cards().values()
+    found = [card for card in every if _names(word, card)]
+    if not found or not word:
+        known = {option for card in every for option in (card.code, card.name, card.group)}
+        raise ConfigurationError.of("TW9804", word=word, nearest=closest(word, known))
+    return found
+
+
+def _show_difference(before: Sequence[Source], after: Sequence[Source]) -> NoReturn:
+    lines = [*difference(before, after)]
+    click.echo("".join(f"{printable(line)}\n" for line in lines), nl=False)
+    sys.exit(1 if lines else 0)
+
+
+def _keep(file: Path, report: Report, language: str) -> None:
+    """Write the baseline. What it knows of servers that could not be judged now remains."""
+    before = baselines.read(file) if report.unjudged and file.exists() else frozenset[baselines.Known]()
+    known = {report.known_by(one) for one in report.findings}
+    baselines.write(file, known | {one for one in before if one.server not in report.by_server})
+    click.echo(phrase("known", language, count=len(known)))
+
+
+def _paint(said: str, colour: str) -> str:
+    """In colour, which ``click.echo`` takes away again where nobody looks."""
+    if "NO_COLOR" in os.environ:
+        return said
+    if colour in _COLOURS:
+        return click.style(said, fg=_COLOURS[colour])
+    return click.style(said, bold=colour == "tool", dim=colour == "aside")
+
+
+def _put(said: str, output: str | None) -> None:
+    if output is None:
+        click.echo(said, nl=False)
+    else:
+        write_whole(Path(output), said)

@@ -1,0 +1,58 @@
+"""``toolwright diff``: what has changed between two contracts, and whether that may pass."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from toolwright.cli import families
+from toolwright.cli.contracts import lock_of
+from toolwright.cli.families import Family
+from toolwright.cli.output import show_json
+from toolwright.cli.printing import printable
+from toolwright.contract.diff import Class, Diff, diff
+
+__all__ = ["command"]
+
+_CLASSES = [kind.value for kind in Class]
+
+
+@click.command("diff", short_help="Show what has changed in what a server promises.")
+@click.argument("old")
+@click.argument("new")
+@families.options
+@click.option(
+    "--fail-on",
+    type=click.Choice(_CLASSES),
+    default="narrowed",
+    show_default=True,
+    help="The least class that makes the command fail.",
+)
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(
+    context: click.Context, old: str, new: str, family: Family, fail_on: str, timeout: float, as_json: bool
+) -> None:
+    """Compare the contracts OLD and NEW: lock files, dumps of tools/list as JSON, or servers.
+
+    Exits with 1 when a change is of the class of --fail-on or a worse one.
+    """
+    found = diff(*(lock_of(one, family, timeout).contract for one in (old, new)))
+    if as_json:
+        show_json(found.data())
+    else:
+        _show(found, context.obj or "en")
+    if found.worst is not None and found.worst.rank >= Class(fail_on).rank:
+        sys.exit(1)
+
+
+def _show(found: Diff, language: str) -> None:
+    for line in found.lines(language):
+        click.echo(printable(line))
+    if not found:
+        click.echo("Nothing has changed.")
+        return
+    counts = ", ".join(f"{count} {kind}" for kind, count in found.counts().items())
+    click.echo(f"{counts}; the version has to grow by: {found.bump.value}")

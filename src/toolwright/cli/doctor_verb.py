@@ -1,0 +1,147 @@
+"""``toolwright doctor``: what an audit log shows of tools in use, what that points to, and where to look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from toolwright.check.checking import checked
+from toolwright.check.doctor.page import as_page
+from toolwright.check.doctor.seen import Seen
+from toolwright.check.doctor.symptoms import Diagnosis, diagnose
+from toolwright.check.doctor.told import as_json, as_text
+from toolwright.cli import families
+from toolwright.cli.audit_log import with_log
+from toolwright.cli.check_sources import sources_of
+from toolwright.cli.families import Family
+from toolwright.cli.printing import printable
+from toolwright.contract.files import write_whole
+from toolwright.errors import ConfigurationError, ParseError
+from toolwright.jsonrpc.messages import decode, is_object
+from toolwright.policy.audit_reading import entries, record_of
+from toolwright.state.log import Log
+
+__all__ = ["command"]
+
+_FORMS: Final[Mapping[str, Callable[[Diagnosis, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
+_AGO: Final = re.compile(r"(\d{1,6})([dhm])")
+_UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+@click.command("doctor", short_help="Find what goes wrong with tools in use.")
+@click.argument("logs", nargs=-1, metavar="[LOG]...")
+@click.option("--target", "targets", multiple=True, metavar="TARGET", help="The server, as for check. Repeatable.")
+@families.options
+@click.option("--since", default="", metavar="TIME", help="From then on: 7d, 12h, 30m ago, or YYYY-MM-DD; UTC.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="Whoever calls nothing more for so long after a failure has given up.",
+)
+@click.option(
+    "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write it there.")
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.pass_context
+def command(
+    context: click.Context,
+    logs: tuple[str, ...],
+    targets: tuple[str, ...],
+    family: Family,
+    since: str,
+    patience: float,
+    form: str,
+    output: str | None,
+    timeout: float,
+) -> None:
+    """Read the audit log of a server and say what goes wrong with its tools.
+
+    LOG is the name of a server of this user, a file, or a URL, as for audit; or what `audit export` has written
+    (.jsonl). Without one it is the only log that there is. With --target, the rules of check say where in the
+    definitions to look, and tools that were never called are known.
+    """
+    language, seen, begin = context.obj or "en", Seen(patience * 60), _moment(since, datetime.now(UTC))
+    for log in logs or ("",):
+        _read(log, seen, begin)
+    seen.close()
+    said = _FORMS[form](_diagnosis(seen, targets, family, timeout), language)
+    if output is not None:
+        write_whole(Path(output), said)
+    else:
+        click.echo(printable(said), nl=False)
+
+
+def _diagnosis(seen: Seen, targets: tuple[str, ...], family: Family, timeout: float) -> Diagnosis:
+    if not targets:
+        return diagnose(seen)
+    sources, unjudged = sources_of(targets, family, timeout)
+    for one in unjudged:
+        raise one.reason
+    tools = sorted({name for source in sources for name in source.contract.tools})
+    return diagnose(seen, tools, checked((one.server, one.contract) for one in sources))
+
+
+def _moment(said: str, now: datetime) -> str:
+    """As the records say it; nothing for nothing."""
+    if not said:
+        return ""
+    if ago := _AGO.fullmatch(said):
+        return (now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
+    try:
+        return datetime.fromisoformat(said).date().isoformat()
+    except ValueError:
+        raise ConfigurationError.of("TW9896", text=said) from None
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def _read(log: str, seen: Seen, since: str) -> None:
+    path = Path(log)
+    if path.suffix in (".jsonl", ".json", ".log"):
+        for record in _lines(path):
+            _take(seen, record, since)
+        return
+
+    async def all_of(opened: Log) -> None:
+        async for entry in entries(opened):
+            _take(seen, record_of(entry), since)
+
+    is_url, is_file = "://" in log or log.startswith("sqlite:"), path.suffix == ".db" or path.is_file()
+    url = log if is_url else f"sqlite:{log}" if is_file else None
+    with_log(None if url or not log else log, url, all_of)
+
+
+def _take(seen: Seen, record: Mapping[str, Any], since: str) -> None:
+    if not since or str(record.get("at", since)) >= since:
+        seen.add(record)
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The records in what `audit export`, or `audit search --json`, has written."""
+    try:
+        with path.open("rb") as opened:
+            for line in opened:
+                if line.strip():
+                    yield _record(line)
+    except OSError as error:
+        raise ConfigurationError.of("TW9006", file=str(path), problem=error.strerror) from None
+
+
+def _record(line: bytes) -> Mapping[str, Any]:
+    try:
+        said = decode(line)
+    except ParseError:
+        return {"kind": "damaged"}
+    if is_object(said):
+        return said["record"] if is_object(said.get("record")) else said
+    return {"kind": "damaged"}

@@ -1,0 +1,197 @@
+"""``toolwright eval``: which tool a model chooses for a question, and whether other descriptions would do better."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from toolwright.cli import families
+from toolwright.cli.chat_tools import chat_tools
+from toolwright.cli.check_sources import sources_of
+from toolwright.cli.contracts import bytes_of
+from toolwright.cli.families import Family
+from toolwright.cli.main import exit_code
+from toolwright.cli.printing import printable
+from toolwright.contract.files import write_whole
+from toolwright.errors import ConfigurationError
+from toolwright.host.catalogue import Row
+from toolwright.host.evaluation.answers import Kept
+from toolwright.host.evaluation.asking import Ways, ask_all
+from toolwright.host.evaluation.choosing import Choosing
+from toolwright.host.evaluation.grading import Evaluation
+from toolwright.host.evaluation.page import as_page
+from toolwright.host.evaluation.questions import Question, check_tools, questions_in
+from toolwright.host.evaluation.running import Running
+from toolwright.host.evaluation.told import Report, as_json, as_text
+from toolwright.host.models.endpoints import model_of
+from toolwright.host.models.model import Model
+from toolwright.jsonrpc.messages import Json, is_object
+from toolwright.protocol.types import Tool
+
+__all__ = ["command"]
+
+_FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
+
+
+@click.command("eval", short_help="See which tool a model chooses for a question.")
+@click.argument("target")
+@families.options
+@click.option("--model", "name", required=True, metavar="MODEL", help="PROVIDER:MODEL, or MODEL with --base-url.")
+@click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint; its key is $TOOLWRIGHT_MODEL_KEY.")
+@click.option("--questions", "file", required=True, metavar="FILE", help="The questions, JSON Lines.")
+@click.option("--against", metavar="TARGET", help="Ask the same with these tools, such as a lock file, and compare.")
+@click.option("--answers", metavar="FILE", help="Where answers are kept. Default: FILE of --questions, .answers.jsonl.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Ask each question so often.")
+@click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Questions at once.")
+@click.option("--system", default="", metavar="TEXT", help="What the model is told before each question.")
+@click.option("--temperature", type=float, metavar="NUMBER", help="Sent with each request. Default: the endpoint's.")
+@click.option("--run", is_flag=True, help="Execute what the model calls, behind the guard of a host.")
+@click.option("--rules", metavar="FILE", help="With --run: the operator's rules, such as toolwright.toml.")
+@click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail where fewer are all right.")
+@click.option(
+    "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the report there.")
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.pass_context
+def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **said: Any) -> None:
+    """Ask MODEL each question of a file with the tools of TARGET before it, and say which it chose, and with what
+    arguments. No tool is executed, unless with --run. TARGET is as for check, or with --run, as for chat.
+
+    Answers are kept in a file: what was answered is not asked again, so that an interrupted run goes on. Exits with 1
+    below --fail-under, and with 4 while questions have no answer.
+    """
+    language = context.obj or "en"
+    wish = _Wish(target=target, family=family, language=language, **said)
+    report = wish.report()
+    text = _FORMS[form](report, language)
+    if output is not None:
+        write_whole(Path(output), text)
+    else:
+        click.echo(printable(text), nl=False)
+    sys.exit(wish.status(report))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What was asked for, by options."""
+
+    target: str
+    family: Family
+    language: str
+    name: str
+    base_url: str | None
+    file: str
+    against: str | None
+    answers: str | None
+    repeat: int
+    concurrency: int
+    system: str
+    temperature: float | None
+    fail_under: float | None
+    timeout: float
+    run: bool
+    rules: str | None
+
+    def report(self) -> Report:
+        targets = [self.target, *([] if self.against is None else [self.against])]
+        listed = {target: None if self.run else self._tools(target) for target in targets}
+        for target, tools in listed.items():
+            if tools is not None:
+                check_tools(self._questions, {tool.name for tool in tools}, target)
+        return asyncio.run(self._evaluated(listed))
+
+    async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
+        kept = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
+        # Whole answers: nobody reads along, and their tokens are always counted. Whoever asks tries again.
+        model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
+        async with model:
+            return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
+
+    async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: Kept) -> Evaluation:
+        async with self._asks(model, target, tools) as asks:
+            for one in asks.left_out:
+                click.secho(printable(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
+            ways = Ways(rounds=self.repeat, at_once=self.concurrency, told=_progress(target))
+            return Evaluation.of(target, await ask_all(asks, self._questions, kept, ways), asks.schemas)
+
+    @contextlib.asynccontextmanager
+    async def _asks(self, model: Model, target: str, tools: list[Tool] | None) -> AsyncGenerator[Choosing | Running]:
+        if tools is not None:
+            yield Choosing(model, tools, self.system, self._settings)
+            return
+        async with chat_tools(target, self.family, self.rules, self.timeout, self.language, None, asks=False) as opened:
+            names = _names(opened.host.rows)
+            check_tools(self._questions, {*names.values()}, target)
+            asks = Running(model, opened.provider, names, context=opened.context, system=self.system)
+            yield await asks.listed(self._settings)
+
+    @property
+    def _more(self) -> dict[str, Json]:
+        return {} if self.temperature is None else {"temperature": self.temperature}
+
+    @property
+    def _settings(self) -> Json:
+        return {"model": self.name, "url": self.base_url, **self._more}
+
+    @cached_property
+    def _questions(self) -> list[Question]:
+        try:
+            return questions_in(bytes_of(Path(self.file)).decode(), self.file)
+        except UnicodeDecodeError:
+            raise ConfigurationError.of("TW9006", file=self.file, problem="it is not UTF-8") from None
+
+    def _tools(self, target: str) -> list[Tool]:
+        """All tools of a target, in the order of their names. One name that several servers have begins with theirs."""
+        sources, unread = sources_of([target], self.family, self.timeout)
+        if unread:
+            raise unread[0].reason
+        names = Counter(name for source in sources for name in source.contract.tools)
+        return [
+            _tool(name if names[name] == 1 else f"{source.server}_{name}", definition)
+            for source in sources
+            for name, definition in sorted(source.contract.tools.items())
+        ]
+
+    def status(self, report: Report) -> int:
+        """A report that is not whole is worse than one that is bad."""
+        unanswered = [one.why for found in report.evaluations for one in found.unanswered if one.why is not None]
+        share = report.new.right.value
+        is_bad = self.fail_under is not None and share is not None and share * 100 < self.fail_under
+        return exit_code(unanswered[0]) if unanswered else int(is_bad)
+
+
+def _names(rows: Sequence[Row]) -> Mapping[str, str]:
+    """What a tool is called by its server, by its name here; a name that two servers have is that one."""
+    counts = Counter(row.name for row in rows)
+    return {row.alias: row.name if counts[row.name] == 1 else row.alias for row in rows}
+
+
+def _tool(name: str, definition: Mapping[str, Json]) -> Tool:
+    schema, said = definition.get("inputSchema"), definition.get("description")
+    return Tool(
+        name, schema if is_object(schema) else {"type": "object"}, description=said if isinstance(said, str) else None
+    )
+
+
+def _progress(target: str) -> Callable[[int, int], None]:
+    """One line that changes, at a terminal; elsewhere one for each tenth."""
+    is_seen = sys.stderr.isatty()
+
+    def tell(done: int, count: int) -> None:
+        line = printable(f"{target}: {done}/{count}")
+        if is_seen:
+            click.echo(f"\r{line}", nl=done == count, err=True)
+        elif done * 10 // count != (done - 1) * 10 // count:
+            click.echo(line, err=True)
+
+    return tell

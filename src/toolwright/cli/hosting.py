@@ -1,0 +1,119 @@
+"""A host at a terminal: the servers of a file, and whoever sits here to say what may start."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolwright.cli.asking import agrees, answered, is_somebody_here, prompted
+from toolwright.cli.printing import printable
+from toolwright.client.client import Target
+from toolwright.client.config import AskInput, Input
+from toolwright.host.fronts import at_terminal
+from toolwright.host.host import Elicit, Host, ServerStatus
+from toolwright.host.launches import ApproveLaunch, LaunchRequest
+from toolwright.host.servers import Patience
+from toolwright.policy.approvals import Approvals
+from toolwright.policy.confirm import Confirm
+from toolwright.policy.pipeline import Guard, standard
+from toolwright.policy.recorder import Recorder
+from toolwright.state.facts import Facts
+from toolwright.tools.toolset import Provider
+
+__all__ = ["approve_here", "is_config", "opened", "problem_of", "show_request"]
+
+
+def is_config(target: str) -> bool:
+    """Whether ``target`` is a file of servers rather than one server."""
+    return target.endswith((".json", ".jsonc", ".toml")) and Path(target).is_file()
+
+
+def _as_of_a_server(
+    provider: Provider, guard: Guard, facts: Facts, recorder: Recorder, approvals: Approvals
+) -> Provider:
+    return standard(provider, guard, facts, recorder, approvals=approvals)
+
+
+TYPED: Mapping[str, Any] = {"guard": Guard(confirm=Confirm.never()), "guarding": _as_of_a_server}
+"""Whoever types a call has agreed to it, and reads it unmarked: marks are for models."""
+
+
+@contextlib.asynccontextmanager
+async def opened(source: str | Mapping[str, Target], timeout: float, **settings: Any) -> AsyncGenerator[Host]:
+    """The host of a file, or of servers by their labels, all started. What may start is asked here.
+
+    ``settings`` are those of :class:`Host`; :data:`TYPED` has those for who types a call, and reads what comes of it.
+    """
+    settings = {
+        "approve_launch": approve_here(),
+        "ask_input": inputs_here(),
+        "elicit": _elicit(),
+        "patience": Patience(start=timeout, ready=timeout),
+        **settings,
+    }
+    host = Host.from_config(source, **settings) if isinstance(source, str) else Host(source, **settings)
+    for note in host.config.notes:
+        click.secho(printable(note.say()), fg="yellow", err=True)
+    async with host:
+        for status in host.servers:
+            if problem := problem_of(status):
+                click.secho(problem, fg="yellow", err=True)
+        for one in host.quarantined:
+            click.secho(printable(f"{one.server}: {one.problem.say()}"), fg="yellow", err=True)
+        yield host
+
+
+def problem_of(status: ServerStatus) -> str:
+    """Why a server cannot be used; nothing for one that can."""
+    if status.state in ("ready", "disabled"):
+        return ""
+    said = "" if status.reason is None else f": {status.reason.say()}"
+    return printable(f"{status.name} is {status.state}{said}")
+
+
+def approve_here() -> ApproveLaunch | None:
+    """Who approves commands at this terminal; ``None`` where there is none."""
+    return _approve if is_somebody_here() else None
+
+
+async def _approve(request: LaunchRequest) -> bool:
+    async with at_terminal():
+        show_request(request)
+        with contextlib.suppress(EOFError):
+            what = "Send it" if request.connects else "Start it"
+            return await agrees(f"{what}, now and whenever it is the same?")
+    return False
+
+
+def show_request(request: LaunchRequest) -> None:
+    """The whole of what would be started, and what there is to say against it."""
+    does = "is sent what is yours" if request.connects else "starts this, as you"
+    click.secho(f"\n{printable(request.server)} of {printable(request.file)} {does}:", bold=True, err=True)
+    click.echo(printable(request.text), err=True)
+    for package in request.warnings:
+        said = f"{package} names no release: what runs is whatever is newest that day."
+        click.secho(printable(said), fg="yellow", err=True)
+    if request.before is not None:
+        click.secho("Approved before was something else:", fg="yellow", err=True)
+        click.echo(printable(request.before), err=True)
+
+
+def inputs_here() -> AskInput | None:
+    """Who answers for the inputs of a file at this terminal; ``None`` where there is none."""
+    return _input if is_somebody_here() else None
+
+
+async def _input(one: Input) -> str | None:
+    async with at_terminal():
+        said = printable(one.description or one.id)
+        with contextlib.suppress(EOFError):
+            return await prompted(said, default=one.default, options=one.options, is_hidden=one.secret)
+    return None
+
+
+def _elicit() -> Elicit | None:
+    return (lambda server, question: answered(question, server)) if is_somebody_here() else None

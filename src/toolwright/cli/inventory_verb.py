@@ -1,0 +1,40 @@
+"""``toolwright inventory``: which servers are configured on this machine, in which files, and what to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolwright.cli.output import show_json, show_rows
+from toolwright.cli.printing import printable
+from toolwright.host.inventory import Configured, Found, inventory
+
+__all__ = ["command"]
+
+
+@click.command("inventory", short_help="List which servers are configured where.")
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[PATH]...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(paths: tuple[Path, ...], as_json: bool) -> None:
+    """List the servers in the files of well-known hosts, in your home and in each PATH: a folder of a project, or a
+    file. The current folder, unless said. Nothing is started."""
+    found = inventory(paths)
+    show_json(found) if as_json else _show(found)
+
+
+def _show(found: list[Found]) -> None:
+    if not found:
+        click.echo("No servers are configured.")
+    for number, one in enumerate(found):
+        click.secho(("\n" if number else "") + printable(one.file), bold=True, nl=False)
+        click.echo(f"  {one.host}".rstrip())
+        if one.problem:
+            click.secho(printable(f"    {one.problem}"), fg="yellow")
+        show_rows([(f"    {server.label}", server.kind, _said(server)) for server in one.servers])
+
+
+def _said(server: Configured) -> str:
+    marks = ["switched off"] if not server.enabled else []
+    marks += [f"{package} names no release" for package in server.unpinned]
+    return f"{server.how}  ({'; '.join(marks)})" if marks else server.how

@@ -1,0 +1,48 @@
+"""``toolwright lock``: keep what a server promises, in a file to be committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolwright.cli import families
+from toolwright.cli.contracts import lock_of
+from toolwright.cli.families import Family
+from toolwright.cli.printing import printable
+from toolwright.contract import lock as locks
+from toolwright.contract.diff import diff
+from toolwright.errors import ConfigurationError
+
+__all__ = ["command"]
+
+
+@click.command("lock", short_help="Keep what a server promises.")
+@click.argument("target")
+@families.options
+@click.option("--file", default="toolwright.lock", show_default=True, metavar="FILE", help="Where to keep it.")
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+def command(target: str, family: Family, file: str, timeout: float) -> None:
+    """Write every field of every tool of TARGET to a file that is read in a review.
+
+    TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
+    """
+    path = Path(file)
+    before = _before(path)
+    found = lock_of(target, family, timeout)
+    locks.write(path, found)
+    click.echo(f"{printable(file)}: {len(found.contract.tools)} tools, sha256 {found.contract.pin[:16]}…")
+    if before is not None:
+        changed = diff(before.contract, found.contract)
+        click.echo(", ".join(f"{count} {kind}" for kind, count in changed.counts().items()) or "Nothing has changed.")
+
+
+def _before(path: Path) -> locks.Lock | None:
+    """What was kept there; nothing where it was edited, which is mended by writing it again. What is no lock file at
+    all is not written over."""
+    try:
+        return locks.read(path) if path.exists() else None
+    except ConfigurationError as error:
+        if error.code == "TW9005":
+            return None
+        raise

@@ -1,0 +1,20 @@
+"""``toolwright logout``: what ``toolwright login`` has kept is kept no longer."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from toolwright.cli.printing import printable
+from toolwright.client.oauth import SignIn
+
+__all__ = ["command"]
+
+
+@click.command("logout", short_help="Sign out of a server.")
+@click.argument("url")
+def command(url: str) -> None:
+    """Sign out of the server at URL: forget its tokens, and tell who has issued them."""
+    was_known = asyncio.run(SignIn().sign_out(url))
+    click.echo(f"Signed out of {printable(url)}." if was_known else f"Nobody is signed in to {printable(url)}.")

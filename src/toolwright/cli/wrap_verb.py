@@ -1,0 +1,48 @@
+"""``toolwright wrap``: a host's servers behind this one, which records what is done with them and changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+
+from toolwright.app import Server
+from toolwright.cli.hosting import approve_here, problem_of
+from toolwright.cli.printing import printable
+from toolwright.client.config import read_config
+from toolwright.host.host import Host
+from toolwright.policy.confirm import Confirm
+from toolwright.version import __version__
+
+__all__ = ["command"]
+
+
+@click.command("wrap", short_help="Put the servers of a host behind this one.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--observe", is_flag=True, help="Serve them all on stdio: nothing is asked, all is recorded.")
+def command(file: str, observe: bool) -> None:
+    """Print what the servers of FILE become for their host: one server, which starts them all and records each call.
+
+    Put what is printed in the place of FILE's content, elsewhere than FILE itself. With --observe it is run: every call
+    is checked, cleaned and recorded as by any server of ours, and nobody is asked before one.
+    """
+    if observe:
+        asyncio.run(_observe(file))
+        return
+    config = read_config(file)
+    for note in config.notes:
+        click.secho(printable(note.say()), fg="yellow", err=True)
+    args = ["wrap", "--observe", str(Path(file).absolute())]
+    click.echo(json.dumps({"mcpServers": {"toolwright": {"command": "toolwright", "args": args}}}, indent=2))
+    click.secho(f"Approve first what it starts: toolwright trust {file}", err=True)
+
+
+async def _observe(file: str) -> None:
+    async with Host.from_config(file, approve_launch=approve_here(), audit=False) as host:
+        for status in host.servers:
+            if problem := problem_of(status):
+                click.echo(problem, err=True)
+        server = Server("wrapped", version=__version__, toolsets=[host.catalogue], confirm=Confirm.never())
+        await server.serve_stdio()

@@ -1,0 +1,384 @@
+"""``toolwright check``: what is judged, what is told, and which exit codes say what."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from toolwright.check.card import cards
+from toolwright.check.checking import rules
+from toolwright.check.subject import Subject
+from toolwright.cli.main import cli
+
+SERVER = """
+from toolwright import Server
+
+server = Server("sums")
+
+
+@server.tool(excused={"TW9710": "Everybody knows it."})
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+@server.tool
+def subtract(a: int, b: int) -> int:
+    return a - b
+"""
+
+DUMP = """\
+{"tools": [
+  {"name": "good", "description": "Read one note.", "inputSchema": {"type": "object"}},
+  {"name": "bare", "inputSchema": {"type": "object"}}
+]}
+"""
+
+ONLY = ("--select", "TW9710")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.py").write_text(SERVER)
+    (tmp_path / "dump.json").write_text(DUMP)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, [*words])
+
+
+def told(*words: str) -> Any:
+    """What is told of TW9710, as data."""
+    return json.loads(run("check", *words, *ONLY, "--format", "json").stdout)
+
+
+def findings(*words: str) -> list[tuple[str, str, str]]:
+    return [(one["server"], one["tool"], one["code"]) for one in told(*words)["findings"]]
+
+
+# -- what is judged ----------------------------------------------------------------------------------------------------
+
+
+def test_a_dump_is_judged_and_each_finding_has_its_line(folder: Path):
+    [one] = told("dump.json")["findings"]
+    assert (one["tool"], one["level"], one["path"], one["file"], one["line"]) == (
+        "bare",
+        "error",
+        "$.description",
+        "dump.json",
+        3,
+    )
+
+
+@pytest.mark.parametrize("around", ['{"jsonrpc": "2.0", "id": 1, "result": %s}', "%s"])
+def test_an_answer_is_judged_as_the_tools_in_it_are(folder: Path, around: str):
+    (folder / "answer.json").write_text(around % DUMP)
+    assert [one["line"] for one in told("answer.json")["findings"]] == [3]
+
+
+def test_a_server_of_ours_is_judged_and_each_finding_has_its_function(folder: Path):
+    [one] = told("sums.py")["findings"]
+    assert (one["server"], one["tool"], one["file"], one["line"]) == ("sums", "subtract", "sums.py", 12)
+
+
+def test_a_lock_file_is_judged(folder: Path):
+    run("lock", "sums.py")
+    assert findings("toolwright.lock") == [("sums", "add", "TW9710"), ("sums", "subtract", "TW9710")]
+
+
+def test_toolboxes_are_one_server_with_the_options_of_all(folder: Path):
+    assert [one["server"] for one in told("files", "math", "--root", ".")["servers"]] == ["files-math"]
+
+
+def test_two_servers_of_one_name_keep_apart(folder: Path):
+    (folder / "other").mkdir()
+    (folder / "other" / "dump.json").write_text(DUMP)
+    servers = told("dump.json", "other/dump.json")["servers"]
+    assert [one["server"] for one in servers] == ["dump.json", "other/dump.json"]
+
+
+def test_of_a_file_of_servers_each_is_judged_and_who_is_not_there_is_told(folder: Path):
+    servers = {"gone": {"url": "http://127.0.0.1:9/mcp"}, "off": {"command": "x", "disabled": True}}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    done = run("check", "mcp.json", "dump.json", *ONLY, "--format", "json")
+    said = json.loads(done.stdout)
+    assert [one["server"] for one in said["servers"]] == ["dump"]
+    assert [(one["target"], one["code"]) for one in said["unjudged"]] == [("mcp.json#gone", "TW5006")]
+    assert done.exit_code == 4
+
+
+@pytest.mark.parametrize("target", ["nowhere.json", "nowhere.lock", "nowhere.py", "files"])
+def test_what_cannot_be_had_keeps_nobody_from_judging_the_rest(folder: Path, target: str):
+    done = run("check", target, "dump.json", *ONLY)
+    assert "bare" in done.stdout
+    assert "not judged: " in done.stdout
+    assert done.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": "a", "uri": "x"},
+        {"name": 5, "uri": "x"},
+        {"name": "a", "description": 1, "inputSchema": [], "annotations": "x"},
+        {"name": "a\u202e\x1b[31m", "inputSchema": {"properties": {"": None}}},
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "html"])
+def test_whatever_a_definition_holds_there_is_a_report(folder: Path, tool: dict[str, Any], form: str):
+    (folder / "odd.json").write_text(json.dumps([tool]))
+    done = run("check", "odd.json", "--format", form, "--fail-on", "never")
+    assert (done.exit_code, done.exception) == (0, None)
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((), 1),
+        (("--fail-on", "warning"), 1),
+        (("--fail-on", "never"), 0),
+        (("--ignore", "no_description"), 0),
+        (("--ignore", "description"), 0),
+        (("--level", "error"), 1),
+    ],
+)
+def test_the_exit_code_goes_by_what_is_told(folder: Path, words: tuple[str, ...], code: int):
+    assert run("check", "dump.json", *ONLY, *words).exit_code == code
+
+
+def test_a_rule_that_there_is_not_is_an_error_that_names_the_nearest(folder: Path):
+    done = run("check", "dump.json", "--ignore", "no_descriptoin")
+    assert done.exit_code == 2
+    assert "no_description" in done.stderr
+
+
+def test_a_reason_beside_the_tool_excuses_it_and_is_told(folder: Path):
+    [one] = told("sums.py")["excused"]
+    assert (one["tool"], one["reason"], one["by"]) == ("add", "Everybody knows it.", "sums.py:7")
+
+
+def excused(folder: Path, row: str) -> None:
+    (folder / "toolwright.toml").write_text(f"[[check.excused]]\n{row}\n")
+
+
+def test_a_reason_in_the_operators_file_excuses_what_it_names(folder: Path):
+    excused(folder, 'code = "TW9710"\ntools = "ba*"\nreason = "Somebody else\'s."')
+    done = run("check", "dump.json", *ONLY, "--config", "toolwright.toml")
+    assert done.exit_code == 0
+    assert "excused, with a reason: 1" in done.stdout
+
+
+def test_a_reason_that_excuses_nothing_is_told_with_its_line(folder: Path):
+    excused(folder, 'code = "TW9710"\ntools = "none"\nreason = "Once."')
+    done = run("check", "dump.json", *ONLY, "--config", "toolwright.toml")
+    assert "toolwright.toml:1: a note:" in done.stderr
+    assert done.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        'code = "TW9999"\ntools = "*"\nreason = "x"',
+        'code = "TW9710"\ntools = "*"',
+        'code = "TW9710"\ntools = "*"\nreason = ""',
+        'code = "TW9710"\ntools = "*"\nreason = "x"\nuntil = "then"',
+    ],
+)
+def test_an_excuse_that_cannot_be_meant_is_an_error_with_its_line(folder: Path, row: str):
+    excused(folder, row)
+    done = run("check", "dump.json", "--config", "toolwright.toml")
+    assert done.exit_code == 2
+    assert re.search(r"toolwright\.toml:\d", done.stderr)
+
+
+def test_an_excuse_beside_a_tool_for_a_rule_that_there_is_not_is_an_error(folder: Path):
+    (folder / "sums.py").write_text(SERVER.replace("TW9710", "TW9999"))
+    done = run("check", "sums.py")
+    assert done.exit_code == 2
+    assert "sums.py:7: no rule has the code TW9999" in done.stderr
+
+
+# -- the baseline ------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_known_is_told_no_more_and_what_is_gone_is(folder: Path):
+    assert run("check", "dump.json", "--baseline", "known.json", "--write-baseline").exit_code == 0
+    done = run("check", "dump.json", "--baseline", "known.json")
+    assert done.exit_code == 0
+    assert told("dump.json", "--baseline", "known.json")["findings"] == []
+
+    (folder / "dump.json").write_text(DUMP.replace('"bare"', '"new"'))
+    said = told("dump.json", "--baseline", "known.json")
+    assert [one["tool"] for one in said["findings"]] == ["new"]
+    assert ("bare", "TW9710") in {(one["tool"], one["code"]) for one in said["gone"]}
+
+
+def test_a_value_that_was_changed_is_judged_anew(folder: Path):
+    (folder / "dump.json").write_text(DUMP.replace('"bare",', '"bare", "description": "",'))
+    run("check", "dump.json", "--baseline", "known.json", "--write-baseline")
+    assert findings("dump.json", "--baseline", "known.json") == []
+    (folder / "dump.json").write_text(DUMP.replace('"bare",', '"bare", "description": " ",'))
+    assert findings("dump.json", "--baseline", "known.json") == [("dump", "bare", "TW9710")]
+
+
+def test_a_baseline_keeps_what_it_knows_of_servers_that_are_not_there_now(folder: Path):
+    run("check", "dump.json", "sums.py", "--baseline", "known.json", "--write-baseline")
+    (folder / "sums.py").unlink()
+    done = run("check", "dump.json", "sums.py", "--baseline", "known.json", "--write-baseline")
+    assert done.exit_code == 2
+    kept = json.loads((folder / "known.json").read_text())["findings"]
+    assert {one["server"] for one in kept} == {"dump", "sums"}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"toolwright.baseline": 2, "findings": []}', '{"findings": [{}]}'])
+def test_a_file_that_is_no_baseline_is_refused(folder: Path, text: str):
+    (folder / "known.json").write_text(text)
+    done = run("check", "dump.json", "--baseline", "known.json")
+    assert done.exit_code == 2
+    assert "[TW9803]" in done.stderr
+
+
+# -- formats -----------------------------------------------------------------------------------------------------------
+
+
+def test_sarif_has_what_the_standard_requires(folder: Path):
+    said = json.loads(run("check", "dump.json", "sums.py", *ONLY, "--format", "sarif").stdout)
+    [one] = said["runs"]
+    [rule] = one["tool"]["driver"]["rules"]
+    assert (said["version"], rule["id"], rule["defaultConfiguration"]) == ("2.1.0", "TW9710", {"level": "error"})
+    assert cards()["no_description"].words["en"].why in rule["help"]["text"]
+    bare, subtract, add = one["results"]
+    assert [result["ruleIndex"] for result in one["results"]] == [0, 0, 0]
+    assert bare["locations"] == [
+        {
+            "physicalLocation": {"artifactLocation": {"uri": "dump.json"}, "region": {"startLine": 3}},
+            "logicalLocations": [{"fullyQualifiedName": "$.servers.dump.tools.bare.description", "kind": "member"}],
+        }
+    ]
+    assert subtract["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "sums.py"}
+    assert add["suppressions"] == [{"kind": "inSource", "justification": "Everybody knows it."}]
+    assert len({result["partialFingerprints"]["toolwright/v1"] for result in one["results"]}) == 3
+
+
+def test_annotations_break_out_of_nothing(folder: Path):
+    tool = {"name": "a,b::c\n::error::x%", "inputSchema": {"type": "object"}}
+    (folder / "odd.json").write_text(json.dumps([tool]))
+    [line] = run("check", "odd.json", *ONLY, "--format", "github").stdout.splitlines()
+    command, title, rest = line.split(",line=1,title=")[0], *line.split("title=")[1].split("::", 1)
+    assert (command, title) == ("::error file=odd.json", "TW9710 a%2Cb%3A%3Ac%0A%3A%3Aerror%3A%3Ax%25")
+    assert rest.startswith("$.description: ")
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "action")]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_page_needs_nothing_beside_it_and_quotes_nothing_as_markup(folder: Path, language: str):
+    (folder / "odd.json").write_text(json.dumps([{"name": "<script src=x>", "inputSchema": {}}]))
+    done = run("--lang", language, "check", "odd.json", *ONLY, "--format", "html", "-o", "page.html")
+    assert (done.exit_code, done.stdout) == (1, "")
+    text = (folder / "page.html").read_text("utf-8")
+    page = Page()
+    page.feed(text)
+    assert f'<html lang="{language}">' in text
+    assert "svg" in page.tags
+    assert (page.tags & {"script", "link", "img", "iframe"}, page.links) == (set(), [])
+    assert cards()["no_description"].words[language].title in text
+
+
+def test_a_report_speaks_chinese(folder: Path):
+    done = run("--lang", "zh", "check", "dump.json", *ONLY, "-v")
+    assert "错误 TW9710" in done.stdout
+    assert "依据：" in done.stdout
+    assert not re.search(r"\b(error|hint|why|tools|evidence)\b", done.stdout)
+
+
+def test_why_a_rule_is_one_is_told_once(folder: Path):
+    (folder / "dump.json").write_text(DUMP.replace(', "description": "Read one note."', ""))
+    done = run("check", "dump.json", *ONLY)
+    assert (done.stdout.count("TW9710 $"), done.stdout.count("why: ")) == (2, 1)
+
+
+def test_the_summary_is_a_screen_of_a_large_set(folder: Path):
+    tools = [{"name": f"tool_{number}", "inputSchema": {"type": "object"}} for number in range(200)]
+    (folder / "many.json").write_text(json.dumps(tools))
+    lines = run("check", "many.json", "--summary").stdout.splitlines()
+    assert len(lines) <= 10 + len(cards())
+    assert "servers: 1, tools: 200" in lines
+
+
+@pytest.mark.parametrize("card", cards().values(), ids=lambda card: card.name)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_rule_can_be_explained(card: Any, language: str):
+    done = run("--lang", language, "check", "--explain", card.code)
+    assert done.exit_code == 0
+    for said in (card.words[language].title, card.words[language].why, card.evidence[0].source):
+        assert said in done.stdout
+
+
+# -- fixes -------------------------------------------------------------------------------------------------------------
+
+
+def with_fixes() -> list[tuple[str, list[Any]]]:
+    """The examples of cards that a rule is sure how to mend."""
+    found: list[tuple[str, list[Any]]] = []
+    for card, rule in rules():
+        for example in card.examples:
+            subjects = [Subject("server", tool) for tool in example.tools]
+            if any(problem.fix for problem in rule(subjects[0])):
+                found.append((card.code, list(example.tools)))
+    return found
+
+
+def test_what_a_rule_is_sure_of_is_put_there_once_and_nothing_else_changes(folder: Path):
+    for code, tools in with_fixes():
+        (folder / "dump.json").write_text(json.dumps({"tools": tools}, indent=2, ensure_ascii=False))
+        before = (folder / "dump.json").read_text()
+        words = ("check", "dump.json", "--select", code, "--fix", "--fail-on", "never")
+
+        shown = run(*words, "--dry-run")
+        assert (shown.exit_code, (folder / "dump.json").read_text()) == (1, before), code
+        assert shown.stdout.startswith("--- dump.json\n"), code
+
+        assert run(*words).exit_code == 0
+        after = (folder / "dump.json").read_text()
+        assert after != before, code
+        assert (run(*words, "--dry-run").exit_code, (folder / "dump.json").read_text()) == (0, after), code
+        assert not any("fix" in one for one in json.loads(run(*words, "--format", "json").stdout)["findings"]), code
+
+
+@pytest.mark.parametrize("target", ["sums.py", "toolwright.lock"])
+def test_what_is_made_of_something_else_is_not_fixed(folder: Path, target: str):
+    run("lock", "sums.py")
+    before = (folder / target).read_text()
+    done = run("check", target, "--fix")
+    assert done.exit_code == 2
+    assert "[TW9805]" in done.stderr
+    assert (folder / target).read_text() == before
+
+
+def test_a_file_without_anything_to_fix_is_not_touched(folder: Path):
+    before = (folder / "dump.json").stat()
+    assert run("check", "dump.json", *ONLY, "--fix").exit_code == 1
+    after = (folder / "dump.json").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
