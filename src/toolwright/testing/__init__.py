@@ -1,4 +1,5 @@
-"""For testing servers: a client without ``async``, values from schemas, checks of a whole server, transcripts, stores.
+"""For testing servers: a client without ``async``, values from schemas, checks of a whole server, transcripts, stores,
+a model that follows a script.
 
 The names below are loaded when they are first used: pytest imports this package wherever it is installed.
 """
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from toolwright.testing.generate import Valid as Valid
     from toolwright.testing.generate import samples as samples
     from toolwright.testing.generate import samples_of as samples_of
+    from toolwright.testing.models import Call as Call
+    from toolwright.testing.models import Fails as Fails
+    from toolwright.testing.models import Says as Says
+    from toolwright.testing.models import ScriptedModel as ScriptedModel
+    from toolwright.testing.models import Sends as Sends
     from toolwright.testing.report import Finding as Finding
     from toolwright.testing.report import Report as Report
     from toolwright.testing.state import StoppedClock as StoppedClock
@@ -27,12 +33,17 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "BlockingClient": "toolwright.testing.blocking",
+    "Call": "toolwright.testing.models",
+    "Fails": "toolwright.testing.models",
     "Finding": "toolwright.testing.report",
     "Invalid": "toolwright.testing.generate",
     "Missing": "toolwright.testing.generate",
     "Plan": "toolwright.testing.checks",
     "Report": "toolwright.testing.report",
     "Samples": "toolwright.testing.generate",
+    "Says": "toolwright.testing.models",
+    "ScriptedModel": "toolwright.testing.models",
+    "Sends": "toolwright.testing.models",
     "StoppedClock": "toolwright.testing.state",
     "Valid": "toolwright.testing.generate",
     "check_facts": "toolwright.testing.state",

@@ -70,6 +70,10 @@ class Line:
             if is_object(message):
                 self._inbox.put_nowait(message)
 
+    def awaits(self, id: Id) -> bool:
+        """What arrives is kept until it is looked at, and so is word that nothing more will."""
+        return True
+
     def fail(self, id: Id, error: Exception) -> None:
         """The carrier has no answer for one request, or no other than the one that came."""
         self._inbox.put_nowait({"id": id, _CARRIER: str(error)})

@@ -346,6 +346,9 @@ class _Inbox:
     def feed(self, frame: bytes) -> None:
         self._frames.put_nowait(frame)
 
+    def awaits(self, id: Id) -> bool:
+        return True
+
     def fail(self, id: Id, error: Exception) -> None:
         self._trouble.append(f"request {id!r}: {error}")
 

@@ -120,7 +120,6 @@ def _question(arguments: dict[str, Any]) -> InputRequiredResult:
         ({"destructive": frozenset({"says_nothing"})}, {"reads", "says_nothing"}),
         ({"effects": "write", "tools": ("*s_nothing", "w*")}, {"writes"}),
     ],
-    ids=str,
 )
 def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called: set[str]):
     server = Server("effects")
@@ -137,6 +136,17 @@ def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called
     assert ran == called
     excused = {finding.tool for finding in report.findings if finding.code in ("TW8901", "TW8902", "TW8903")}
     assert excused == {"reads", "writes", "destroys", "says_nothing"} - called
+
+
+def test_what_reaches_beyond_the_server_is_left_alone():
+    server = Server("outside")
+    ran: list[str] = []
+    server.add_tool(partial(ran.append, "asked"), name="ask", description="Asks.", effect="read", open_world=True)
+    report = examined(server, Plan(calls=1, in_flight=1))
+    assert (report.ok, ran) == (True, [])
+    assert "TW8920" in {finding.code for finding in report.findings}
+    examined(server, Plan(calls=1, in_flight=1, open_world=True))
+    assert ran
 
 
 # --- processes -------------------------------------------------------------------------------------------------------

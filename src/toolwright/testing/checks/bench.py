@@ -14,7 +14,7 @@ from toolwright.app import Server
 from toolwright.client.answers import Elicit, Elicitation
 from toolwright.client.client import Client, Result, Target, link_to
 from toolwright.client.eras import ServerFacts
-from toolwright.errors import ConnectionLost, InvalidParams, RpcError, SchemaError, TransportError
+from toolwright.errors import ConnectionLost, InvalidParams, InvalidResult, RpcError, SchemaError, TransportError
 from toolwright.jsonrpc.messages import Json
 from toolwright.policy.confirm import Confirm
 from toolwright.protocol.schema import Schema, compile_schema
@@ -36,6 +36,8 @@ class Plan:
     - ``tools`` are patterns of names, as in a shell; only these are called.
     - ``effects``: with ``read`` only tools that say they change nothing are called; with ``write`` also those that say
       they lose nothing. Any other tool, and one that says nothing, is called only if ``destructive`` names it.
+    - ``open_world``: tools are called too that say they reach services beyond the server. These get every call of the
+      checks, some hundreds for each tool.
     - ``in_flight`` is how many calls run at once in the check for that; ``p95`` the seconds that nineteen calls of
       twenty may take, and ``None`` to measure only.
     - ``carriers`` are other ways to the same server, by what they are called; there it is listed and ended.
@@ -47,6 +49,7 @@ class Plan:
     tools: tuple[str, ...] = ("*",)
     effects: Literal["read", "write"] = "read"
     destructive: frozenset[str] = frozenset()
+    open_world: bool = False
     in_flight: int = 16
     p95: float | None = None
     carriers: Mapping[str, Target] = field(default_factory=lambda: MappingProxyType({}))
@@ -198,6 +201,8 @@ class Bench:
         result, error = None, None
         try:
             result = await (client or self._client).call_tool(subject.name, arguments, timeout=self.plan.seconds)
+        except InvalidResult as unfit:  # to be judged here, not there
+            result = unfit.result
         except (RpcError, TransportError) as raised:
             error = raised
         answer = Answer(arguments, result, error, self.plan.clock() - start)
@@ -266,6 +271,8 @@ def _excuse(tool: Tool, plan: Plan) -> Finding | None:
     if not any(fnmatchcase(tool.name, pattern) for pattern in plan.tools):
         return not_run("TW8903", tool.name)
     hints = tool.annotations
+    if hints is not None and hints.openWorldHint is True and not plan.open_world:
+        return not_run("TW8920", tool.name)
     if hints is not None and hints.readOnlyHint:
         return None
     if hints is None or hints.destructiveHint is not False:

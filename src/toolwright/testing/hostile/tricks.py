@@ -1,0 +1,91 @@
+"""What a misbehaviour is, and what it is done with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+__all__ = ["Answered", "Message", "Publishes", "Seen", "Take", "Trick", "Visit", "plain", "text"]
+
+Message: TypeAlias = dict[str, Any]
+
+
+class Seen(Protocol):
+    """What a visit has seen so far: how often the tools have been listed, and how many visits there were before."""
+
+    number: int
+    looks: int
+
+
+class Visit(Protocol):
+    """One connection of one client, as a trick has it."""
+
+    @property
+    def seen(self) -> Seen: ...
+
+    def say(self, message: Message) -> None:
+        """Send a message; ``jsonrpc`` is added."""
+        ...
+
+    def raw(self, frame: bytes) -> None:
+        """Send what need be no message."""
+        ...
+
+    @property
+    def sent(self) -> Callable[[], Awaitable[None]]:
+        """Return when what was said has left, as far as anybody can know; others get their turn."""
+        ...
+
+    def honest(self, message: Message) -> Message:
+        """What a good server would answer: ``{"id": …, "result": …}`` or ``{"id": …, "error": …}``."""
+        ...
+
+    async def ask(self, method: str, params: Message) -> Message:
+        """Put a request of the server's own, and return the whole answer."""
+        ...
+
+    async def hears(self, method: str) -> None:
+        """Return once a message of this method has come."""
+        ...
+
+
+Take: TypeAlias = Callable[[Visit, Message], Awaitable[None]]
+"""Does something in place of the honest answer to a message."""
+
+Publishes: TypeAlias = Callable[[Visit], "list[Message]"]
+"""The tools that are published at this look."""
+
+Answered: TypeAlias = Message | Callable[[], Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Trick:
+    """One misbehaviour. ``about`` is what it does, ``rows`` are the attacks of the table of attacks that it tries.
+
+    It publishes tools of its own, answers calls of tools that are named after it by ``result``, or takes messages by
+    their method. ``takes`` of ``""`` takes whatever comes. ``needs_process`` says that it does something to its own
+    process; ``http`` that it is about HTTP alone, and writes the whole answer to a POST itself.
+    """
+
+    name: str
+    about: str
+    rows: str = ""
+    publishes: Publishes | None = None
+    instructions: str | None = None
+    result: Answered | None = None
+    schema: Message | None = None
+    takes: Mapping[str, Take] = field(default_factory=dict[str, Take])
+    needs_process: bool = False
+    http: Callable[[Callable[[bytes], Awaitable[None]], Message], Awaitable[None]] | None = None
+
+
+def plain(name: str, description: str = "Look at the sky.", **more: Any) -> Message:
+    """The definition of a tool that nobody could object to."""
+    schema = {"type": "object", "properties": {"where": {"type": "string"}}, "additionalProperties": False}
+    return {"name": name, "description": description, "inputSchema": schema, **more}
+
+
+def text(said: str, **more: Any) -> Message:
+    """A result of one text."""
+    return {"content": [{"type": "text", "text": said}], **more}
