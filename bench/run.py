@@ -1,4 +1,4 @@
-"""`make bench`: toolwright next to the official Python SDK, in one run, as ratios. `docs/performance.md` explains."""
+"""`make bench`: toolwright next to its peers and to the limit, in one run, as ratios (`docs/performance.md`)."""
 
 import argparse
 import json
@@ -6,57 +6,59 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from harness import sides
+from harness import chart, sides
 from harness.process import ServerFailed, on_one_cpu
-from harness.report import Figures, data, table
+from harness.report import OURS, Figures, data, table
 from harness.rows import ROWS, Row, at_least
 from harness.sides import Side
 from harness.wire import WrongAnswer
 
+RECORDED = Path(__file__).with_name("recorded.json")
+_FALLEN = 0.9
+_AGAIN = 3
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; 1 when a row could not be measured, 0 whether or not the goals are met."""
+    """Prints the table; 1 when a row could not be measured, or what is checked has fallen; never for a missed goal."""
     options = _options(arguments)
-    if options.guard:
-        options.only = tuple(replace(row, goal=GUARDED[row.key]) for row in options.only if row.key in GUARDED)
-    peer = sides.unguarded() if options.guard else sides.peer()
-    ours = sides.peer("itself") if options.calibrate else sides.ours()
-    machine = _machine(options.rounds)
-    begun = time.monotonic()
-    figures = _measure_all(options, peer, ours)
+    if options.check or options.record:
+        return _check(options)
+    rows = _guarded(options.only) if options.guard else options.only
+    rows = tuple(replace(row, sides=tuple(key for key in row.sides if key in options.peers)) for row in rows)
+    machine, begun = _machine(options.rounds), time.monotonic()
+    known, figures = _measure_all(options, rows)
     _say(f"{time.monotonic() - begun:.0f} s")
-    print(machine, table(figures, peer.name, ours.name), sep="\n\n")
+    names = {key: side.name for key, side in known.items()}
+    print(machine, table(figures, names), sep="\n\n")
     if options.json:
-        options.json.write_text(json.dumps([data(one) for one in figures], indent=2, ensure_ascii=False) + "\n")
-    return int(any(one.failure for one in figures))
+        said = {"machine": machine, "names": names, "rows": [data(one) for one in figures]}
+        options.json.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n")
+    if options.svg:
+        chart.draw(figures, names, options.svg)
+    return int(any(not one.has(OURS) or not one.has(one.base) for one in figures))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__)
     parser.add_argument("--only", type=_rows, default=ROWS, metavar="ROW,…", help=", ".join(row.key for row in ROWS))
-    parser.add_argument("--rounds", type=int, default=3, help="fresh servers of both sides each (%(default)s)")
+    parser.add_argument("--peers", type=_peers, default=_ALL, metavar="PEER,…", help=", ".join(_ALL))
+    parser.add_argument("--rounds", type=int, default=3, help="fresh servers of all sides each (%(default)s)")
     parser.add_argument("--seconds", type=float, default=1.0, help="timed, per row, side and round (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every figure there")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the ratios there")
     parser.add_argument("--any-cpu", action="store_true", help="let client and server of alternating rows use two CPUs")
-    parser.add_argument("--calibrate", action="store_true", help="the peer against itself: every ratio should be 1")
     parser.add_argument("--guard", action="store_true", help="all layers next to validation alone; the call rows")
+    parser.add_argument("--check", action="store_true", help="fail when a ratio to the limit has fallen by a tenth")
+    parser.add_argument("--record", action="store_true", help="write the ratios to the limit that --check goes by")
     return parser.parse_args(arguments)
 
 
-# What is left of the calls a second, by row, with everything on.
-GUARDED = {
-    "stdio": at_least(0.45),
-    "stdio-sync": None,
-    "stdio-64": None,
-    "stdio-rows": None,
-    "http": at_least(0.7),
-    "http-32": None,
-}
+_ALL = (*sides.PEERS, "limit", "one", "unguarded")
 
 
 def _rows(text: str) -> tuple[Row, ...]:
@@ -66,29 +68,101 @@ def _rows(text: str) -> tuple[Row, ...]:
     return tuple(row for row in ROWS if row.key in wanted)
 
 
-def _measure_all(options: argparse.Namespace, peer: Side, ours: Side) -> list[Figures]:
+def _peers(text: str) -> tuple[str, ...]:
+    wanted = tuple(text.split(","))
+    if unknown := set(wanted) - set(_ALL):
+        raise argparse.ArgumentTypeError(f"no peer {', '.join(sorted(unknown))}")
+    return (*dict.fromkeys((*wanted, sides.BASE, "one", "unguarded")),)
+
+
+# What is left of the calls a second, by row, with everything on.
+_GUARDED = {
+    "stdio": at_least(0.45, "unguarded"),
+    "stdio-sync": None,
+    "stdio-64": None,
+    "stdio-rows": None,
+    "http": at_least(0.7, "unguarded"),
+    "http-32": None,
+}
+
+
+def _guarded(rows: Sequence[Row]) -> tuple[Row, ...]:
+    return tuple(replace(row, goal=_GUARDED[row.key], sides=("unguarded",)) for row in rows if row.key in _GUARDED)
+
+
+# -- measuring ---------------------------------------------------------------------------------------------------------
+
+
+def _measure_all(options: argparse.Namespace, rows: Sequence[Row]) -> tuple[Mapping[str, Side], list[Figures]]:
     """A round goes through all rows, so that a slow minute of the machine spoils one figure of each and not a row."""
-    figures = {row.key: Figures(row, [], []) for row in options.only}
+    known = _known(rows)
+    figures = [Figures(row) for row in rows]
     for number in range(options.rounds):
-        # Each side goes first in every other round.
-        order = (peer, ours) if number % 2 == 0 else (ours, peer)
-        for key, so_far in figures.items():
-            if so_far.failure is None:
-                _say(f"round {number + 1}/{options.rounds}  {key}")
-                figures[key] = _measured(so_far, order, peer, options)
-    return list(figures.values())
+        for place, so_far in enumerate(figures):
+            _say(f"round {number + 1}/{options.rounds}  {so_far.row.key}")
+            order = [key for key in (*so_far.row.sides, OURS) if key in known]
+            # Each side goes first in every other round.
+            figures[place] = _measured(so_far, order if number % 2 == 0 else order[::-1], known, options)
+    return known, figures
 
 
-def _measured(so_far: Figures, order: Sequence[Side], peer: Side, options: argparse.Namespace) -> Figures:
-    """With one more round; or with the reason why there is none."""
+def _known(rows: Sequence[Row]) -> dict[str, Side]:
+    """The sides that these rows need and this machine can run."""
+    wanted, known = dict.fromkeys(key for row in rows for key in row.sides), dict[str, Side]()
+    own = {
+        "limit": sides.limit,
+        "unguarded": sides.unguarded,
+        "one": lambda: replace(sides.ours(), key="one", name="one"),
+    }
+    for key in wanted:
+        try:
+            known[key] = own[key]() if key in own else sides.peer(key)
+        except sides.NotHere as reason:
+            _say(f"without {key}: {reason}")
+    return {**known, OURS: sides.ours()}
+
+
+def _measured(so_far: Figures, order: Sequence[str], known: Mapping[str, Side], options: argparse.Namespace) -> Figures:
+    """With one more round; or with the reason why a side has none."""
     row = so_far.row
-    try:
-        with on_one_cpu() if row.alternating and not options.any_cpu else nullcontext():
-            measured = {side is peer: row.measure(side, options.seconds) for side in order}
-    except (ServerFailed, WrongAnswer, OSError) as error:
-        _say(f"failed: {error}")
-        return replace(so_far, failure=str(error))
-    return replace(so_far, peer=[*so_far.peer, measured[True]], ours=[*so_far.ours, measured[False]])
+    for key in order:
+        if key in so_far.failures:
+            continue
+        side = sides.unaudited() if key == OURS and row.key.endswith("-unaudited") else known[key]
+        try:
+            with on_one_cpu() if row.alternating and not options.any_cpu else nullcontext():
+                so_far = so_far.with_one(key, row.measure(side, options.seconds))
+        except (ServerFailed, WrongAnswer, OSError) as error:
+            _say(f"failed: {row.key} of {key}: {error}")
+            so_far = so_far.failed(key, str(error))
+    return so_far
+
+
+# -- guarding ----------------------------------------------------------------------------------------------------------
+
+_CHECKED = ("stdio", "stdio-rows", "http")
+
+
+def _check(options: argparse.Namespace) -> int:
+    """toolwright next to the limit, which needs no peer. What is lower than it was is measured again: a machine that
+    has something else to do is no fault."""
+    rows = tuple(replace(row, goal=None, sides=("limit",)) for row in ROWS if row.key in _CHECKED)
+    _, figures = _measure_all(options, rows)
+    found = {one.row.key: one.ratio(OURS, "limit") or 0.0 for one in figures}
+    if options.record:
+        RECORDED.write_text(json.dumps({key: round(ratio, 3) for key, ratio in found.items()}, indent=2) + "\n")
+        return 0
+    recorded = json.loads(RECORDED.read_text())
+    for _ in range(_AGAIN):
+        fallen = [row for row in rows if found[row.key] < recorded[row.key] * _FALLEN]
+        if not fallen:
+            break
+        _, again = _measure_all(options, fallen)
+        found |= {one.row.key: max(found[one.row.key], one.ratio(OURS, "limit") or 0.0) for one in again}
+    print("| row | of the limit | recorded |\n|---|---|---|")
+    for key, ratio in found.items():
+        print(f"| {key} | {ratio:.3f} | {recorded[key]:.3f} |")
+    return int(any(found[key] < recorded[key] * _FALLEN for key in found))
 
 
 def _machine(rounds: int) -> str:

@@ -1,31 +1,60 @@
 """A client on bare sockets with keep-alive: prebuilt requests out, answers in, one thread."""
 
+import json
+import re
 import select
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.tally import Answers, Tally
-from harness.wire import VERSION, Message, WrongAnswer
+from harness.wire import HANDSHAKE, LEGACY, MODERN, Message, WrongAnswer
 
 _CHUNK = 65_536
 _PATIENCE = 30.0  # for a server to open its port
 
 
-def request(message: Message, port: int) -> bytes:
-    """The POST of `message`, with the headers that revision 2026-07-28 demands."""
+def request(message: Message, port: int, *more: str) -> bytes:
+    """The POST of `message`, with the headers that its revision demands."""
+    named = [] if message.name is None else [f"Mcp-Name: {message.name}"]
+    modern = [f"Mcp-Method: {message.method}", *named] if message.era == MODERN else []
+    return _post(message.body, port, f"MCP-Protocol-Version: {message.era}", *modern, *more)
+
+
+def _post(body: bytes, port: int, *headers: str) -> bytes:
     head = [
         "POST /mcp HTTP/1.1",
         f"Host: 127.0.0.1:{port}",
         "Accept: application/json, text/event-stream",
         "Content-Type: application/json",
-        f"Content-Length: {len(message.body)}",
-        f"MCP-Protocol-Version: {VERSION}",
-        f"Mcp-Method: {message.method}",
+        f"Content-Length: {len(body)}",
+        *headers,
     ]
-    if message.name is not None:
-        head.append(f"Mcp-Name: {message.name}")
-    return "\r\n".join([*head, "", ""]).encode() + message.body
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def session(port: int, era: str) -> tuple[str, ...]:
+    """The header that later requests carry: that of a session in the older era, where the server begins one."""
+    if era != LEGACY:
+        return ()
+    initialize, initialized = (json.dumps(said).encode() for said in HANDSHAKE)
+    head = _asked(port, _post(initialize, port))
+    found = re.search(rb"\r\nmcp-session-id: *([^\r]+)", head, re.IGNORECASE)
+    named = () if found is None else (f"Mcp-Session-Id: {found[1].decode()}",)
+    _asked(port, _post(initialized, port, f"MCP-Protocol-Version: {era}", *named))
+    return named
+
+
+def _asked(port: int, request: bytes) -> bytes:
+    """The head of the answer, on a connection of its own."""
+    with _connect(port) as connection:
+        connection.sendall(request)
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            if not (chunk := connection.recv(_CHUNK)):
+                raise ConnectionError("the server closed a connection")
+            answer += chunk
+    return answer.partition(b"\r\n\r\n")[0]
 
 
 def free_port() -> int:
@@ -65,10 +94,13 @@ class _Client:
     """The connections, and which request each of them waits for."""
 
     def __init__(self, port: int, messages: Sequence[Message], connections: int) -> None:
-        self._requests = [request(message, port) for message in messages]
+        more = session(port, messages[0].era)
+        self._requests = [request(message, port, *more) for message in messages]
         self._answers = Answers(messages)
         self._next = 0
         self._waiting: dict[int, int] = {}
+        self._sent: dict[int, float] = {}
+        self._took: list[float] = []
         self._partial: dict[int, bytes] = {}
         self._sockets = {one.fileno(): one for one in (_connect(port) for _ in range(connections))}
 
@@ -78,14 +110,18 @@ class _Client:
         end = start + seconds
         for descriptor in self._sockets:
             self._send(descriptor)
+            self._sent[descriptor] = start
         for descriptor in self._ready():
             if not self._receive(descriptor):
                 continue
             calls += 1
-            if (now := time.perf_counter()) < end:
+            now = time.perf_counter()
+            self._took.append(now - self._sent[descriptor])
+            if now < end:
                 self._send(descriptor)
+                self._sent[descriptor] = now
         self._answers.verify()
-        return Tally(calls, now - start)
+        return Tally(calls, now - start, self._took)
 
     def close(self) -> None:
         for connection in self._sockets.values():
@@ -125,18 +161,30 @@ class _Client:
 
 
 def _body(response: bytes) -> bytes | None:
-    """The body, None while incomplete; raises WrongAnswer for anything but a 200 of known length."""
+    """The body, None while incomplete; raises WrongAnswer for anything but a 200 of known length, or in chunks."""
     end = response.find(b"\r\n\r\n")
     if end < 0:
         return None
     if not response.startswith(b"HTTP/1.1 200 "):
         raise WrongAnswer(response[:400].decode(errors="replace"))
-    body = response[end + 4 :]
-    return body if len(body) == _content_length(response[:end]) else None
+    head, body = response[:end].lower(), response[end + 4 :]
+    if b"\r\ntransfer-encoding: chunked" in head:
+        return _joined(body) if body.endswith(b"0\r\n\r\n") else None
+    return body if len(body) == _content_length(head) else None
+
+
+def _joined(body: bytes) -> bytes:
+    chunks: list[bytes] = []
+    while True:
+        size, _, body = body.partition(b"\r\n")
+        if not (length := int(size, 16)):
+            return b"".join(chunks)
+        chunks.append(body[:length])
+        body = body[length + 2 :]
 
 
 def _content_length(head: bytes) -> int:
-    before, found, after = head.lower().partition(b"\r\ncontent-length:")
+    before, found, after = head.partition(b"\r\ncontent-length:")
     if not found:
         raise WrongAnswer(f"no Content-Length in {before[:200]!r}")
     return int(after.partition(b"\r\n")[0])

@@ -4,7 +4,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -22,13 +22,13 @@ class ServerFailed(Exception):
 
 
 @contextmanager
-def running(command: Command) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: Command, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """The process of `command` with pipes for stdin and stdout; ended, with its stdin closed first, on the way out.
 
     Raises ServerFailed in place of an EOFError or ConnectionError from the body.
     """
     with tempfile.TemporaryFile() as errors:
-        process = _start(command, errors)
+        process = _start(command, errors, environment or {})
         watchdog = threading.Timer(_LONGEST, process.kill)
         watchdog.daemon = True
         watchdog.start()
@@ -61,10 +61,10 @@ def memory(process: subprocess.Popen[bytes], field: str) -> float:
     raise LookupError(field)
 
 
-def _start(command: Command, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(command: Command, errors: IO[bytes], more: Mapping[str, str]) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
     return subprocess.Popen(
-        command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment
+        command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env={**environment, **more}
     )
 
 

@@ -1,68 +1,102 @@
 """Figures of all rounds to a Markdown table, and to plain data. No measuring here."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
 from harness.rows import Row
 
+OURS = "ours"
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one row measured, one pair a round; `failure` says why there is nothing, or not all."""
+    """What one row measured: for each side one figure a round. `failures` says why a side has none."""
 
     row: Row
-    peer: list[float]
-    ours: list[float]
-    failure: str | None = None
+    of: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    def with_one(self, side: str, figure: float) -> "Figures":
+        return replace(self, of={**self.of, side: [*self.of.get(side, ()), figure]})
+
+    def failed(self, side: str, reason: str) -> "Figures":
+        return replace(self, failures={**self.failures, side: reason})
+
+    def has(self, side: str) -> bool:
+        return side in self.of and side not in self.failures
+
+    def ratio(self, side: str, base: str) -> float | None:
+        """The median of ``side`` divided by that of ``base``; None where one of them has no figure."""
+        return median(self.of[side]) / median(self.of[base]) if self.has(side) and self.has(base) else None
+
+    def ratios(self, side: str, base: str) -> list[float]:
+        """The same of each round, whose parts ran next to each other."""
+        return [one / other for one, other in zip(self.of[side], self.of[base], strict=True)]
 
     @property
-    def ratio(self) -> float:
-        """toolwright's median divided by the peer's."""
-        return median(self.ours) / median(self.peer)
-
-    @property
-    def ratios(self) -> list[float]:
-        """The same of each round, whose two halves ran next to each other."""
-        return [ours / peer for ours, peer in zip(self.ours, self.peer, strict=True)]
+    def base(self) -> str:
+        """What the row is a ratio to: what its goal names; without one, the first of its sides."""
+        return self.row.goal.of if self.row.goal else self.row.sides[0]
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is; None without a goal."""
-        return None if self.row.goal is None else self.failure is None and self.row.goal.met(self.ratio)
+        """Whether the goal is: the ratio, and ahead of whom it names; None without a goal."""
+        goal, ratio = self.row.goal, self.ratio(OURS, self.base)
+        if goal is None or ratio is None:
+            return None if goal is None else False
+        return goal.met(ratio) and all(self._is_ahead_of(side) for side in goal.ahead if self.has(side))
+
+    def _is_ahead_of(self, side: str) -> bool:
+        ratio = self.ratio(OURS, side)
+        return ratio is not None and (ratio > 1 if self.row.more_is_better else ratio < 1)
 
 
-def table(all_figures: Iterable[Figures], peer: str, ours: str) -> str:
-    head = ("row", "unit", peer, ours, "ratio", "goal", "")
-    lines = [head, ("---",) * len(head), *map(_cells, all_figures)]
+def table(all_figures: Sequence[Figures], names: Mapping[str, str]) -> str:
+    """The base in its unit, and every other side as a ratio to it."""
+    others = [key for key in names if key != OURS and any(one.has(key) and one.base != key for one in all_figures)]
+    head = ("row", "unit", "base", *(names[key] for key in others), names[OURS], "goal", "")
+    lines = [head, ("---",) * len(head), *(_cells(one, others) for one in all_figures)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def data(figures: Figures) -> dict[str, Any]:
     """What `--json` writes of one row."""
-    measured = {"peer": figures.peer, "toolwright": figures.ours}
-    ratio = {} if figures.failure else {"ratio": figures.ratio, "ratios": figures.ratios}
-    goal = figures.row.goal.text if figures.row.goal else None
-    verdict = {"goal": goal, "met": figures.met, "failure": figures.failure}
+    ratio = figures.ratio(OURS, figures.base)
     return {
         "key": figures.row.key,
         "title": figures.row.title,
         "unit": figures.row.unit,
-        **measured,
-        **ratio,
-        **verdict,
+        "base": figures.base,
+        "figures": dict(figures.of),
+        "failures": dict(figures.failures),
+        "ratio": ratio,
+        "goal": figures.row.goal.text if figures.row.goal else None,
+        "met": figures.met,
     }
 
 
-def _cells(figures: Figures) -> Sequence[str]:
-    row = figures.row
-    goal = row.goal.text if row.goal else "–"
-    if figures.failure:
-        return (row.title, row.unit, _spread(figures.peer), _spread(figures.ours), "failed", goal, "✗")
-    ratio = f"**{_ratio(figures.ratio)}** ({_range(figures.ratios, _ratio)})"
+def _cells(figures: Figures, others: Iterable[str]) -> Sequence[str]:
+    row, base = figures.row, figures.base
+    goal = "–" if row.goal is None else " ".join([row.goal.text, *(["and ahead"] if row.goal.ahead else [])])
+    measured = _spread(figures.of[base]) if figures.has(base) else "failed"
     mark = {True: "✓", False: "✗", None: ""}[figures.met]
-    return (row.title, row.unit, _spread(figures.peer), _spread(figures.ours), ratio, goal, mark)
+    return (row.title, row.unit, measured, *(_ratio_of(figures, key) for key in others), _ours(figures), goal, mark)
+
+
+def _ours(figures: Figures) -> str:
+    ratio = figures.ratio(OURS, figures.base)
+    if ratio is None:
+        return "failed"
+    return f"**{_ratio(ratio)}** ({_range(figures.ratios(OURS, figures.base), _ratio)})"
+
+
+def _ratio_of(figures: Figures, side: str) -> str:
+    if side == figures.base or side not in figures.row.sides:
+        return ""
+    ratio = figures.ratio(side, figures.base)
+    return "failed" if side in figures.failures else "–" if ratio is None else _ratio(ratio)
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -1,16 +1,18 @@
 """The table: what is measured in each row, in which unit, and what toolwright promises. `ROWS` has the order."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from statistics import median
 
-from harness import http_client, wire
+from harness import http_client, sides, wire
 from harness.process import Command, memory, running
-from harness.sides import Side
+from harness.sides import PEERS, Side
 from harness.stdio_client import Pipes, in_flight, sequential
+from harness.tally import Tally
 from harness.wire import Message, WrongAnswer, verified
 
 _WARM_UP = 0.15  # seconds of the same work before the clock starts
@@ -20,18 +22,21 @@ _CONNECTIONS = 32
 _STARTS = 3  # per round; the median counts
 
 Measure = Callable[[Side, float], float]
+Messages = Callable[[str], Sequence[Message]]
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What toolwright divided by the peer has to be."""
+    """What toolwright has to be: its figure divided by that of ``of``, and better than those of ``ahead``."""
 
     text: str
     met: Callable[[float], bool]
+    of: str = sides.BASE
+    ahead: tuple[str, ...] = ()
 
 
-def at_least(ratio: float) -> Goal:
-    return Goal(f"≥ {ratio:g}×", lambda measured: measured >= ratio)
+def at_least(ratio: float, of: str = sides.BASE, ahead: tuple[str, ...] = ()) -> Goal:
+    return Goal(f"≥ {ratio:g}×", lambda measured: measured >= ratio, of, ahead)
 
 
 def at_most(text: str, fraction: float) -> Goal:
@@ -42,7 +47,7 @@ def at_most(text: str, fraction: float) -> Goal:
 class Row:
     """`measure(side, seconds)` starts a fresh server of that side, and returns one figure in `unit`.
 
-    `alternating` says that client and server never have work at the same time.
+    `alternating` says that client and server never have work at the same time. `sides` are measured beside toolwright.
     """
 
     key: str
@@ -51,69 +56,47 @@ class Row:
     goal: Goal | None
     measure: Measure
     alternating: bool = False
+    sides: tuple[str, ...] = PEERS
+
+    @property
+    def more_is_better(self) -> bool:
+        return self.unit.endswith("/s")
 
 
-def stdio_sequential(messages: Sequence[Message], side: Side, seconds: float) -> float:
-    with running(side.script("calls.py")) as process:
-        return _sequential(Pipes(process), messages, seconds)
+# -- over stdio --------------------------------------------------------------------------------------------------------
 
 
-def stdio_limit(messages: Sequence[Message], side: Side, seconds: float) -> float:
-    with running(side.limit()) as process:
-        return _sequential(Pipes(process), messages, seconds)
+@contextmanager
+def _piped(side: Side, server: str) -> Iterator[Pipes]:
+    with running(side.script(server), side.environment) as process:
+        yield Pipes(process, side.era)
 
 
-def stdio_in_flight(messages: Sequence[Message], side: Side, seconds: float) -> float:
-    with running(side.script("calls.py")) as process:
-        pipes = Pipes(process)
-        in_flight(pipes, messages, _WIDTH, _WARM_UP)
-        return in_flight(pipes, messages, _WIDTH, seconds).rate
+def stdio(messages: Messages, server: str, side: Side, seconds: float) -> float:
+    """One call at a time."""
+    with _piped(side, server) as pipes:
+        return _sequential(pipes, messages(side.era), seconds)
 
 
-def stdio_validated(messages: Sequence[Message], side: Side, seconds: float) -> float:
-    with running(side.script("calls.py")) as process:
-        pipes = Pipes(process)
-        forbidden = wire.forbidden_search()
-        verified(forbidden, pipes.ask(forbidden))
-        return _sequential(pipes, messages, seconds)
+def stdio_in_flight(messages: Messages, side: Side, seconds: float) -> float:
+    with _piped(side, "calls") as pipes:
+        in_flight(pipes, messages(side.era), _WIDTH, _WARM_UP)
+        return in_flight(pipes, messages(side.era), _WIDTH, seconds).rate
+
+
+def stdio_validated(side: Side, seconds: float) -> float:
+    with _piped(side, "calls") as pipes:
+        forbidden = wire.forbidden_search(side.era)
+        if side.key != "limit":
+            wire.check_refused(forbidden, pipes.ask(forbidden))
+        return _sequential(pipes, wire.searches(side.era), seconds)
 
 
 def stdio_list(side: Side, seconds: float) -> float:
     """Whole lists a second, however many pages the server makes of one."""
-    with running(side.script("many.py")) as process:
-        pipes = Pipes(process)
-        pages = _pages(pipes)
+    with _piped(side, "many") as pipes:
+        pages = _pages(pipes, side.era)
         return _sequential(pipes, pages, seconds) / len(pages)
-
-
-def http(messages: Sequence[Message], connections: int, side: Side, seconds: float) -> float:
-    port = http_client.free_port()
-    with running(side.http("calls.py", port)) as process:
-        http_client.wait_until_open(port, lambda: process.poll() is None)
-        http_client.exchange(port, messages, connections, _WARM_UP)
-        return http_client.exchange(port, messages, connections, seconds).rate
-
-
-def start(command: Callable[[Side], Command], side: Side, seconds: float) -> float:
-    """Milliseconds from the start of the process to its answer to `tools/list`, asked for at once."""
-    return median(_start(command(side)) for _ in range(_STARTS))
-
-
-def held(field: str, side: Side, seconds: float) -> float:
-    """MB after the start, one `tools/list` and one call."""
-    with running(side.script("seven.py")) as process:
-        pipes = Pipes(process)
-        for message in (wire.tool_list(1, _has_seven), wire.echo("echo", 2)):
-            verified(message, pipes.ask(message))
-        return memory(process, field)
-
-
-def _seven_script(side: Side) -> Command:
-    return side.script("seven.py")
-
-
-def _seven_cli(side: Side) -> Command:
-    return side.cli("seven.py")
 
 
 def _sequential(pipes: Pipes, messages: Sequence[Message], seconds: float) -> float:
@@ -121,27 +104,13 @@ def _sequential(pipes: Pipes, messages: Sequence[Message], seconds: float) -> fl
     return sequential(pipes, messages, seconds).rate
 
 
-def _start(command: Command) -> float:
-    message = wire.tool_list(1, _has_seven)
-    begun = time.perf_counter()
-    with running(command) as process:
-        answer = Pipes(process).ask(message)
-        elapsed = time.perf_counter() - begun
-    verified(message, answer)
-    return elapsed * 1_000
-
-
-def _has_seven(result: dict) -> bool:
-    return len(result["tools"]) == 7
-
-
-def _pages(pipes: Pipes) -> list[Message]:
+def _pages(pipes: Pipes, era: str) -> list[Message]:
     """The requests that fetch the whole list, each expecting what it brought now; raises WrongAnswer if tools lack."""
     pages: list[Message] = []
     names: set[str] = set()
     cursor = None
-    for number in count():
-        page = wire.tool_list(number, lambda result: "tools" in result, cursor)
+    for number in count(1):
+        page = wire.tool_list(number, lambda result: "tools" in result, era, cursor)
         result = verified(page, pipes.ask(page))
         pages.append(replace(page, expect=partial(_same_tools, result["tools"])))
         names.update(tool["name"] for tool in result["tools"])
@@ -157,25 +126,217 @@ def _same_tools(tools: list, result: dict) -> bool:
     return result["tools"] == tools
 
 
-_ECHO = wire.echoes("echo")
-_SYNC = wire.echoes("echo_sync")
-_SEARCH = wire.searches()
-_THIRD = at_most("1/3", 1 / 3)
+# -- over HTTP ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _listening(side: Side, server: str, workers: int = 1) -> Iterator[int]:
+    """The port at which it listens."""
+    port = http_client.free_port()
+    with running(side.http(server, port, workers), side.environment) as process:
+        http_client.wait_until_open(port, lambda: process.poll() is None)
+        yield port
+
+
+def http(messages: Messages, connections: int, side: Side, seconds: float, workers: int = 1) -> float:
+    return _exchanged(messages(side.era), connections, side, seconds, workers).rate
+
+
+def http_slow(messages: Messages, connections: int, side: Side, seconds: float) -> float:
+    """Milliseconds that 99 of 100 calls stay under."""
+    return _exchanged(messages(side.era), connections, side, seconds).slow
+
+
+def http_workers(side: Side, seconds: float) -> float:
+    """Two workers of toolwright; the other side is toolwright with one."""
+    return http(_ECHO, _CONNECTIONS, side, seconds, 1 if side.key == "one" else 2)
+
+
+def http_list(side: Side, seconds: float) -> float:
+    """Whole lists a second, of those that make one page of it."""
+    messages = [wire.tool_list(number, _has_all, side.era) for number in range(1, 8)]
+    with _listening(side, "many") as port:
+        return http_client.exchange(port, messages, 1, seconds).rate
+
+
+def _exchanged(messages: Sequence[Message], connections: int, side: Side, seconds: float, workers: int = 1) -> Tally:
+    with _listening(side, "calls", workers) as port:
+        http_client.exchange(port, messages, connections, _WARM_UP)
+        return http_client.exchange(port, messages, connections, seconds)
+
+
+def _has_all(result: dict) -> bool:
+    return len(result["tools"]) == _TOOLS
+
+
+# -- clients, starts, memory -------------------------------------------------------------------------------------------
+
+
+def client(side: Side, seconds: float) -> float:
+    """Calls a second that the side's own client makes of a server of toolwright, which it starts."""
+    return _rate_of(side, seconds, sides.ours().script("calls"))
+
+
+def client_http(side: Side, seconds: float) -> float:
+    with _listening(sides.ours(), "calls") as port:
+        return _rate_of(side, seconds, [f"http://127.0.0.1:{port}/mcp"])
+
+
+def _rate_of(side: Side, seconds: float, target: Sequence[str]) -> float:
+    with running([*side.client(), str(seconds), *target]) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+    if not line:
+        raise EOFError("the client has measured nothing")
+    return float(line)
+
+
+def start(command: Callable[[Side], Command], tools: int, side: Side, seconds: float) -> float:
+    """Milliseconds from the start of the process to its answer to `tools/list`, asked for at once."""
+    return median(_start(side, command(side), tools) for _ in range(_STARTS))
+
+
+def _start(side: Side, command: Command, tools: int) -> float:
+    message = wire.tool_list(1, lambda result: 0 < len(result["tools"]) <= tools, side.era)
+    begun = time.perf_counter()
+    with running(command) as process:
+        answer = Pipes(process, side.era).ask(message)
+        elapsed = time.perf_counter() - begun
+    verified(message, answer)
+    return elapsed * 1_000
+
+
+def held(field: str, side: Side, seconds: float) -> float:
+    """MB after the start, one `tools/list` and one call."""
+    with running(side.script("seven")) as process:
+        pipes = Pipes(process, side.era)
+        for message in (wire.tool_list(1, lambda result: len(result["tools"]) == 7, side.era), _ECHO(side.era)[0]):
+            verified(message, pipes.ask(message))
+        return memory(process, field)
+
+
+def _script(server: str) -> Callable[[Side], Command]:
+    return lambda side: side.script(server)
+
+
+def _cli(server: str) -> Callable[[Side], Command]:
+    return lambda side: side.cli(server)
+
+
+# -- the rows ----------------------------------------------------------------------------------------------------------
+
+_ECHO = partial(wire.echoes, "echo")
+_SYNC = partial(wire.echoes, "echo_sync")
+_INLINE = partial(wire.echoes, "echo_inline")
+
+_CALLS = (*PEERS, "limit")
+_TS1 = ("ts1",)
+
+
+def _calls(messages: Messages, server: str = "calls") -> Measure:
+    return partial(stdio, messages, server)
+
 
 ROWS = (
-    Row("stdio", "stdio, one at a time, `async def`", "calls/s", at_least(6), partial(stdio_sequential, _ECHO), True),
-    Row("stdio-sync", "stdio, one at a time, `def`", "calls/s", at_least(6), partial(stdio_sequential, _SYNC), True),
-    Row("stdio-64", f"stdio, {_WIDTH} in flight", "calls/s", at_least(6), partial(stdio_in_flight, _ECHO)),
+    Row("stdio", "stdio, one at a time, `async def`", "calls/s", at_least(18, ahead=_TS1), _calls(_ECHO), True, _CALLS),
+    Row("stdio-sync", "stdio, one at a time, `def`", "calls/s", at_least(6), _calls(_SYNC), True),
     Row(
-        "stdio-rows", "stdio, validated call, 20 rows", "calls/s", at_least(6), partial(stdio_validated, _SEARCH), True
+        "stdio-inline",
+        "stdio, one at a time, `def`, `blocking=False`",
+        "calls/s",
+        at_least(18, ahead=_TS1),
+        _calls(_INLINE),
+        True,
     ),
-    Row("stdio-list", f"stdio, list of {_TOOLS:,} tools", "lists/s", at_least(20), stdio_list, True),
-    Row("stdio-limit", "(least Python that answers, stdio)", "calls/s", None, partial(stdio_limit, _ECHO), True),
-    Row("http", "HTTP, 1 connection, `async def`", "calls/s", at_least(3), partial(http, _ECHO, 1), True),
-    Row("http-sync", "HTTP, 1 connection, `def`", "calls/s", at_least(3), partial(http, _SYNC, 1), True),
-    Row("http-32", f"HTTP, {_CONNECTIONS} connections", "calls/s", at_least(3), partial(http, _ECHO, _CONNECTIONS)),
-    Row("start", "start of `python server.py`, 7 tools", "ms", _THIRD, partial(start, _seven_script)),
-    Row("start-cli", "start of `toolwright serve server.py`", "ms", _THIRD, partial(start, _seven_cli)),
+    Row(
+        "stdio-64",
+        f"stdio, {_WIDTH} in flight",
+        "calls/s",
+        at_least(18),
+        partial(stdio_in_flight, _ECHO),
+        False,
+        _CALLS,
+    ),
+    Row(
+        "stdio-64-unaudited",
+        f"stdio, {_WIDTH} in flight, no records",
+        "calls/s",
+        at_least(32, ahead=_TS1),
+        partial(stdio_in_flight, _ECHO),
+    ),
+    Row(
+        "stdio-rows",
+        "stdio, validated call, 20 rows",
+        "calls/s",
+        at_least(10, ahead=_TS1),
+        stdio_validated,
+        True,
+        _CALLS,
+    ),
+    Row("stdio-1mb", "stdio, text of 1 MB", "calls/s", at_least(1.8), _calls(wire.larges), True),
+    Row("stdio-list", f"stdio, list of {_TOOLS:,} tools", "lists/s", at_least(50), stdio_list, True),
+    Row("stdio-many", f"stdio, one at a time, of {_TOOLS:,} tools", "calls/s", None, _calls(wire.notes, "many"), True),
+    Row(
+        "http",
+        "HTTP, 1 connection, `async def`",
+        "calls/s",
+        at_least(5, ahead=PEERS),
+        partial(http, _ECHO, 1),
+        True,
+        _CALLS,
+    ),
+    Row("http-sync", "HTTP, 1 connection, `def`", "calls/s", None, partial(http, _SYNC, 1), True),
+    Row(
+        "http-32",
+        f"HTTP, {_CONNECTIONS} connections",
+        "calls/s",
+        at_least(7, ahead=PEERS),
+        partial(http, _ECHO, _CONNECTIONS),
+        False,
+        _CALLS,
+    ),
+    Row(
+        "http-32-p99",
+        f"HTTP, {_CONNECTIONS} connections, 99 of 100 within",
+        "ms",
+        at_most("1/10", 0.1),
+        partial(http_slow, _ECHO, _CONNECTIONS),
+    ),
+    Row(
+        "http-list",
+        f"HTTP, list of {_TOOLS:,} tools",
+        "lists/s",
+        at_least(50),
+        http_list,
+        True,
+        ("mcp2", "mcp2-uvloop", "ts2"),
+    ),
+    Row(
+        "http-workers", "HTTP, two workers next to one", "calls/s", at_least(1.6, "one"), http_workers, False, ("one",)
+    ),
+    Row("client", "client of the same server, stdio", "calls/s", at_least(5), client, True, ("mcp2",)),
+    Row("client-http", "client of the same server, HTTP", "calls/s", at_least(5), client_http, True, ("mcp2",)),
+    Row(
+        "start",
+        "start of `python server.py`, 7 tools",
+        "ms",
+        at_most("1/4", 1 / 4),
+        partial(start, _script("seven"), 7),
+    ),
+    Row(
+        "start-cli",
+        "start of `toolwright serve`, 7 tools",
+        "ms",
+        at_most("1/4", 1 / 4),
+        partial(start, _cli("seven"), 7),
+    ),
+    Row(
+        "start-1000",
+        f"start with {_TOOLS:,} tools",
+        "ms",
+        at_most("1/6", 1 / 6),
+        partial(start, _script("many"), _TOOLS),
+    ),
     Row("memory", "memory after the first call, RSS", "MB", at_most("60 %", 0.6), partial(held, "Rss")),
     Row("memory-pss", "memory after the first call, PSS", "MB", at_most("60 %", 0.6), partial(held, "Pss")),
 )

@@ -1,86 +1,160 @@
-"""The two servers that are compared: how each is started. The peer gets an environment of its own, made here."""
+"""The servers that are compared: how each is started. The peers get environments of their own, made here."""
 
+import functools
+import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.process import Command
+from harness.wire import LEGACY, MODERN
 
 ROOT = Path(__file__).parents[2]
 _SERVERS = ROOT / "bench" / "servers"
-_ENVIRONMENT = ROOT / ".bench" / "peer"
-_PINS = _ENVIRONMENT / "bench-pins.txt"
-
-PEER_VERSION = "2.3.0"
-# uvloop and httptools are not the peer's own dependencies. uvicorn is much quicker with them and toolwright's
-# environment holds both, so without them the HTTP rows would measure a parser, not a library.
-_REQUIREMENTS = (f"mcp=={PEER_VERSION}", "uvloop>=0.22", "httptools>=0.7")
+_HOME = ROOT / ".bench"
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two. `file` is the name of a server in its folder under `bench/servers`."""
+    """One of them. ``runner`` and the name of a server under `bench/servers` are the command over stdio; with a port
+    behind it, over HTTP. ``era`` is the revision that it is asked in: the newest one that it speaks.
+    """
 
+    key: str
     name: str
-    folder: str
-    python: Path
-    toolwright: Path | None
+    runner: Command
+    era: str = MODERN
+    environment: Mapping[str, str] = field(default_factory=dict)
+    toolwright: Command = ()
 
-    def script(self, file: str) -> Command:
-        return (str(self.python), str(_SERVERS / self.folder / file))
+    def script(self, server: str) -> Command:
+        """`python server.py`, or what is nearest to it."""
+        first, last = self.runner[:-1], self.runner[-1]
+        return (*first, f"{last}/{server}.py") if not last.endswith(".mjs") else (*self.runner, server)
 
-    def cli(self, file: str) -> Command:
-        """`toolwright serve FILE`; the peer has no such start and runs its script."""
-        if self.toolwright is None:
-            return self.script(file)
-        return (str(self.toolwright), "serve", str(_SERVERS / self.folder / file))
+    def cli(self, server: str) -> Command:
+        """`toolwright serve FILE`; the peers have no such start and run their script."""
+        return (*self.toolwright, self.script(server)[-1]) if self.toolwright else self.script(server)
 
-    def http(self, file: str, port: int) -> Command:
-        if self.toolwright is None:
-            return (*self.script(file), str(port))
-        return (*self.cli(file), "--http", f"127.0.0.1:{port}")
+    def http(self, server: str, port: int, workers: int = 1) -> Command:
+        if not self.toolwright:
+            return (*self.script(server), str(port))
+        return (*self.cli(server), "--http", f"127.0.0.1:{port}", "--workers", str(workers))
 
-    def limit(self) -> Command:
-        """The floor under both in place of toolwright; the peer runs its usual script."""
-        if self.toolwright is None:
-            return self.script("calls.py")
-        return (str(self.python), str(_SERVERS / "limit.py"))
+    def client(self) -> Command:
+        """The program that measures this side's client; it takes seconds, and what to connect to."""
+        return (self.runner[0], str(ROOT / "bench" / "clients" / f"{self.key}.py"))
 
 
 def ours() -> Side:
     """toolwright, in the environment this process runs in."""
-    return Side("toolwright", "ours", Path(sys.executable), Path(sys.prefix) / "bin" / "toolwright")
+    here = (sys.executable, str(_SERVERS / "ours"))
+    return Side("ours", "toolwright", here, toolwright=(str(Path(sys.prefix) / "bin" / "toolwright"), "serve"))
+
+
+def unaudited() -> Side:
+    """toolwright, but no call is recorded."""
+    return replace(ours(), key="unaudited", name="toolwright, no records", environment={"BENCH_AUDIT": "off"})
 
 
 def unguarded() -> Side:
     """toolwright with validation and no other layer of the guard; it has the call rows only."""
-    return replace(ours(), name="validation only", folder="unguarded")
+    side = ours()
+    return replace(side, key="unguarded", name="validation only", runner=(sys.executable, str(_SERVERS / "unguarded")))
 
 
-def peer(name: str = f"mcp {PEER_VERSION}") -> Side:
-    """The official Python SDK, installed if it is not yet."""
-    _install()
-    return Side(name, "peer", _ENVIRONMENT / "bin" / "python", None)
+def limit() -> Side:
+    """The least Python that decodes, dispatches and encodes the same answers; over HTTP, on the same server."""
+    return Side("limit", "limit", (sys.executable, str(_SERVERS / "limit")))
 
 
-def _install() -> None:
-    """Makes the peer's environment, unless the one that is there has the same pins and the same Python."""
-    pins = "\n".join([sys.version, *_REQUIREMENTS])
-    if _PINS.exists() and _PINS.read_text() == pins:
-        return
-    uv = _uv()
-    print(f"installing mcp {PEER_VERSION} into {_ENVIRONMENT.relative_to(ROOT)}", file=sys.stderr, flush=True)
-    subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, _ENVIRONMENT], check=True)
-    python = _ENVIRONMENT / "bin" / "python"
-    subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *_REQUIREMENTS], check=True)
-    _PINS.write_text(pins)
+# -- peers -------------------------------------------------------------------------------------------------------------
+
+BASE = "mcp2"
+
+_PYTHON = {
+    "mcp2": ("mcp 2.3.0", ("mcp==2.3.0",), MODERN),
+    "mcp2-uvloop": ("mcp 2.3.0 + uvloop", ("mcp==2.3.0", "uvloop>=0.22", "httptools>=0.7"), MODERN),
+    "mcp1": ("mcp 1.30.0", ("mcp==1.30.0",), LEGACY),
+    "fastmcp": ("FastMCP 4.1.2", ("fastmcp==4.1.2",), MODERN),
+}
+_NODE = {"ts1": ("TypeScript 1.32", LEGACY), "ts2": ("TypeScript 2.4", MODERN)}
+
+PEERS = (*_PYTHON, *_NODE)
+
+
+class NotHere(Exception):
+    """A peer that cannot run on this machine."""
+
+
+def peer(key: str) -> Side:
+    """One of `PEERS`, installed if it is not yet. Raises NotHere where it needs Node and there is none."""
+    if key in _NODE:
+        name, era = _NODE[key]
+        return Side(key, name, (_node(), str(_packages() / f"{key}.mjs")), era)
+    name, requirements, era = _PYTHON[key]
+    return Side(key, name, (str(_environment(key, requirements)), str(_SERVERS / key.partition("-")[0])), era)
+
+
+@functools.cache
+def _environment(key: str, requirements: tuple[str, ...]) -> Path:
+    """The interpreter of an environment with just these, made anew where the pins or this Python have changed."""
+    home = _HOME / key
+    python, pins = home / "bin" / "python", "\n".join([sys.version, *requirements])
+    if not _is_made(home, pins):
+        uv = _uv()
+        _say(f"installing {', '.join(requirements)}")
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, home], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *requirements], check=True)
+        _stamp(home).write_text(pins)
+    return python
+
+
+@functools.cache
+def _packages() -> Path:
+    """Where the servers for Node lie beside their packages."""
+    home, pins = _HOME / "node", (_SERVERS / "node" / "package.json").read_text()
+    npm = shutil.which("npm")
+    if npm is None:
+        raise NotHere("npm is not on the path")
+    if not _is_made(home, pins):
+        _say("installing the TypeScript SDKs")
+        home.mkdir(parents=True, exist_ok=True)
+        shutil.copy(_SERVERS / "node" / "package.json", home)
+        quiet = [npm, "install", "--silent", "--no-audit", "--no-fund"]
+        subprocess.run(quiet, cwd=home, check=True, stdout=subprocess.DEVNULL)
+        _stamp(home).write_text(pins)
+    for script in (_SERVERS / "node").glob("*.mjs"):
+        shutil.copy(script, home)  # Node looks for packages beside the script
+    return home
+
+
+def _node() -> str:
+    node = shutil.which("node")
+    if node is None:
+        raise NotHere("node is not on the path")
+    return node
+
+
+def _stamp(home: Path) -> Path:
+    return home / "bench-pins.txt"
+
+
+def _is_made(home: Path, pins: str) -> bool:
+    return _stamp(home).exists() and _stamp(home).read_text() == pins
 
 
 def _uv() -> str:
-    """The uv on PATH, of the repository's tools, or of this environment."""
-    for candidate in (shutil.which("uv"), ROOT / ".tools" / "bin" / "uv", Path(sys.prefix) / "bin" / "uv"):
+    """The uv of ``UV`` or on PATH, of the repository's tools, or of this environment."""
+    here = (os.environ.get("UV"), shutil.which("uv"), ROOT / ".tools" / "bin" / "uv", Path(sys.prefix) / "bin" / "uv")
+    for candidate in here:
         if candidate is not None and Path(candidate).exists():
             return str(candidate)
-    raise SystemExit("the peer is installed with uv, and there is none on PATH, in .tools/bin or in the environment")
+    raise SystemExit("the peers are installed with uv, and there is none on PATH, in .tools/bin or in the environment")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

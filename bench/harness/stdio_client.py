@@ -1,5 +1,6 @@
 """A client on two pipes: prebuilt lines out, lines in, one thread, no JSON while the clock runs."""
 
+import json
 import os
 import subprocess
 import time
@@ -7,20 +8,25 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 
 from harness.tally import Answers, Tally, verify_any_order
-from harness.wire import Message
+from harness.wire import HANDSHAKE, LEGACY, Message
 
 _CHUNK = 65_536
 _NEWLINE = 10
 
 
 class Pipes:
-    """The two ends of a server's stdin and stdout."""
+    """The two ends of a server's stdin and stdout, after the handshake of the older era where it is of that."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], era: str) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._write = process.stdin.fileno()
         self._read = process.stdout.fileno()
+        if era == LEGACY:
+            initialize, initialized = (json.dumps(said).encode() + b"\n" for said in HANDSHAKE)
+            self.send(initialize)
+            self.receive_line()
+            self.send(initialized)
 
     def send(self, lines: bytes) -> None:
         while lines:

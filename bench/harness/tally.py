@@ -10,12 +10,20 @@ from harness.wire import Message, WrongAnswer, checked, verified
 
 @dataclass(frozen=True, slots=True)
 class Tally:
+    """``took`` is how long each of the calls took, in seconds, where that was measured."""
+
     calls: int
     seconds: float
+    took: Sequence[float] = ()
 
     @property
     def rate(self) -> float:
         return self.calls / self.seconds
+
+    @property
+    def slow(self) -> float:
+        """Milliseconds that 99 of 100 calls stay under."""
+        return sorted(self.took)[len(self.took) * 99 // 100] * 1_000
 
 
 class Answers:

@@ -1,15 +1,21 @@
-"""Requests of revision 2026-07-28, built before the clock starts, and what a right answer to each looks like."""
+"""Requests, built before the clock starts, and what a right answer to each looks like.
 
+They are of revision 2026-07-28, or of the last one that begins with a handshake for a peer that knows no other.
+"""
+
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-VERSION = "2026-07-28"
+MODERN = "2026-07-28"
+LEGACY = "2025-06-18"
+_CLIENT = {"name": "bench", "version": "1.0"}
 _META = {
-    "io.modelcontextprotocol/protocolVersion": VERSION,
+    "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1.0"},
+    "io.modelcontextprotocol/clientInfo": _CLIENT,
 }
 _DISTINCT = 1_024  # more than are ever in flight, so no id is used twice at a time
 
@@ -27,6 +33,7 @@ class Message:
     id: int
     method: str
     name: str | None
+    era: str
     body: bytes
     expect: Expect
 
@@ -48,42 +55,82 @@ def checked(message: Message, response: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def echoes(tool: str) -> tuple[Message, ...]:
+# What opens a connection, or a session, with a peer of the older era.
+HANDSHAKE = (
+    {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _CLIENT},
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+)
+
+
+@functools.cache
+def echoes(tool: str, era: str) -> tuple[Message, ...]:
     """Calls of a tool that returns its `text`, each with a text of its own."""
-    return tuple(echo(tool, number) for number in range(_DISTINCT))
+    return tuple(echo(tool, number, era) for number in range(1, _DISTINCT))
 
 
-def echo(tool: str, number: int) -> Message:
+def echo(tool: str, number: int, era: str) -> Message:
     text = f"hello {number}"
-    return _call(number, tool, {"text": text}, lambda result: _succeeded(result) and _texts(result) == [text])
+    return _call(number, tool, {"text": text}, lambda result: _succeeded(result) and _texts(result) == [text], era)
 
 
-def searches() -> tuple[Message, ...]:
+@functools.cache
+def larges(era: str) -> tuple[Message, ...]:
+    """Calls that are answered with a text of 1 MB."""
+    return tuple(_call(number, "large", {}, _is_large, era) for number in range(1, 8))
+
+
+@functools.cache
+def searches(era: str) -> tuple[Message, ...]:
     """Valid calls of `search_products`, each answered with 20 structured rows."""
-    return tuple(_search(number, limit=20, expect=_twenty_products) for number in range(_DISTINCT))
+    return tuple(_search(number, 20, _twenty_products, era) for number in range(1, _DISTINCT))
 
 
-def forbidden_search() -> Message:
-    """A call out of range, which a server that validates answers with `isError`."""
-    return _search(0, limit=101, expect=lambda result: result.get("isError") is True)
+@functools.cache
+def notes(era: str) -> tuple[Message, ...]:
+    """Calls of different tools among a thousand."""
+    return tuple(_note(number, era) for number in range(1, 1_000))
 
 
-def tool_list(number: int, expect: Expect, cursor: str | None = None) -> Message:
-    return _message(number, "tools/list", None, {} if cursor is None else {"cursor": cursor}, expect)
+def _note(number: int, era: str) -> Message:
+    key = f"key {number}"
+    arguments = {"key": key, "kind": "b", "count": 2}
+    return _call(number, f"read_note_{number:04}", arguments, lambda said: _texts(said) == [f"{key} b 2"], era)
 
 
-def _search(number: int, limit: int, expect: Expect) -> Message:
+def forbidden_search(era: str) -> Message:
+    """A call out of range, which a server that validates refuses."""
+    return _search(1, 101, lambda result: False, era)
+
+
+def check_refused(message: Message, answer: bytes) -> None:
+    """Raises WrongAnswer unless it was: with an error of either kind."""
+    response = json.loads(answer)
+    if "error" not in response and response.get("result", {}).get("isError") is not True:
+        raise WrongAnswer(f"{message.name} was not refused: {answer[:400]!r}")
+
+
+def tool_list(number: int, expect: Expect, era: str, cursor: str | None = None) -> Message:
+    return _message(number, "tools/list", None, {} if cursor is None else {"cursor": cursor}, expect, era)
+
+
+def _search(number: int, limit: int, expect: Expect, era: str) -> Message:
     arguments = {"query": "lamp", "price": {"low": 10, "high": 500}, "category": "tool", "limit": limit}
-    return _call(number, "search_products", arguments, expect)
+    return _call(number, "search_products", arguments, expect, era)
 
 
-def _call(number: int, tool: str, arguments: dict[str, Any], expect: Expect) -> Message:
-    return _message(number, "tools/call", tool, {"name": tool, "arguments": arguments}, expect)
+def _call(number: int, tool: str, arguments: dict[str, Any], expect: Expect, era: str) -> Message:
+    return _message(number, "tools/call", tool, {"name": tool, "arguments": arguments}, expect, era)
 
 
-def _message(number: int, method: str, name: str | None, params: dict[str, Any], expect: Expect) -> Message:
-    request = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": _META}}
-    return Message(number, method, name, json.dumps(request, separators=(",", ":")).encode(), expect)
+def _message(number: int, method: str, name: str | None, params: dict[str, Any], expect: Expect, era: str) -> Message:
+    said = {**params, "_meta": _META} if era == MODERN else params
+    request = {"jsonrpc": "2.0", "id": number, "method": method, "params": said}
+    return Message(number, method, name, era, json.dumps(request, separators=(",", ":")).encode(), expect)
 
 
 def _twenty_products(result: dict[str, Any]) -> bool:
@@ -93,8 +140,12 @@ def _twenty_products(result: dict[str, Any]) -> bool:
     return _succeeded(result) and same_as_text and numbers == [f"p-{number}" for number in range(20)]
 
 
+def _is_large(result: dict[str, Any]) -> bool:
+    return _succeeded(result) and [len(text) for text in _texts(result)] == [1_000_000]
+
+
 def _succeeded(result: dict[str, Any]) -> bool:
-    return not result.get("isError", False) and result.get("resultType") == "complete"
+    return not result.get("isError", False) and result.get("resultType", "complete") == "complete"
 
 
 def _texts(result: dict[str, Any]) -> list[str]:

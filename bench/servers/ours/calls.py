@@ -1,5 +1,6 @@
-"""The tools of the call rows, on toolwright. `peer/calls.py` is the same server on the official SDK."""
+"""The tools of the call rows, on toolwright. `mcp2/calls.py` is the same server on the official SDK."""
 
+import os
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -7,7 +8,9 @@ from pydantic import BaseModel, Field
 from toolwright import Rate, Server
 
 # The limit is there and is paid for; a figure of calls a second must not be that of a limit.
-server = Server("bench", version="1.0", rate=Rate(per_second=1_000_000, burst=1_000_000))
+RATE = Rate(per_second=1_000_000, burst=1_000_000)
+AUDIT = {} if os.environ.get("BENCH_AUDIT") != "off" else {"audit": False}
+server = Server("bench", version="1.0", rate=RATE, **AUDIT)
 
 
 class Price(BaseModel):
@@ -41,6 +44,7 @@ PRODUCTS = [
     )
     for number in range(100)
 ]
+LARGE = "x" * 1_000_000
 
 
 @server.tool(effect="read")
@@ -53,6 +57,18 @@ async def echo(text: str) -> str:
 def echo_sync(text: str) -> str:
     """Echo."""
     return text
+
+
+@server.tool(effect="read", blocking=False)
+def echo_inline(text: str) -> str:
+    """Echo."""
+    return text
+
+
+@server.tool(effect="read")
+async def large() -> str:
+    """Read a large text."""
+    return LARGE
 
 
 @server.tool(effect="read")

@@ -1,4 +1,4 @@
-"""1,000 tools, on toolwright. `peer/many.py` is the same server on the official SDK."""
+"""1,000 tools, on toolwright. `mcp2/many.py` is the same server on the official SDK."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Seven typed tools, on toolwright. `peer/seven.py` is the same server on the official SDK."""
+"""Seven typed tools, on toolwright. `mcp2/seven.py` is the same server on the official SDK."""
 
 from typing import Annotated, Literal
 

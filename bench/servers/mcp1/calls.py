@@ -1,4 +1,4 @@
-"""The tools of the call rows, on the official SDK. `ours/calls.py` is the same server on toolwright.
+"""The tools of the call rows, on the official SDK, 1.x. `ours/calls.py` is the same server on toolwright.
 
 stdio without arguments; with a port, HTTP with the SDK's quickest settings.
 """
@@ -7,10 +7,10 @@ import sys
 from typing import Annotated, Literal
 
 import uvicorn
-from mcp.server import MCPServer
+from mcp.server.fastmcp import FastMCP
 from pydantic import BaseModel, Field
 
-server = MCPServer("bench", version="1.0")
+server = FastMCP("bench")
 
 
 class Price(BaseModel):
@@ -44,6 +44,7 @@ PRODUCTS = [
     )
     for number in range(100)
 ]
+LARGE = "x" * 1_000_000
 
 
 @server.tool()
@@ -59,6 +60,18 @@ def echo_sync(text: str) -> str:
 
 
 @server.tool()
+def echo_inline(text: str) -> str:
+    """Echo."""
+    return text
+
+
+@server.tool()
+async def large() -> str:
+    """Read a large text."""
+    return LARGE
+
+
+@server.tool()
 async def search_products(
     query: str,
     price: Price,
@@ -70,9 +83,9 @@ async def search_products(
 
 
 def serve_http(port: int) -> None:
-    """JSON answers, no sessions, no access log; uvicorn picks uvloop and httptools, which its environment holds."""
-    app = server.streamable_http_app(json_response=True, stateless_http=True)
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
+    """JSON answers in sessions, no access log; uvicorn picks uvloop and httptools where its environment holds them."""
+    server.settings.json_response = True
+    uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=port, log_level="warning", access_log=False)
 
 
 if __name__ == "__main__":

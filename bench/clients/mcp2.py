@@ -1,0 +1,34 @@
+"""The official client: calls `echo` one after the other for a while, and prints how many a second.
+
+mcp2.py SECONDS (URL | COMMAND ARGUMENT...)
+"""
+
+import asyncio
+import sys
+import time
+
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+WARM_UP = 0.3
+
+
+async def rate(client: Client, seconds: float) -> float:
+    count, begun = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - begun) < seconds:
+        result = await client.call_tool("echo", {"text": f"text {count}"})
+        assert result.content[0].text == f"text {count}"
+        count += 1
+    return count / elapsed
+
+
+async def main(seconds: float, target: list[str]) -> None:
+    server = target[0] if target[0].startswith("http") else StdioServerParameters(command=target[0], args=target[1:])
+    async with Client(server) as client:
+        await client.list_tools()
+        await rate(client, WARM_UP)
+        print(await rate(client, seconds))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(float(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,82 @@
+"""The least Python that answers the call rows: it decodes, finds the tool and encodes, with the libraries of
+toolwright, and checks nothing. Not a server to use.
+
+stdio without arguments; with a port, HTTP on uvicorn.
+"""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import uvicorn
+
+PRODUCTS = [
+    {
+        "id": f"p-{number}",
+        "title": f"lamp {number}",
+        "category": "tool",
+        "price": 10.0 + number,
+        "in_stock": number % 2 == 0,
+        "tags": ["new", "sale"],
+    }
+    for number in range(100)
+]
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+async def echo(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": arguments["text"]}]}
+
+
+async def search_products(arguments: dict[str, Any]) -> dict[str, Any]:
+    rows = {"total": 1_000, "products": PRODUCTS[: arguments["limit"]]}
+    return {"content": [{"type": "text", "text": _encode(rows).decode()}], "structuredContent": rows}
+
+
+TOOLS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+    "echo": echo,
+    "search_products": search_products,
+}
+
+
+async def answer(body: bytes) -> bytes:
+    request = _decode(body)
+    params = request["params"]
+    result = await TOOLS[params["name"]](params["arguments"])
+    return _encode({"jsonrpc": "2.0", "id": request["id"], "result": {**result, "resultType": "complete"}})
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] != "http":
+        return
+    body = (await receive())["body"]
+    said = await answer(body)
+    headers = [(b"content-length", b"%d" % len(said)), (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": said})
+
+
+def pipe() -> None:
+    """One coroutine after the other, without an event loop: there is nothing to wait for."""
+    rest = b""
+    while chunk := os.read(0, 65_536):
+        *lines, rest = (rest + chunk).split(b"\n")
+        os.write(1, b"".join(_finished(answer(line)) + b"\n" for line in lines))
+
+
+def _finished(coroutine: Any) -> bytes:
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("it has waited")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", access_log=False, lifespan="off")
+    else:
+        pipe()
