@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -15,6 +16,10 @@ os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-test
 os.environ.pop("TOOLWRIGHT_APPROVALS", None)
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
+# A machine that is busy is no fault of the code: nothing is judged by the clock. `make fuzz` looks for longer.
+settings.register_profile("suite", deadline=None, max_examples=50)
+settings.load_profile("suite")
+
 # For hours rather than seconds.
 settings.register_profile(
     "fuzz",
@@ -23,6 +28,12 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
+
+
+def pytest_collection_finish() -> None:
+    """Fifteen thousand tests are a large heap, and it stays: whatever collects garbage need not look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

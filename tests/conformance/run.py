@@ -1,5 +1,7 @@
 """Proof by the official conformance suite: every server scenario, in both eras, against `everything.py`.
 
+`run_clients.py` is the same for clients.
+
     python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
 
 It starts the server on a free port, lets the suite loose on it, and judges each check that the suite has made
@@ -60,9 +62,9 @@ def complaints(log: IO[bytes]) -> list[str]:
 
 
 @contextlib.contextmanager
-def results_folder(keep: bool) -> Iterator[Path]:
+def results_folder(keep: bool, name: str = "conformance") -> Iterator[Path]:
     """Where the suite leaves what it has found; removed in the end unless it is to be kept."""
-    folder = HOME / "conformance"
+    folder = HOME / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:

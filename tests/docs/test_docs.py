@@ -25,13 +25,16 @@ import pytest
 
 from toolwright import Client
 from toolwright.cli.main import cli
+from toolwright.client.config import read_config
+from toolwright.policy.config import examine
 from toolwright.policy.pipeline import Guard, described
 from toolwright.protocol import versions
 from toolwright.protocol.schema import SchemaError, compile_schema
+from toolwright.toolbox.command import read_text
 from toolwright.transport.http_runner import HEAD_BYTES
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
 SECONDS = 30.0
 
@@ -74,7 +77,9 @@ def named(path: Path) -> str:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
+    path = os.pathsep.join((str(TOOLWRIGHT.parent), os.environ["PATH"]))  # as where the package is installed
+    plain = {"LC_ALL": "C.UTF-8", "COLUMNS": "80", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
+    return {**os.environ, **plain, "PATH": path}
 
 
 # --- what is executed ------------------------------------------------------------------------------------------------
@@ -154,6 +159,17 @@ def test_the_client_of_the_readme_gets_what_it_put_in() -> None:
     assert '"text" (11): "milk, bread"' in asked
 
 
+@pytest.mark.parametrize(("page", "block"), blocks("toml"), ids=lambda value: getattr(value, "name", ""))
+def test_the_operators_files_that_pages_show_can_be_used(page: Path, block: Block):
+    first = block.text.splitlines()[0]
+    if first.startswith("[servers."):  # of a host
+        assert read_config("servers.toml", block.text).servers
+    elif first.startswith("[commands."):  # of the command tools
+        assert read_text(block.text).commands
+    elif first != "[ci]":  # a file of keys
+        assert examine(f"{page.name}:{block.line}", block.text)[1] == []
+
+
 # --- the demonstration -----------------------------------------------------------------------------------------------
 
 
@@ -180,7 +196,7 @@ def test_the_demonstration_stays_until_it_is_interrupted() -> None:
     try:
         said = read_until(demo, b"Ctrl-C")
         url = re.findall(rb"http://127\.0\.0\.1:\d+/mcp", said)[-1].decode()
-        assert asyncio.run(tools_at(url)) == ["list_directory", "read_file", "write_file"]
+        assert {"list_directory", "read_file", "write_file"} <= set(asyncio.run(tools_at(url)))
         demo.send_signal(signal.SIGINT)
         rest, _ = demo.communicate(timeout=SECONDS)
         assert demo.returncode == 0, (said + rest).decode()
@@ -215,7 +231,7 @@ def files_shown() -> list[tuple[Block, Path]]:
 
 def test_a_block_that_is_a_file_equals_it() -> None:
     shown = files_shown()
-    assert {path.name for _, path in shown} == {"notes.py", "client.py"}
+    assert {path.name for _, path in shown} == {"notes.py", "client.py", "first.py", "library.py"}
     for block, path in shown:
         assert block.text == path.read_text("utf-8"), path.name
 
@@ -260,7 +276,9 @@ def test_the_pages_that_are_made_are_up_to_date() -> None:
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    for name, text in generate.pages().items():
+    pages = generate.pages()
+    assert {f"rules/{page.name}" for page in (ROOT / "docs" / "rules").iterdir()} <= pages.keys()
+    for name, text in pages.items():
         assert (ROOT / "docs" / name).read_text("utf-8") == text, f"{name}: run python docs/generate.py"
 
 

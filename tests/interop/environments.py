@@ -25,10 +25,10 @@ class NoNode(Exception):
     """No Node, or none new enough, and none came through npm."""
 
 
-def python_for(name: str, requirement: str) -> str:
-    """The interpreter of a virtual environment that holds `requirement`."""
+def python_for(name: str, *requirements: str) -> str:
+    """The interpreter of a virtual environment that holds `requirements`."""
     home = HOME / name
-    _made_once(home, f"{requirement} {sys.version}", lambda: _make_venv(home, requirement))
+    _made_once(home, " ".join([*requirements, sys.version]), lambda: _make_venv(home, requirements))
     return str(home / "bin" / "python")
 
 
@@ -71,15 +71,15 @@ def _made_once(home: Path, recipe: str, make: Callable[[], None]) -> None:
     stamp.write_text(recipe)
 
 
-def _make_venv(home: Path, requirement: str) -> None:
+def _make_venv(home: Path, requirements: tuple[str, ...]) -> None:
     uv = os.environ.get("UV") or shutil.which("uv")
     python = str(home / "bin" / "python")
     if uv is None:
         _install(sys.executable, "-m", "venv", str(home))
-        _install(python, "-m", "pip", "install", "--quiet", requirement)
+        _install(python, "-m", "pip", "install", "--quiet", *requirements)
     else:
         _install(uv, "venv", "--quiet", "--python", sys.executable, str(home))
-        _install(uv, "pip", "install", "--quiet", "--python", python, requirement)
+        _install(uv, "pip", "install", "--quiet", "--python", python, *requirements)
 
 
 def _install_packages(npm: str) -> None:

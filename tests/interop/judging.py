@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 from clients import Official
 
-TOOLS = ["list_directory", "read_file", "write_file"]
+TOOLS = [
+    "create_directory",
+    "delete_file",
+    "edit_file",
+    "file_info",
+    "list_directory",
+    "list_roots",
+    "move_file",
+    "read_file",
+    "read_media",
+    "search_files",
+    "write_file",
+]
 CALLS = {
     "write": ("write_file", {"path": "hello.txt", "content": "hello", "mode": "create"}),
     "read": ("read_file", {"path": "hello.txt"}),

@@ -22,10 +22,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from clients import CLIENTS, Official
 from environments import HOME, NoNode
 from judging import CALLS, Row, judged
 from processes import Failure, adopt_orphans, children, completed, end_orphans, free_port, listening, written
+
+from clients import CLIENTS, Official
 
 CLIENT_SECONDS = 90
 TRANSPORTS = ("stdio", "http")

@@ -66,13 +66,15 @@ class House:
             command("approvals", *words), stdin=theirs, stdout=theirs, stderr=theirs, env=self.env
         ) as process:
             os.close(theirs)
-            os.write(ours, typed.encode())
-            seen = b""
+            seen, is_asked = b"", False
             while select.select([ours], [], [], LIMIT)[0]:
                 try:
                     seen += os.read(ours, 4096)
                 except OSError:  # the other end has gone
                     break
+                if not is_asked and seen.rstrip().endswith(b"[y/N]:"):  # what is typed before it is no answer
+                    is_asked = True
+                    os.write(ours, typed.encode())
             process.wait(LIMIT)
         os.close(ours)
         return seen.decode()

@@ -10,16 +10,24 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from issuing.server import Issuing, one_running_issuer, running_issuer
-from journeys.serving import command, environment, http
+from issuing.server import (
+    Issuing,
+    one_more_running_issuer,
+    one_running_issuer,
+    other_running_issuer,
+    running_issuer,
+)
+from journeys.serving import command, environment, free_port, http, started, wait_for_port
+from toolwright.processes import descendants
 from toolwright.testing.state import LIMIT
 from wire.raw_http import Endpoint
 
-__all__ = ["one_running_issuer", "running_issuer"]
+__all__ = ["one_more_running_issuer", "one_running_issuer", "other_running_issuer", "running_issuer"]
 
 pytestmark = pytest.mark.process
 
 RESOURCE = "https://tools.example/mcp"
+OAUTH = ["--oauth", "https://a.example", "--resource", RESOURCE]
 PRIVATE = """\
 from toolwright import Server
 server = Server("private", authenticate=lambda carrier: None)
@@ -76,6 +84,12 @@ def test_a_key_of_the_same_name_is_not_made_twice(tmp_path: Path) -> None:
         (["--oauth", "http://issuer.example", "--resource", RESOURCE], "TW4009"),
         (["--keys", "/nowhere/keys.toml"], "TW4202"),
         (["--public"], "TW4206"),
+        (["--introspection", "tools"], "TW4205"),
+        (["--trust-proxy", "10.0.0.1"], "TW4205"),
+        (["--user-header", "X-User"], "TW4205"),
+        (["--trust-proxy", "10.0.0.0/33", "--user-header", "X-User"], "TW4009"),
+        ([*OAUTH, "--introspection", "tools"], "TW1064"),
+        ([*OAUTH, "--oauth", "https://b.example", "--introspection", "tools"], "TW1065"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_listens(tmp_path: Path, options: list[str], code: str) -> None:
@@ -83,6 +97,99 @@ def test_what_cannot_be_is_said_before_anything_listens(tmp_path: Path, options:
     target.write_text(PRIVATE)
     ended = run("serve", str(target), "--http", ":0", *options)
     assert (ended.returncode, f"[{code}]" in ended.stderr) == (2, True), ended.stderr
+
+
+# --- several issuers, introspection, and a proxy, by options or by a file ---------------------------------------------
+
+FILE = """\
+[auth]
+keys = "{folder}/keys.toml"
+
+[auth.oauth]
+resource = "https://tools.example/mcp"
+scopes = ["read"]
+
+[[auth.oauth.issuers]]
+url = "{issuer}"
+introspection = {{ client_id = "tools", client_secret_env = "TOOLS_SECRET" }}
+
+[[auth.oauth.issuers]]
+url = "{other}"
+
+[auth.proxy]
+addresses = ["127.0.0.1"]
+user_header = "X-User"
+scopes_header = "X-Groups"
+demand = {{ "X-Verified" = "yes" }}
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "toolwright.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_operators_file_says_who_may_call(tmp_path: Path, issuer: Issuing, other: Issuing, workers: str) -> None:
+    key = run("keys", "new", "ci", "--file", str(tmp_path / "keys.toml")).stdout.strip()
+    config = written(tmp_path, FILE.format(folder=tmp_path, issuer=issuer.url, other=other.url))
+    more = environment(TOOLS_SECRET="secret")
+    with http("--config", config, "--workers", workers, env=more) as (url, process):
+        opaque = [one.for_itself(RESOURCE, client="opaque") for one in (issuer, other)]
+        assert [status(url), status(url, "Bearer nonsense")] == [401, 401]
+        assert status(url, f"Bearer {key}") == 200
+        assert [status(url, f"Bearer {one.for_ada(RESOURCE)}") for one in (issuer, other)] == [200, 200]
+        assert [status(url, f"Bearer {token}") for token in opaque] == [200, 401]
+        assert status(url, x_user="ada", x_verified="yes") == 200
+        assert [status(url, x_user="ada"), status(url, x_user="ada", x_verified="no")] == [401, 401]
+        assert status(url, f"Bearer {key}", host="tools.example") == 200
+        environments = [Path(f"/proc/{one}/environ").read_bytes() for one in descendants(process.pid)]
+        assert not [one for one in environments if b"TOOLS_SECRET" in one]
+
+
+def test_options_say_it_too(issuer: Issuing, other: Issuing) -> None:
+    oauth = ("--oauth", issuer.url, "--resource", RESOURCE)
+    proxy = ("--trust-proxy", "127.0.0.0/8", "--user-header", "X-User", "--demand-header", "X-Verified=yes")
+    asks = ("--introspection", "tools", "--introspection-endpoint", f"{issuer.url}/introspect")
+    with http(*oauth, *proxy, *asks, env=environment(TOOLWRIGHT_CLIENT_SECRET="secret")) as (url, _):
+        assert status(url, f"Bearer {issuer.for_itself(RESOURCE, client='opaque')}") == 200
+        assert [status(url, x_user="ada", x_verified=said) for said in ("yes", "no")] == [200, 401]
+    with http(*oauth, "--oauth", other.url) as (url, _):
+        assert [status(url, f"Bearer {one.for_ada(RESOURCE)}") for one in (issuer, other)] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ('[auth]\nkeys = "/nowhere"', (), "toolwright.toml:2: The keys in /nowhere cannot be used"),
+        (FILE, (), "toolwright.toml:4: The secret of the client 'tools' is not there"),
+        ('[auth.proxy]\naddresses = ["x"]\nuser_header = "u"', (), "toolwright.toml:1: TrustedProxy(addresses=…)"),
+        ("[auth.public]", ("--public",), "[TW1063]"),
+        ('[auth]\nclient_secret = "x"', (), "toolwright.toml:2: auth"),
+    ],
+)
+def test_what_cannot_be_in_the_file_is_said_with_its_line(
+    tmp_path: Path, text: str, options: tuple[str, ...], said: str
+) -> None:
+    assert run("keys", "new", "ci", "--file", str(tmp_path / "keys.toml")).returncode == 0
+    config = written(tmp_path, text.replace("{{", "{").replace("}}", "}").replace("{folder}", str(tmp_path)))
+    ended = run("serve", "files", "--root", str(tmp_path), "--http", ":0", "--config", config, *options)
+    assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
+
+
+def test_a_file_that_says_who_may_call_lets_the_network_in_and_inspect_shows_it(tmp_path: Path) -> None:
+    config = written(tmp_path, '[auth.public]\nproxies = ["10.0.0.1"]')
+    shown = run("inspect", "files", "--root", str(tmp_path), "--config", config)
+    [identity] = [line for line in shown.stdout.splitlines() if line.startswith("identity")]
+    assert "HTTP: whoever comes, by address" in identity
+    assert identity.endswith(f"{config} [auth]")
+    port = free_port()
+    serving = command("serve", "files", "--root", str(tmp_path), "--config", config, "--http", f"0.0.0.0:{port}")
+    with started(serving, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        process.wait_for("toolwright serves")
+        wait_for_port(port, process)
+        assert status(f"http://127.0.0.1:{port}/mcp") == 200
 
 
 def test_who_may_call_is_a_question_of_http(tmp_path: Path) -> None:

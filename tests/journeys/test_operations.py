@@ -141,7 +141,7 @@ def test_a_second_signal_ends_it_at_once() -> None:
         assert process.ended() == 0
 
 
-@pytest.mark.parametrize("options", [("--metrics",), ("--drain", "1"), ("--key-file", "x")])
+@pytest.mark.parametrize("options", [("--metrics",), ("--drain", "1"), ("--sealing-key-file", "x")])
 def test_what_is_about_http_needs_http(options: tuple[str, ...]) -> None:
     done = subprocess.run(command("serve", SERVER, *options), env=environment(), capture_output=True, timeout=LIMIT)
     assert (done.returncode, b"[TW4004]" in done.stderr) == (2, True)
@@ -150,7 +150,7 @@ def test_what_is_about_http_needs_http(options: tuple[str, ...]) -> None:
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there are no environments to be read")
 def test_no_environment_of_a_worker_holds_what_it_seals_with() -> None:
     key = base64.b64encode(bytes(range(32))).decode()
-    with http("--workers", "2", env=environment(TOOLWRIGHT_KEY=key)) as (_, process):
+    with http("--workers", "2", env=environment(TOOLWRIGHT_SEALING_KEY=key)) as (_, process):
         workers = [*descendants(process.popen.pid)]
         environments = [Path(f"/proc/{worker}/environ").read_bytes() for worker in workers]
     assert len(workers) >= 2

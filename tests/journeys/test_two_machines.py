@@ -59,7 +59,7 @@ def store() -> Iterator[str]:
 
 @pytest.fixture
 def machines(tmp_path: Path, store: str) -> Iterator[tuple[Machine, Machine]]:
-    options = ("--state", store, "--key-file", str(key_file(tmp_path)))
+    options = ("--state", store, "--sealing-key-file", str(key_file(tmp_path)))
     with ExitStack() as stack:
         here, there = (stack.enter_context(http(*options, target=str(SERVER), env=shared(tmp_path))) for _ in range(2))
         yield Machine(*here), Machine(*there)
@@ -197,7 +197,7 @@ def test_two_workers_share_a_redis_too(tmp_path: Path, store: str) -> None:
         assert {(await endpoint.legacy(session, "ping")).status for _ in range(20)} == {404}
         return len(served)
 
-    options = ("--workers", "2", "--state", store, "--key-file", str(key_file(tmp_path)))
+    options = ("--workers", "2", "--state", store, "--sealing-key-file", str(key_file(tmp_path)))
     with http(*options, target=str(SERVER), env=shared(tmp_path)) as (url, _):
         assert asyncio.run(scenario(Endpoint(urlsplit(url).port or 0, "/mcp"))) == 2
 
@@ -256,7 +256,7 @@ def refused(*options: str, **more: str) -> str:
 def test_without_a_key_in_common_a_server_does_not_start(store: str) -> None:
     said = refused("--state", store)
     assert "[TW7055]" in said
-    assert "--key-file" in said
+    assert "--sealing-key-file" in said
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "short\n", "not base64!\n", "\x00\n", None])
@@ -264,13 +264,13 @@ def test_what_is_no_key_is_said(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "keys"
     if text is not None:
         path.write_text(text)
-    assert "[TW7054]" in refused("--key-file", str(path))
+    assert "[TW7054]" in refused("--sealing-key-file", str(path))
 
 
 def test_a_store_that_does_not_answer_is_said_before_anything_listens(tmp_path: Path) -> None:
     with own_redis() as server:
         url = server.url.replace("//", "//me:hunter2@")
-    said = refused("--state", url, "--key-file", str(key_file(tmp_path)))
+    said = refused("--state", url, "--sealing-key-file", str(key_file(tmp_path)))
     assert "[TW7050]" in said
     assert "hunter2" not in said
 
@@ -281,7 +281,7 @@ def test_secrets_may_come_by_the_environment_and_do_not_stay_there(tmp_path: Pat
         "import subprocess\nfrom toolwright import Server\nserver = Server('shows')\n"
         "@server.tool\ndef env() -> str:\n    return subprocess.run(['env'], capture_output=True, text=True).stdout\n"
     )
-    secrets = {"TOOLWRIGHT_STATE": store, "TOOLWRIGHT_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+    secrets = {"TOOLWRIGHT_STATE": store, "TOOLWRIGHT_SEALING_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
     with http(target=str(shows), env=environment(**secrets)) as (url, _):
         endpoint = Endpoint(urlsplit(url).port or 0, "/mcp")
         shown = said(asyncio.run(endpoint.modern("tools/call", {"name": "env"})))

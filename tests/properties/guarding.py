@@ -7,7 +7,9 @@ What should come of it is a model of its own: it reads the rules as they are wri
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -17,40 +19,45 @@ from hypothesis import strategies as st
 
 from properties.speaking import Answer, ask, events_of, settle
 from toolwright import Completes, Context, Form, LocalLibrary, LocalToolset, combined, filtered, prefixed, renamed
+from toolwright.errors import RpcError
 from toolwright.policy import pipeline
 from toolwright.policy.abuse import Abuse
 from toolwright.policy.config import examine
 from toolwright.policy.confirm import Confirm
 from toolwright.policy.rate import RateLimits
 from toolwright.protocol import modern, versions
-from toolwright.protocol.types import Implementation
+from toolwright.protocol.types import Implementation, InputRequiredResult
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.bounds import Rate
 from toolwright.tools.library import shelved
-from toolwright.tools.toolset import LOCAL, Principal, Provider
+from toolwright.tools.toolset import LOCAL, Principal, Provider, ToolCall
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Access, HttpApp
 
-__all__ = ["PATHS", "Attempts", "Item", "Told", "World", "worlds"]
+__all__ = ["META_TOOL", "PATHS", "Attempts", "Item", "Told", "World", "worlds"]
 
 ANN, ABE = Principal("ann"), Principal("abe", frozenset({"s1"}))
 PATHS = ("x", "y")
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"path": {"enum": [*PATHS], "default": "x"}},
     "additionalProperties": False,
 }
+META_SCHEMA = {**SCHEMA, "properties": {**SCHEMA["properties"], "name": {"type": "string"}}}
 OFTEN = Rate(1e6, 1_000_000)
 TIRELESS = pipeline.Guard(
     pipeline.Limits(seconds=1e6),
     rate=RateLimits.of(OFTEN),
     abuse=Abuse(OFTEN, OFTEN, OFTEN),
-    confirm=Confirm.never(),
+    confirm=Confirm(frozenset(), questions=1_000_000),
 )
-"""Nothing but the decision refuses: whoever tries everything is no reason for a pause."""
+"""Nothing but the decision refuses, and only rules ask: whoever tries everything is no reason for a pause."""
+META_TOOL = "meta"
+"""A tool that calls the one that it is told to, through the same guard."""
+_ABOUT = re.compile(r"asks before (?P<tool>\S+) runs .*\"path\" \(1\): \"(?P<path>.)\"", re.DOTALL)
 RESOURCES, VALUES, PROMPTS = ("docs:a", "docs:b"), ("x", "y"), ("pa", "pb")
 
 
@@ -81,15 +88,22 @@ class Item:
 
 @dataclass
 class World:
-    """``views`` says for each part how its tools are shown; ``ran`` what has been reached, by whom."""
+    """``views`` says for each part how its tools are shown; ``says`` what the person answers who is asked before a tool
+    runs. ``ran`` is what has been reached, by whom, and ``story`` what happened to tools, in its order: ``yes`` said,
+    ``ran``, and ``done`` where it did not only ask.
+    """
 
     tools: tuple[tuple[Item, ...], ...]
     views: tuple[str, ...]
     rules: list[dict[str, Any]]
+    says: str = "once"
     ran: list[tuple[str, str, str, str]] = field(default_factory=list)
+    story: list[tuple[str, str, str]] = field(default_factory=list)
+    guarded: Provider | None = None
 
     def items(self) -> Iterator[Item]:
         """All that there is, under the names outside."""
+        yield Item("tools", META_TOOL, "open-world")
         for number, (part, view) in enumerate(zip(self.tools, self.views, strict=True)):
             for item in part:
                 if view != "filtered" or item is not part[0]:
@@ -99,7 +113,34 @@ class World:
 
     def provider(self) -> Provider:
         shown = [self._part(number) for number in range(len(self.tools))]
-        return combined(*shown, shelved(LocalToolset(), self._library()))
+        return combined(*shown, shelved(self._meta(), self._library()))
+
+    def _meta(self) -> LocalToolset:
+        async def meta(arguments: dict[str, Any], context: Context) -> Any:
+            path = arguments["path"]
+            self._reached(META_TOOL, path, context)
+            if "name" not in arguments:
+                return self._done(Item("tools", META_TOOL), path)
+            assert self.guarded is not None
+            call = ToolCall(arguments["name"], {"path": path}, context)
+            outcome: Any = RpcError("nothing")
+            with contextlib.suppress(RpcError):
+                outcome = await self.guarded.call_tool(call)
+            if not isinstance(outcome, InputRequiredResult):
+                self.story.append(("done", META_TOOL, path))
+            return "nothing" if isinstance(outcome, RpcError) else outcome
+
+        tools = LocalToolset()
+        tools.add_raw(META_TOOL, META_SCHEMA, meta, effect="open-world")
+        return tools
+
+    def _reached(self, name: str, path: str, context: Context) -> None:
+        self.ran.append(("tools", name, path, context.principal.id))
+        self.story.append(("ran", name, path))
+
+    def _done(self, item: Item, path: str) -> str:
+        self.story.append(("done", item.name, path))
+        return item.secret
 
     def _part(self, number: int) -> Provider:
         part, view, tools = self.tools[number], self.views[number], LocalToolset()
@@ -119,10 +160,10 @@ class World:
 
     def _body(self, item: Item) -> Any:
         async def run(arguments: dict[str, Any], context: Context) -> str:
-            self.ran.append((item.kind, item.name, arguments["path"], context.principal.id))
+            self._reached(item.name, arguments["path"], context)
             if item.asks:
                 context.ask(Form("Sure?"), key="sure")
-            return item.secret
+            return self._done(item, arguments["path"])
 
         return run
 
@@ -154,7 +195,19 @@ class World:
         guard = config.over(TIRELESS, "s")
         facts = MemoryFacts()
         provider = pipeline.standard(self.provider(), guard, facts)
+        self.guarded = provider
         return ProtocolServer(Served(Implementation("s", "1"), provider, Sealer([new_key()]), facts, page_size=3))
+
+    # -- the person
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """What the person says to a question. Whether a tool may run they decide by what the question shows."""
+        about = _ABOUT.search(request["params"]["message"])
+        if about is None:
+            return {"action": "accept", "content": {}}
+        if self.says == "once":
+            self.story.append(("yes", about["tool"], about["path"]))
+        return {"action": "accept", "content": {"answer": self.says}}
 
     # -- the model
 
@@ -167,6 +220,10 @@ class World:
 
     def allows(self, item: Item, path: str, by: Principal) -> bool:
         return self.decides(item, path, by) == "allow" and _holds(by, item.requires)
+
+    def asks(self, item: Item, path: str, by: Principal) -> bool:
+        """A person decides; nobody is asked about resources and prompts, which are refused then."""
+        return item.kind == "tools" and self.decides(item, path, by) == "ask" and _holds(by, item.requires)
 
     def is_there(self, item: Item, by: Principal) -> bool:
         """Some arguments are allowed, or asked about, as far as the rules go."""
@@ -254,7 +311,7 @@ def _tools(names: tuple[str, ...]) -> st.SearchStrategy[tuple[Item, ...]]:
 
 
 _patterns = {
-    "tools": st.sampled_from(["*", "get", "v*", "*t", "new0", "v1_put", "rm", "s*", "new*"]),
+    "tools": st.sampled_from(["*", "get", "v*", "*t", "new0", "v1_put", "rm", "s*", "new*", META_TOOL]),
     "resources": st.sampled_from(["*", "docs:*", "docs:a", "docs:t/*", "docs:t/x", "docs:*x"]),
     "prompts": st.sampled_from(["*", "pa", "p*"]),
 }
@@ -271,7 +328,7 @@ _of_tools: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def _rules(draw: st.DrawFn) -> dict[str, Any]:
-    then = draw(st.sampled_from(["allow", "allow", "allow", "deny", "hide", "ask"]))
+    then = draw(st.sampled_from(["allow", "allow", "allow", "ask", "ask", "deny", "hide"]))
     kinds = draw(st.sampled_from([[], ["tools"], ["tools"], ["resources"], ["prompts"], ["resources", "prompts"]]))
     rule: dict[str, Any] = {kind: draw(st.lists(_patterns[kind], min_size=1, max_size=2)) for kind in kinds}
     conditions = {**_shared, **(_of_tools if kinds in ([], ["tools"]) else {})}
@@ -287,9 +344,10 @@ def _rules(draw: st.DrawFn) -> dict[str, Any]:
 def worlds(draw: st.DrawFn) -> tuple[World, Principal]:
     tools = (draw(_tools(("get", "set"))), draw(_tools(("put", "rm"))))
     views = tuple(draw(st.sampled_from(["plain", "prefixed", "renamed", "filtered"])) for _ in tools)
-    rest: list[dict[str, Any]] = draw(st.sampled_from([[], [], [{"then": "allow"}]]))
+    rest: list[dict[str, Any]] = draw(st.sampled_from([[], [], [{"then": "allow"}], [{"then": "ask"}]]))
     rules = [*draw(st.lists(_rules(), min_size=0 if rest else 1, max_size=5)), *rest]
-    return World(tools, views, rules), draw(st.sampled_from([LOCAL, ANN, ABE]))
+    says = draw(st.sampled_from(["once", "deny"]))
+    return World(tools, views, rules, says), draw(st.sampled_from([LOCAL, ANN, ABE]))
 
 
 # -- everything that can be tried --------------------------------------------------------------------------------------
@@ -309,13 +367,13 @@ class Told:
 
 CAPABLE = {"elicitation": {}}
 META = {modern.VERSION: versions.LATEST, modern.CAPABILITIES: CAPABLE}
-YES = {"action": "accept", "content": {}}
 
 
 class _Line:
-    """A channel to the server that says yes to every question."""
+    """A channel to the server, with a person who answers questions."""
 
-    def __init__(self, protocol: ProtocolServer, by: Principal) -> None:
+    def __init__(self, protocol: ProtocolServer, world: World, by: Principal) -> None:
+        self._world = world
         self._written: list[bytes] = []
         self._session = protocol.connect(self._written.append, Carrier("memory"), by)
         self._number = 0
@@ -335,7 +393,7 @@ class _Line:
             await settle(10)
             for message in self._heard():
                 if "method" in message and "id" in message:
-                    self._feed({"jsonrpc": "2.0", "id": message["id"], "result": YES})
+                    self._feed({"jsonrpc": "2.0", "id": message["id"], "result": self._world.answer(message)})
                 elif "id" in message:
                     answers[message["id"]] = message
             if len(answers) == len(messages):
@@ -369,6 +427,10 @@ def _use(item: Item, path: str) -> tuple[str, dict[str, Any]]:
             return "prompts/get", {"name": item.name}
 
 
+def _through(item: Item, path: str) -> dict[str, Any]:
+    return {"name": META_TOOL, "arguments": {"name": item.name, **({"path": path} if path else {})}}
+
+
 def _ways(item: Item) -> tuple[str, ...]:
     return ("", *PATHS) if item.kind == "tools" else ("",)
 
@@ -392,22 +454,43 @@ class Attempts:
         return self.told
 
     async def modern(self) -> None:
-        line = _Line(self._protocol, self.by)
+        line = _Line(self._protocol, self.world, self.by)
         await self._list(line, "modern", {"_meta": META})
         for item in self.items:
             for path in _ways(item):
                 method, params = _use(item, path)
                 answer = await line.request(method, {**params, "_meta": META})
                 self.told.hear(item, path, "modern", answer)
-                state = answer.get("result", {}).get("requestState")
-                for again in _ways(item) if state else ():  # with other arguments too: that is no way around
-                    more = {"requestState": state, "inputResponses": {"sure": YES}, "_meta": META}
-                    self.told.hear(item, again, "retry", await line.request(method, {**_use(item, again)[1], **more}))
+                await self._again(line, item, path, answer)
+                if item.kind == "tools" and item.name != META_TOOL:
+                    through = {**_through(item, path), "_meta": META}
+                    last = await self._again(line, item, path, await line.request(method, through), through)
+                    self.told.hear(item, path, "meta", last)
         await self._complete(line, {"_meta": META})
         await line.close()
 
+    async def _again(
+        self, line: _Line, item: Item, path: str, answer: dict[str, Any], same: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Rounds to their end. Each state is tried with other arguments, and once more when it has been used: that is
+        no way around."""
+        method, own = _use(item, path)
+        while state := answer.get("result", {}).get("requestState"):
+            said = {key: self.world.answer(asked) for key, asked in answer["result"]["inputRequests"].items()}
+            more = {"requestState": state, "inputResponses": said, "_meta": META}
+            for other in _ways(item):
+                if other != path and same is None:
+                    params = {**_use(item, other)[1], **more}
+                    self.told.hear(item, other, "retry", await line.request(method, params))
+            params = {**(same or own), **more}
+            answer, again = await line.request(method, params), await line.request(method, params)
+            if same is None:
+                self.told.hear(item, path, "retry", answer)
+                self.told.hear(item, path, "retry", again)
+        return answer
+
     async def legacy(self, revision: str, *, batch: bool) -> None:
-        line = _Line(self._protocol, self.by)
+        line = _Line(self._protocol, self.world, self.by)
         await line.request("initialize", _hello(revision, CAPABLE))
         line.notify("notifications/initialized")
         await self._list(line, revision, {})
@@ -419,6 +502,9 @@ class Attempts:
             answers = [await line.request(*request) for request in requests]
         for (item, path), answer in zip(tried, answers, strict=True):
             self.told.hear(item, path, revision, answer)
+        for item, path in tried:
+            if item.kind == "tools" and item.name != META_TOOL and not batch:
+                self.told.hear(item, path, "legacy meta", await line.request("tools/call", _through(item, path)))
         await self._complete(line, {})
         await line.close()
 
@@ -429,14 +515,14 @@ class Attempts:
             await self._over(app)
 
     async def _over(self, app: HttpApp) -> None:
-        hello = await _post(app, {"id": 0, "method": "initialize", "params": _hello("2025-11-25", {})})
+        hello = await _post(app, {"id": 0, "method": "initialize", "params": _hello("2025-11-25", CAPABLE)})
         session = [(b"mcp-session-id", hello.headers["mcp-session-id"].encode())]
         await _post(app, {"method": "notifications/initialized"}, session)
         for item in self.items:
-            if item.kind == "tools" and not item.asks:
+            if item.kind == "tools":
                 _, params = _use(item, "")
                 call = {"id": 1, "method": "tools/call", "params": {**params, "_meta": {"progressToken": 1}}}
-                answer = await _post(app, call, session)
+                answer = await self._posted(app, call, session)
                 self.told.hear(item, "", "http", answer.body.decode())
                 for event in [line[4:] for line in answer.body.decode().splitlines() if line.startswith("id: ")]:
                     headers = [*session, (b"last-event-id", event.encode()), (b"accept", b"text/event-stream")]
@@ -444,6 +530,19 @@ class Attempts:
                     gone.set()
                     resumed = await ask(app, b"", headers, method="GET", gone=gone)
                     self.told.hear(item, "", "resumed", [text for _, text in events_of(resumed.body.decode())])
+
+    async def _posted(self, app: HttpApp, call: Mapping[str, Any], session: list[tuple[bytes, bytes]]) -> Answer:
+        """A call whose questions, in its stream, are answered by posts of their own."""
+        answer, seen = Answer(), 0
+        posting = asyncio.create_task(_post(app, call, session, answer))
+        while not posting.done():
+            await settle(10)
+            asked = [json.loads(frame) for frame in (answer.frames if answer.status else ())]
+            for message in asked[seen:]:
+                if "method" in message and "id" in message:
+                    await _post(app, {"id": message["id"], "result": self.world.answer(message)}, session)
+            seen = len(asked)
+        return await posting
 
     async def _list(self, line: _Line, way: str, more: Mapping[str, Any]) -> None:
         for method, (member, key) in _LISTS.items():
@@ -471,6 +570,12 @@ def _hello(revision: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
     return {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}}
 
 
-async def _post(app: HttpApp, message: Mapping[str, Any], headers: list[tuple[bytes, bytes]] | None = None) -> Answer:
+async def _post(
+    app: HttpApp,
+    message: Mapping[str, Any],
+    headers: list[tuple[bytes, bytes]] | None = None,
+    answer: Answer | None = None,
+) -> Answer:
     accept = (b"accept", b"application/json, text/event-stream")
-    return await ask(app, json.dumps({"jsonrpc": "2.0", **message}).encode(), [accept, *(headers or [])])
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return await ask(app, body, [accept, *(headers or [])], answer=answer)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from properties.guarding import PATHS, Attempts, Item, Told, World, worlds
-from toolwright.policy import authorize, deciding, pipeline, rules
+from toolwright.policy import authorize, consent, deciding, pipeline, rules
 from toolwright.policy.rules import ALLOW
 from toolwright.testing.state import LIMIT
 from toolwright.tools.toolset import Principal, Wrapper
@@ -27,6 +29,8 @@ def holds(drawn: tuple[World, Principal]) -> None:
     told = asyncio.run(main())
     _nothing_was_reached_that_is_denied(world, by)
     _everything_was_reached_that_is_allowed(world, by)
+    _whatever_asks_ran_as_often_as_somebody_agreed(world, by)
+    _nothing_is_told_but_by_what_ran(world, told)
     _nobody_hears_of_what_is_hidden(world, by, told)
     _what_may_be_used_is_listed(world, by, told)
 
@@ -35,7 +39,29 @@ def _nothing_was_reached_that_is_denied(world: World, by: Principal) -> None:
     items = {(item.kind, item.name): item for item in world.items()}
     for kind, name, path, who in world.ran:
         assert who == by.id
-        assert world.allows(items[kind, name], path, by), f"{name} {path!r} was reached"
+        item = items[kind, name]
+        assert world.allows(item, path, by) or world.asks(item, path, by), f"{name} {path!r} was reached"
+
+
+def _whatever_asks_ran_as_often_as_somebody_agreed(world: World, by: Principal) -> None:
+    """To this very tool and path, before it was reached, and once each time."""
+    agreed: Counter[tuple[str, str]] = Counter()
+    items = {item.name: item for item in world.items() if item.kind == "tools"}
+    for what, name, path in world.story:
+        if not world.asks(items[name], path, by):
+            assert what != "yes", f"{name} {path!r} was asked about"
+        elif what == "yes":
+            agreed[name, path] += 1
+        else:
+            assert agreed[name, path] > 0, f"{name} {path!r} {what} without a yes"
+            agreed[name, path] -= what == "done"
+    assert not agreed.total(), f"agreed to, and not run: {agreed}"
+
+
+def _nothing_is_told_but_by_what_ran(world: World, told: Told) -> None:
+    done = {name for what, name, _ in world.story if what == "done"}
+    for item, _, way, text in told.answers:
+        assert item.kind != "tools" or item.secret not in text or item.name in done, way
 
 
 def _everything_was_reached_that_is_allowed(world: World, by: Principal) -> None:
@@ -51,10 +77,11 @@ def _nobody_hears_of_what_is_hidden(world: World, by: Principal, told: Told) -> 
     hidden = {item.name for item in world.items() if world.is_hidden(item, by)}
     for way, seen in told.lists.items():
         assert not hidden & seen, way
-    unknown = {(item.kind, way): _worded(item, text) for item, _, way, text in told.answers if "none" in item.name}
+    nothing = [answer for answer in told.answers if "none" in answer[0].name]
+    unknown = {(item.kind, path, way): _worded(item, text) for item, path, way, text in nothing}
     for item, path, way, text in told.answers:
         if item.name in hidden and way != "resumed":
-            assert _worded(item, text) == unknown[item.kind, way], (item, path, way)
+            assert _worded(item, text) == unknown[item.kind, path, way], (item, path, way)
 
 
 def _worded(item: Item, text: str) -> str:
@@ -131,6 +158,43 @@ def the_last_rule_decides(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rules.Rules, "here", lambda self: reversed(self.rules))
 
 
+def to_ask_is_to_allow(patch: pytest.MonkeyPatch) -> None:
+    verdict = rules.Rule.verdict
+    patch.setattr(rules.Rule, "verdict", lambda self: ALLOW if self.then == "ask" else verdict(self))
+
+
+def nobody_is_asked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pipeline, "confirm", lambda *_, **__: Wrapper)  # pyright: ignore[reportUnknownLambdaType]
+
+
+def a_no_is_a_yes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(consent.Consent, "read", lambda self, answer: "once")
+
+
+def a_yes_is_never_used_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pipeline, "spend", Wrapper)
+
+
+def a_tool_calls_past_the_guard(patch: pytest.MonkeyPatch) -> None:
+    standard = pipeline.standard
+
+    def past(provider: Any, *settings: Any) -> Any:
+        guarded = standard(provider, *settings)
+        calls = ContextVar("calls", default=False)
+
+        class Past(Wrapper):
+            async def call_tool(self, call: Any) -> Any:
+                inner, token = provider if calls.get() else self.inner, calls.set(True)
+                try:
+                    return await inner.call_tool(call)
+                finally:
+                    calls.reset(token)
+
+        return Past(guarded)
+
+    patch.setattr(pipeline, "standard", past)
+
+
 def weakest_of_two_decisions(patch: pytest.MonkeyPatch) -> None:
     strictness = deciding._strictness
     patch.setattr(deciding, "_strictness", lambda verdict: -strictness(verdict))
@@ -148,6 +212,11 @@ MUTANTS = (
     everybody_holds_every_scope,
     open_where_nothing_matches,
     the_last_rule_decides,
+    to_ask_is_to_allow,
+    nobody_is_asked,
+    a_no_is_a_yes,
+    a_yes_is_never_used_up,
+    a_tool_calls_past_the_guard,
     weakest_of_two_decisions,
 )
 

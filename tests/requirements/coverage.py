@@ -1,6 +1,6 @@
-"""The duties of a server, as rows, and the tests that each of them is tied to.
+"""The duties of a server and of a client, as rows, and the tests that each of them is tied to.
 
-``python tests/requirements/coverage.py`` prints how many are tied, by group and by revision, then the gaps by their
+``make requirements`` prints how many are tied, by group and by revision, then the gaps by their
 reasons, and fails when something is wrong: a row with neither test nor reason, a reason that a test has overtaken, a
 name that no row has.
 
@@ -11,10 +11,6 @@ ties nothing.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import subprocess
 import sys
 import textwrap
 import tomllib
@@ -24,7 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-import pytest
+from collected import Named, whole_suite
 
 __all__ = [
     "FOLDER",
@@ -32,18 +28,17 @@ __all__ = [
     "REVISIONS",
     "Requirement",
     "Ties",
-    "collected",
     "load",
     "main",
     "report",
     "stale",
+    "ties_of",
     "titles",
     "unknown",
     "untied",
 ]
 
 FOLDER = Path(__file__).parent
-TESTS = FOLDER.parent
 
 Level = Literal["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "STATED"]
 Ties = Mapping[str, list[str]]
@@ -63,7 +58,7 @@ class Requirement:
 
     id: str
     revisions: str
-    role: Literal["server", "both"]
+    role: Literal["server", "client", "both"]
     level: Level
     section: str
     text: str
@@ -99,36 +94,13 @@ def titles(folder: Path = FOLDER) -> dict[str, str]:
 # --- which tests there are --------------------------------------------------------------------------------------------
 
 
-def collected() -> Ties:
-    """What the whole suite names, whichever part of it is running: pytest collects it in a process of its own."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    command = [sys.executable, str(Path(__file__)), "--collect"]
-    done = subprocess.run(command, cwd=TESTS.parent, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"the tests cannot be collected:\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
-class _Gatherer:
-    """A plugin that reads the marker ``requirement`` off every test that was collected."""
-
-    def __init__(self) -> None:
-        self.ties: dict[str, list[str]] = {}
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        for item in session.items:
-            if not any(item.iter_markers("skip")) and not any(item.iter_markers("xfail")):
-                for id in sorted({id for mark in item.iter_markers("requirement") for id in mark.args}):
-                    self.ties.setdefault(id, []).append(item.nodeid)
-
-
-def _collect() -> int:
-    gatherer = _Gatherer()
-    options = ["--collect-only", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    with contextlib.redirect_stdout(sys.stderr):
-        status = pytest.main([*options, str(TESTS)], plugins=[gatherer])
-    print(json.dumps(gatherer.ties))
-    return status
+def ties_of(tests: Iterable[Named]) -> Ties:
+    """The tests that name each row, but for those that will not run."""
+    found: dict[str, list[str]] = {}
+    for test in tests:
+        for id in test.markers["requirement"] if test.runs else ():
+            found.setdefault(id, []).append(test.id)
+    return found
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------------------
@@ -207,10 +179,10 @@ def report(rows: tuple[Requirement, ...], ties: Ties) -> Iterator[str]:
 
 
 def main() -> int:
-    rows, ties = load(), collected()
+    rows, ties = load(), ties_of(whole_suite())
     print("\n".join(report(rows, ties)))
     return 1 if untied(rows, ties) or stale(rows, ties) or unknown(rows, ties) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(_collect() if sys.argv[1:] == ["--collect"] else main())
+    sys.exit(main())

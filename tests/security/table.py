@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from collected import Named, named_by
+
 __all__ = ["Group", "Row", "Seen", "load", "report", "rows_of"]
 
 FOLDER = Path(__file__).parent
-_NAMED = re.compile(r"test_(?P<id>[a-j][0-9]{2})_(?P<twin>twin_)?")
+_NAMED = re.compile(r"test_(?P<id>[a-k][0-9]{2})_(?P<twin>twin_)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,10 @@ def load() -> tuple[Group, ...]:
     )
 
 
-def rows_of(item: pytest.Item) -> tuple[frozenset[str], frozenset[str]]:
+def rows_of(test: Named) -> tuple[frozenset[str], frozenset[str]]:
     """The attacks that a test sees blocked, and those whose twin it sees pass: by its name, and by its markers."""
-    attacks = {id for mark in item.iter_markers("attack") for id in mark.args}
-    twins = {id for mark in item.iter_markers("twin") for id in mark.args}
-    if named := _NAMED.match(item.name):
+    attacks, twins = set(test.markers["attack"]), set(test.markers["twin"])
+    if named := _NAMED.match(test.name):
         id = named["id"].upper()
         if named["twin"] or id in twins:
             twins.add(id)
@@ -66,7 +67,7 @@ class Seen:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         kept: list[pytest.Item] = []
         for item in items:
-            attacks, twins = rows_of(item)
+            attacks, twins = rows_of(named_by(item))
             for ids, ties in ((attacks, self.attacks), (twins, self.twins)):
                 for id in ids:
                     ties.setdefault(id, []).append(item.nodeid)

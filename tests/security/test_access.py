@@ -24,6 +24,7 @@ from toolwright import (
     prefixed,
     renamed,
 )
+from toolwright.cli.families import Family
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ScopeNeeded
 from toolwright.policy.rules import Decide
@@ -239,7 +240,7 @@ def test_b24_twin_rules_that_do_something_or_are_for_others_are_served(file: Pat
 
 
 def files_with(root: Path, config: Path) -> Server:
-    return load_server(Spec.of("files", [str(root)], str(config), confirm=False))
+    return load_server(Spec.of("files", Family({"--root": (str(root),)}), str(config), confirm=False))
 
 
 ALL = '[[rules]]\nthen = "allow"\n'
@@ -265,6 +266,28 @@ def test_b25_rules_within_reach_of_tools_end_the_start(tmp_path: Path):
         with pytest.raises(ConfigurationError) as caught:
             files_with(root, config)
         assert caught.value.code == "TW4311"
+
+
+@pytest.mark.attack("B25")
+@pytest.mark.parametrize("where", ["[auth]", "an option"])
+@pytest.mark.parametrize("relative", [False, True])
+def test_b25_the_files_tools_do_not_write_keys_by_which_somebody_may_call(
+    tmp_path: Path, file: Path, where: str, relative: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    keys = "callers.toml" if relative else str(tmp_path / "callers.toml")
+    Path(keys).touch()
+    file.write_text(f"[auth]\nkeys = {keys!r}" if where == "[auth]" else ALL)
+    withheld = [keys] if where == "an option" else []
+    server = load_server(
+        Spec.of("files", Family({"--root": (str(tmp_path),)}), str(file), confirm=False, withheld=withheld)
+    )
+    for mode in ("overwrite", "append"):
+        said = outcome(server, "write_file", path="callers.toml", content="[mallory]", mode=mode)
+        assert "[TW60" in said, said
+    assert Path(keys).read_text() == ""
+    assert not outcome(server, "write_file", path="caller.toml", content="[mallory]").startswith("[TW")
+    assert (tmp_path / "caller.toml").exists()
 
 
 @pytest.mark.attack("B25")

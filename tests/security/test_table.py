@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from security.table import load
+from collected import whole_suite
+from security.table import load, rows_of
 
 ROWS = {row.id: row for group in load() for row in group.rows}
 
 
 @pytest.fixture(scope="module")
-def tests() -> dict[str, list[str]]:
-    """The rows that tests name, whichever part of the suite is running: pytest collects them in another process."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[1])
-    command = [sys.executable, str(Path(__file__)), "--collect"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+def tests(request: pytest.FixtureRequest) -> dict[str, list[str]]:
+    """The rows that tests name, whichever part of the suite is running."""
+    attacks, twins = set[str](), set[str]()
+    for test in whole_suite(request.session):
+        named = rows_of(test)
+        attacks |= named[0]
+        twins |= named[1]
+    return {"attacks": sorted(attacks), "twins": sorted(twins)}
 
 
 def test_every_row_that_a_test_names_is_in_the_table(tests: dict[str, list[str]]):
@@ -36,12 +31,3 @@ def test_every_row_is_tested_or_says_what_it_waits_for(tests: dict[str, list[str
 
 def test_every_attack_that_is_blocked_has_a_twin_that_passes(tests: dict[str, list[str]]):
     assert [id for id in tests["attacks"] if id not in tests["twins"]] == []
-
-
-if __name__ == "__main__":
-    from security.table import FOLDER, Seen
-
-    seen = Seen()
-    status = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", str(FOLDER.parent)], plugins=[seen])
-    print(json.dumps({"attacks": sorted(seen.attacks), "twins": sorted(seen.twins)}))
-    sys.exit(status)

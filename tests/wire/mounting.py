@@ -73,16 +73,36 @@ class Mounts:
     @contextlib.contextmanager
     def mounted(self, app: Application, *, lives: bool = True) -> Iterator[str]:
         """The path of ``app`` for as long as the block runs. Its lifespan is run, unless whoever mounts it does."""
+        with self._mounted(lambda path: _Mounted(app, lives=lives)) as path:
+            yield path
+
+    @contextlib.contextmanager
+    def mounted_at(self, make: Callable[[str], Application]) -> Iterator[str]:
+        """The URL of an application that has to know it; what it has at its well-known places is found there."""
+        origin = f"http://127.0.0.1:{self.port}"
+        with self._mounted(lambda path: _Mounted(make(origin + path), lives=True)) as path:
+            yield origin + path
+
+    @contextlib.contextmanager
+    def _mounted(self, make: Callable[[str], _Mounted]) -> Iterator[str]:
         number = str(next(self._numbers))
-        mounted = self._apps[number] = _Mounted(app, lives=lives)
+        path = f"/{number}/mcp"
+        mounted = self._apps[number] = make(path)
         try:
-            yield f"/{number}/mcp"
+            yield path
         finally:
             del self._apps[number]
             mounted.end()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         number, _, path = scope["path"].lstrip("/").partition("/")
+        if number == ".well-known":
+            number = path.split("/")[1] if path.count("/") else ""
+            if number not in self._apps:
+                await send({"type": "http.response.start", "status": 404, "headers": []})
+                await send({"type": "http.response.body"})
+                return
+            path = scope["path"].lstrip("/")
         await self._apps[number]({**scope, "path": f"/{path}"}, receive, send)
 
 

@@ -571,6 +571,14 @@ async def _page(page: str) -> str:
     return page
 
 
+def moved() -> Server:
+    """A tool with a new name, and one that will go."""
+    server = Server("moved", version="1")
+    server.add_tool(_balance, name="get_balance", replaces="balance", effect="read", description="How much there is.")
+    server.add_tool(_pay, name="pay", deprecated="Use transfer.", effect="write", description="Pay.")
+    return server
+
+
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
@@ -587,6 +595,7 @@ SERVERS: dict[str, Callable[[], Server]] = {
         gallery,
         letters,
         library,
+        moved,
         museum,
         shelves,
         shop,

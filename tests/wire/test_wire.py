@@ -55,21 +55,22 @@ class Judged:
         self._link = link
         self._judge = judge
         self.shared = link.shared
+        self.key, self.renew, self.flush, self.last_words = link.key, link.renew, link.flush, link.last_words
         self.abandon, self.listen, self.close = link.abandon, link.listen, link.close
 
     async def open(self, receiver: Receiver) -> None:
         await self._link.open(Overheard(receiver, self._judge))
 
-    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str]) -> None:
+    def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         self._judge.sent(frame)
-        self._link.send(frame, id, headers)
+        self._link.send(frame, id, headers, resumable=resumable)
 
 
 class Overheard:
     def __init__(self, receiver: Receiver, judge: Judge) -> None:
         self._receiver = receiver
         self._judge = judge
-        self.fail, self.lose = receiver.fail, receiver.lose
+        self.awaits, self.fail, self.lose = receiver.awaits, receiver.fail, receiver.lose
 
     def feed(self, frame: bytes) -> None:
         try:

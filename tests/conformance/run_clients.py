@@ -1,0 +1,117 @@
+"""Proof by the official conformance suite: every client scenario, in both eras, against `client.py`.
+
+    python tests/conformance/run_clients.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
+
+The suite serves each scenario, starts the client and watches it. Scenarios run one at a time, since only then the suite
+minds how the client has ended; what it has found is judged as for servers (`verdicts.py`). `extension` stands for those
+scenarios of extensions that we have a client for. The program ends with 1 unless every scenario has passed.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
+
+from environments import HOME, NoNode, node
+from processes import Failure, adopt_orphans, children, completed, end_orphans
+from verdicts import Row, judged
+
+from run import SUITE, report, results_folder
+
+HERE = Path(__file__).resolve().parent
+
+EXTENSION = "extension"
+SCENARIOS = {"2025-03-26": 2, "2025-11-25": 19, "2026-07-28": 33, EXTENSION: 6}  # how many have to pass
+EXTENSIONS = (
+    "auth/client-credentials-basic",
+    "auth/client-credentials-jwt",
+    "auth/dpop",
+    "auth/dpop-nonce",
+    "auth/enterprise-managed-authorization",
+    "auth/wif-jwt-bearer",
+)
+SUITE_SECONDS = 60
+LOOPBACK = {"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"}
+
+
+def scenarios(revision: str) -> list[str]:
+    """The client scenarios that the suite has for a revision. Raises NoNode or Failure."""
+    done = completed([node(), str(SUITE), "list", "--client"], SUITE_SECONDS)
+    listed = re.findall(r"^  - (\S+) \[([^\]]*)\]", done.stdout, re.MULTILINE)
+    if not listed:
+        raise Failure("the suite lists no scenarios", done.stdout + done.stderr)
+    names = [name for name, revisions in listed if revision in revisions.split(",")]
+    return [name for name in names if revision != EXTENSION or name in EXTENSIONS]
+
+
+def run(client: str, revision: str, scenario: str, results: Path) -> Row:
+    """What became of one scenario. Raises NoNode, and Failure where the suite itself did not work."""
+    which = [] if revision == EXTENSION else ["--spec-version", revision]
+    command = [node(), str(SUITE), "client", "--command", client, "--scenario", scenario, *which, "-o", str(results)]
+    done = completed(command, SUITE_SECONDS, env=os.environ | LOOPBACK)
+    match list(results.rglob("checks.json")):
+        case [checks]:
+            row = judged(revision, scenario, json.loads(checks.read_bytes()))
+        case _:
+            raise Failure(f"{scenario}: the suite has left no checks", done.stdout + done.stderr)
+    said = (checks.parent / "stderr.txt").read_text().strip()
+    if done.returncode and row.passed:
+        row = replace(row, troubles=(f"the client or the suite ended badly ({done.returncode})",))
+    return row if row.passed or not said else replace(row, troubles=(*row.troubles, f"the client wrote: {said}"))
+
+
+def found_by(options: argparse.Namespace) -> dict[str, list[Row]]:
+    """The rows of each revision asked for. Raises NoNode or Failure."""
+    found: dict[str, list[Row]] = {}
+    with results_folder(options.keep, "conformance-clients") as folder:
+        for revision in options.revision or SCENARIOS:
+            names = [name for name in scenarios(revision) if options.scenario in (None, name)]
+            found[revision] = [
+                run(options.client, revision, name, folder / revision / name.replace("/", "-")) for name in names
+            ]
+    return found
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="The official conformance suite against a client of ours.")
+    parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this one; repeatable")
+    parser.add_argument("--scenario", help="only this one")
+    parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
+    parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
+    ours = f"{sys.executable} {HERE / 'client.py'}"
+    parser.add_argument("--client", default=ours, help="the command to test (default: client.py with this Python)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parsed(arguments)
+    adopt_orphans()
+    before = children()
+    try:
+        found = found_by(options)
+    except NoNode as reason:
+        print(f"SKIPPED (no Node): {reason}")
+        return int(options.no_skip or os.environ.get("CI") == "true")
+    except Failure as failure:
+        print(f"{failure}\n{failure.detail.rstrip()}")
+        return 1
+    finally:
+        end_orphans(before)
+    print(report(found, []))
+    if options.keep:
+        print(f"kept: {HOME / 'conformance-clients'}")
+    ran = {revision: len(rows) for revision, rows in found.items()}
+    wanted = ran if options.scenario else {revision: SCENARIOS[revision] for revision in found}
+    passed = {revision: sum(row.passed for row in rows) for revision, rows in found.items()}
+    print(", ".join(f"{revision}: {passed[revision]} of {wanted[revision]}" for revision in found))
+    return int(not passed == ran == wanted or not any(ran.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

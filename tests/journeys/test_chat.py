@@ -1,0 +1,327 @@
+"""A person at a terminal, a model that follows a script, and tools; and the same for a program."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys.serving import command, environment
+from toolwright.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
+from toolwright.testing.state import LIMIT
+
+pytestmark = pytest.mark.process
+
+ATTIC = '''
+import asyncio
+from toolwright import Context, Server, ToolError
+
+server = Server("attic")
+
+@server.tool(effect="read")
+def find(box: str, context: Context) -> str:
+    """Find a box."""
+    context.progress(1, 2, "looking")
+    return f"{box} is under the roof"
+
+@server.tool(effect="read")
+def lose(box: str) -> str:
+    """Lose a box."""
+    raise ToolError(f"{box} cannot be lost.")
+
+@server.tool(effect="read")
+async def wait() -> str:
+    """Wait for ever."""
+    await asyncio.Event().wait()
+
+@server.tool(effect="destructive")
+def burn(box: str) -> str:
+    """Burn a box."""
+    return f"{box} is ashes"
+'''
+
+
+class Terminal:
+    """A chat in a process of its own, at a terminal of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ours: int) -> None:
+        self.process = process
+        self.ours = ours
+        self._seen = ""
+        self.all = ""
+
+    def until(self, mark: str) -> str:
+        """What is shown up to ``mark``, without colours."""
+        while mark not in self._seen:
+            assert select.select([self.ours], [], [], LIMIT)[0], f"nothing more:\n{self._seen}"
+            try:
+                data = os.read(self.ours, 65_536).decode(errors="replace")
+            except OSError:
+                raise AssertionError(f"it ended:\n{self._seen}") from None
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", data).replace("\r\n", "\n")
+            self._seen, self.all = self._seen + plain, self.all + plain
+        shown, _, self._seen = self._seen.partition(mark)
+        return shown
+
+    def types(self, line: str) -> None:
+        self.until("\n> ")
+        os.write(self.ours, f"{line}\n".encode())
+
+    def answers(self, question: str, word: str) -> str:
+        shown = self.until(question)
+        os.write(self.ours, f"{word}\n".encode())
+        return shown
+
+    def ends(self) -> int:
+        return self.process.wait(LIMIT)
+
+
+@pytest.fixture(name="attic")
+def _attic(tmp_path: Path) -> str:
+    file = tmp_path / "attic.py"
+    file.write_text(ATTIC)
+    return str(file)
+
+
+def chatting(attic: str, url: str, *more: str) -> list[str]:
+    return command("chat", attic, "--model", "gpt", "--base-url", url, *more)
+
+
+@contextlib.contextmanager
+def at_a_terminal(attic: str, model: ScriptedModel, *more: str) -> Generator[Terminal]:
+    ours, theirs = pty.openpty()
+    env = environment(TERM="xterm", XDG_STATE_HOME=str(Path(attic).parent / "state"))
+    with (
+        model.serving() as url,
+        subprocess.Popen(
+            chatting(attic, url, *more), stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
+        ) as process,
+    ):
+        os.close(theirs)
+        try:
+            yield Terminal(process, ours)
+        finally:
+            process.kill()
+            os.close(ours)
+
+
+def scripted(attic: str, text: str, model: ScriptedModel, *more: str) -> subprocess.CompletedProcess[str]:
+    env = environment(XDG_STATE_HOME=str(Path(attic).parent / "state"))
+    with model.serving() as url:
+        return subprocess.run(
+            chatting(attic, url, *more), input=text, capture_output=True, text=True, timeout=LIMIT, env=env
+        )
+
+
+def test_a_person_sees_which_tools_there_are_what_runs_and_what_came_of_it(attic: str):
+    model = ScriptedModel(Says("I will look.", calls=[Call("attic_find", {"box": "A"})]), Says("Under the roof."))
+    with at_a_terminal(attic, model) as terminal:
+        terminal.types("where is A?")
+        shown = terminal.until("tokens, 2 steps)")
+        terminal.types("/quit")
+        assert terminal.ends() == 0
+    assert [line for line in shown.split("\n") if line.strip()][1:] == [
+        "I will look.",
+        "▶ attic_find (attic, read)",
+        '    "box" (1): "A"',
+        "  … attic_find 1 of 2 looking",
+        shown[shown.index("✔") : shown.index("\nUnder")],
+        "Under the roof.",
+        "(20 + 10 ",
+    ]
+    assert re.search(r"✔ attic_find  \d+\.\d\d s, \d+ B\n", shown)
+
+
+@pytest.mark.parametrize(("word", "came"), [("y", "✔ attic_burn"), ("n", "✘ attic_burn")])
+def test_who_sits_there_is_asked_before_what_destroys_and_the_call_waits(attic: str, word: str, came: str):
+    model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("Well."))
+    with at_a_terminal(attic, model) as terminal:
+        terminal.types("burn A")
+        assert "▶ attic_burn (attic, destructive)" in terminal.until("is to run (destructive)")
+        assert '"box" (1): "A"' in terminal.answers("[N] no: ", word)
+        if word == "n":
+            terminal.answers("no reason): ", "It is warm.")
+        terminal.until(came)
+
+
+def test_what_is_allowed_is_not_asked_again(attic: str):
+    calls = [Call("attic_burn", {"box": "A"})], [Call("attic_burn", {"box": "B"})]
+    model = ScriptedModel(*(Says(calls=one) for one in calls), Says("Warm."))
+    with at_a_terminal(attic, model) as terminal:
+        terminal.types("/allow attic_dance")
+        terminal.until("There is no tool attic_dance.")
+        terminal.types("/allow attic_burn")
+        terminal.until("in this chat: attic_burn")
+        terminal.types("burn all")
+        shown = terminal.until("Warm.")
+    assert shown.count("✔ attic_burn") == 2
+    assert "Run it?" not in shown
+
+
+def test_a_model_is_told_why_a_person_says_no(attic: str):
+    model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("I see."))
+    with at_a_terminal(attic, model) as terminal:
+        terminal.types("burn A")
+        terminal.answers("[N] no: ", "n")
+        terminal.answers("no reason): ", "It is warm.")
+        terminal.until("I see.")
+    assert "It is warm." in str(model.requests[1].body)
+
+
+def test_the_servers_of_a_file_are_started_once_that_is_agreed_to(attic: str, tmp_path: Path):
+    runs = tmp_path / "runs.py"
+    runs.write_text(ATTIC + "\nserver.run()\n")
+    url = {"command": sys.executable, "args": [str(runs)]}
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"upper": url, "lower": url}}))
+    model = ScriptedModel(Says(calls=[Call("upper_find", {"box": "A"}), Call("lower_lose", {"box": "B"})]), Says("So."))
+    with at_a_terminal(str(file), model) as terminal:
+        assert "runs.py" in terminal.answers("whenever it is the same? [y/N]: ", "y")  # once: it is the same command
+        assert "lower:" in terminal.until("upper:")
+        terminal.types("where?")
+        # What a stranger says of its tools lets nothing run by itself.
+        terminal.answers("[N] no: ", "y")
+        terminal.answers("[N] no: ", "y")
+        terminal.until("So.")
+    assert "✔ upper_find" in terminal.all
+    assert "✘ lower_lose" in terminal.all
+    assert "A is under the roof" in str(model.requests[1].body)
+
+
+def test_slash_commands_tell_of_tools_of_calls_and_of_records(attic: str):
+    model = ScriptedModel(Says(calls=[Call("attic_lose", {"box": "A"})]), Says("No."))
+    with at_a_terminal(attic, model) as terminal:
+        terminal.types("/tools")
+        assert "attic_find  [read]  Find a box." in terminal.until("attic_wait  [read]")
+        terminal.types("/why")
+        terminal.until("There was no such call.")
+        terminal.types("lose A")
+        terminal.until("✘ attic_lose")
+        terminal.types("/why")
+        assert "A cannot be lost." in terminal.until("\n> ")
+        os.write(terminal.ours, b"/audit\n")
+        assert "call attic_lose" in terminal.until("error")
+        terminal.types("/no-such-command")
+        terminal.until("/quit")
+
+
+def test_an_interrupt_ends_what_runs_and_another_one_the_chat(attic: str):
+    model = ScriptedModel(Says(calls=[Call("attic_wait")]), Says("Good."))
+    with at_a_terminal(attic, model) as terminal:
+        terminal.types("wait")
+        terminal.until("▶ attic_wait")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("interrupted")
+        terminal.types("never mind")
+        terminal.until("Good.")
+        terminal.until("\n> ")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.ends() == 0
+    assert "[TW9514]" in json.dumps(model.requests[1].body)
+
+
+def test_a_chat_goes_on_when_the_endpoint_fails(attic: str):
+    with at_a_terminal(attic, ScriptedModel(Fails(400, "what?"), Says("Hello."))) as terminal:
+        terminal.types("hi")
+        terminal.until("[TW9520]")
+        terminal.types("hi again")
+        terminal.until("Hello.")
+
+
+def test_what_a_model_says_moves_nothing_on_the_terminal(attic: str):
+    with at_a_terminal(attic, ScriptedModel(Says("\x1b[2Jgone \x1b]0;t\x07"))) as terminal:
+        terminal.types("hi")
+        assert "\\x1b[2Jgone \\x1b]0;t\\x07" in terminal.until("tokens")
+
+
+# --- for programs ----------------------------------------------------------------------------------------------------
+
+
+def events(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_program_reads_an_event_a_line(attic: str):
+    model = ScriptedModel(Says(calls=[Call("attic_find", {"box": "A"}, "c1")]), Says("Under the roof."))
+    done = scripted(attic, "where is A?", model, "--json", "--system", "Be brief.")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = events(done)
+    assert [one["event"] for one in told if one["event"] != "text"] == [
+        *("tools", "turn", "call", "progress", "result", "turn", "ended")
+    ]
+    by_kind = {one["event"]: one for one in told}
+    assert [tool["name"] for tool in by_kind["tools"]["tools"]] == [
+        "attic_burn",
+        "attic_find",
+        "attic_lose",
+        "attic_wait",
+    ]
+    assert by_kind["call"] == {
+        "event": "call",
+        "id": "c1",
+        "tool": "attic_find",
+        "server": "attic",
+        "effect": "read",
+        "arguments": {"box": "A"},
+    }
+    assert by_kind["result"]["is_error"] is False
+    assert by_kind["result"]["text"].startswith("<untrusted-data")
+    assert "\nA is under the roof\n" in by_kind["result"]["text"]
+    assert by_kind["ended"]["text"] == "Under the roof."
+    assert [message["content"] for message in model.requests[0].body["messages"]] == ["Be brief.", "where is A?"]
+
+
+def test_a_script_without_json_gets_the_words_of_the_model_alone(attic: str):
+    done = scripted(attic, "hi", ScriptedModel(Says("Hello there.")))
+    assert (done.returncode, done.stdout) == (0, "Hello there.\n")
+
+
+def test_nobody_is_asked_in_a_script_so_what_destroys_does_not_run(attic: str):
+    model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("No."))
+    done = scripted(attic, "burn A", model, "--json")
+    result = next(one for one in events(done) if one["event"] == "result")
+    assert (done.returncode, result["is_error"]) == (0, True)
+    assert "ashes" not in result["text"]
+
+
+def forever(request: Request) -> Says:
+    return Says(calls=[Call("attic_find", {"box": "A"})])
+
+
+ENDS = [
+    pytest.param([forever], 1, "steps", id="a model that never stops"),
+    pytest.param([Says("Once upon", stop="length")], 1, "length", id="an answer that is cut"),
+    pytest.param([Fails(401, "who?")], 4, "TW9521", id="a key that nobody knows"),
+    pytest.param([Sends([{"choices": []}])], 4, "TW9524", id="no answer"),
+]
+
+
+@pytest.mark.parametrize(("script", "status", "said"), ENDS)
+def test_the_exit_code_says_whether_the_model_came_to_an_end(attic: str, script: Any, status: int, said: str):
+    done = scripted(attic, "go", ScriptedModel(*script), "--json", "--steps", "3")
+    assert (done.returncode, said in done.stdout) == (status, True)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_model_without_a_key_is_refused_before_anything_starts(attic: str):
+    done = subprocess.run(
+        command("chat", attic, "--model", "deepseek:deepseek-chat"),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env=environment(),
+        input="hi",
+    )
+    assert done.returncode == 2
+    assert "DEEPSEEK_API_KEY" in done.stderr

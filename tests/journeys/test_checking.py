@@ -1,0 +1,85 @@
+"""The action for GitHub and the hook for pre-commit: what they say is run as they would run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click import Context
+from click.testing import CliRunner
+
+from toolwright.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
+
+pytestmark = pytest.mark.process
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text("utf-8"))
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Path:
+    """A runner on which the first step of the action is done."""
+    (tmp_path / "toolwright" / "bin").mkdir(parents=True)
+    (tmp_path / "toolwright" / "bin" / "toolwright").symlink_to(TOOLWRIGHT)
+    return tmp_path
+
+
+def test_the_action_annotates_what_is_wrong_and_fails(runner: Path):
+    action = read("action.yml")
+    install, check = action["runs"]["steps"]
+    assert "$GITHUB_ACTION_PATH" in install["run"]
+    assert "${{" not in install["run"] + check["run"]  # what a workflow says never becomes part of a script
+    said = {"targets": "examples/tools.json\n\nexamples/notes.py\n", "arguments": "--level error", "sarif": "r.sarif"}
+    given = {name: said[value[len("${{ inputs.") : -len(" }}")]] for name, value in check["env"].items()}
+    assert action["inputs"].keys() == said.keys()
+    (runner / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run(
+        ["bash", "-e", "-c", check["run"]],
+        cwd=runner,
+        env={**os.environ, **given, "RUNNER_TEMP": str(runner)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "::error file=examples/tools.json,line=14,title=TW9710 send_report::" in done.stdout
+    assert "TW9710" in (runner / "r.sarif").read_text("utf-8")
+
+
+def test_every_server_of_a_hosts_file_is_judged_once_somebody_has_agreed_to_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    server = {"command": str(TOOLWRIGHT), "args": ["serve", "math"]}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"sums": server}}))
+
+    def checked() -> tuple[int, Any]:
+        done = CliRunner().invoke(cli, ["check", "mcp.json", "--format", "json", "--fail-on", "never"])
+        return done.exit_code, json.loads(done.stdout)
+
+    code, said = checked()
+    assert (code, said["servers"], [one["code"] for one in said["unjudged"]]) == (2, [], ["TW9240"])
+    assert CliRunner().invoke(cli, ["trust", "mcp.json", "--yes"]).exit_code == 0
+    code, said = checked()
+    assert (code, said["unjudged"]) == (0, [])
+    assert said["servers"] == [{"server": "sums", "target": "mcp.json#sums", "tools": 2}]
+
+
+def test_the_hook_runs_a_command_that_there_is():
+    [hook] = read(".pre-commit-hooks.yaml")
+    assert (hook["language"], hook["pass_filenames"]) == ("python", False)
+    program, verb = shlex.split(hook["entry"])
+    assert program == TOOLWRIGHT.name
+    assert verb in cli.list_commands(Context(cli))

@@ -1,0 +1,66 @@
+"""What somebody reads who has not installed what a tool needs: the command that installs it, and no crash."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAIL = ("--smtp", "smtp://localhost", "--mail-from", "bot@acme.example", "--mail-to", "@acme.example")
+
+# Without these packages, this command is answered so: its exit code, the code of the error, and what installs them.
+MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
+    (("aiosmtplib",), ("list", "mail", *MAIL), 2, "TW6700", "mail"),
+    (("sqlglot",), ("list", "sql", "--database", "sqlite:shop.db"), 2, "TW6204", "sql"),
+    (("duckdb",), ("list", "sql", "--database", "duckdb:shop.db"), 2, "TW6200", "sql"),
+    (("psycopg",), ("list", "sql", "--database", "postgresql://localhost/shop"), 2, "TW6200", "sql,postgres"),
+    (("pymysql",), ("list", "sql", "--database", "mysql://localhost/shop"), 2, "TW6200", "sql,mysql"),
+    (("duckdb",), ("list", "tables", "--root", "."), 2, "TW6301", "data"),
+    (("matplotlib",), ("call", "tables", "chart_csv", "path=a.csv", "by=city", "--root", "."), 1, "TW6302", "charts"),
+    (
+        ("backports.zstd", "compression.zstd"),
+        ("call", "tables", "describe_csv", "path=a.csv.zst", "--root", "."),
+        1,
+        "TW6302",
+        "data",
+    ),
+    (("pypdf",), ("list", "web"), 2, "TW6400", "web"),
+    (("re2",), ("call", "files", "search_files", "content=x", "regex=true", "--root", "."), 1, "TW6064", "files"),
+)
+
+# Loaded once, and forked for each command: what is missing in one is there in the next.
+COMMANDS = """
+import json, os, sys
+from toolwright.cli import call_verb, list_verb, targets  # most of what they load is the same
+from toolwright.cli.main import main
+
+for packages, words in json.loads(sys.argv[1]):
+    if not os.fork():
+        sys.modules.update(dict.fromkeys(packages))
+        os.dup2(1, 2)
+        sys.argv = ["toolwright", *words]
+        main()
+    print("\\0", os.waitstatus_to_exitcode(os.wait()[1]), "\\0", sep="", end="", flush=True)
+"""
+
+
+@pytest.mark.process
+def test_without_its_packages_a_tool_names_the_command_that_installs_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("city,price\nBern,1\n")
+    (tmp_path / "a.csv.zst").write_bytes(bytes.fromhex("28b52ffd"))
+    commands = json.dumps([case[:2] for case in MISSING])
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, commands], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    said = done.stdout.split("\0")
+    for (packages, _, status, code, extra), words, ended in zip(MISSING, said[::2], said[1::2], strict=False):
+        assert (int(ended), f"pip install 'toolwright[{extra}]'." in words, f"[{code}]" in words) == (
+            status,
+            True,
+            True,
+        ), (packages, words)
+        assert "Traceback" not in words
+    assert len(said) == 2 * len(MISSING) + 1, done.stderr

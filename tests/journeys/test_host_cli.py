@@ -1,0 +1,141 @@
+"""What a person at a terminal, or a script, has of a file of servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys.serving import command, environment
+from journeys.test_host import GOOD
+from toolwright import Client
+from toolwright.testing.state import LIMIT
+
+pytestmark = pytest.mark.process
+
+
+class Desk:
+    """A home of its own, a file of servers in it, and what ``toolwright`` says there."""
+
+    def __init__(self, folder: Path, **servers: Any) -> None:
+        self.folder = folder
+        self.file = folder / "servers.json"
+        self.file.write_text(json.dumps({"mcpServers": servers}))
+        self.env = environment(XDG_STATE_HOME=str(folder / "state"), HOME=str(folder))
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(*words), capture_output=True, text=True, env=self.env, cwd=self.folder, timeout=LIMIT, check=False
+        )
+
+    def json(self, *words: str) -> Any:
+        done = self.run(*words, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def test_a_file_of_servers_is_a_target_once_its_commands_are_trusted(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, good=GOOD, gone={"command": "no-such-program", "alwaysAllow": ["*"]})
+    refused = desk.run("list", "servers.json")
+    assert "TW9240" in refused.stderr
+    assert "good_pid" not in refused.stdout
+    assert desk.run("trust", "servers.json").returncode == 2
+
+    trusted = desk.run("trust", "servers.json", "good", "gone", "--yes")
+    assert trusted.returncode == 0
+    assert "hosted.py" in trusted.stderr
+    assert "approved already" in desk.run("trust", "servers.json", "--yes").stdout
+
+    assert {one["name"] for one in desk.json("list", "servers.json")} >= {"good_pid", "good_hang"}
+    called = desk.run("call", "servers.json", "good_pid")
+    assert int(called.stdout) > 0
+    assert "alwaysAllow: it grants nothing here" in called.stderr
+    report = desk.json("inspect", "servers.json")
+    assert [(one["label"], one["state"]) for one in report["servers"]] == [("good", "ready"), ("gone", "unavailable")]
+    assert {"name": "good_pid", "server": "good", "tool": "pid", "effect": "destructive"} in report["tools"]
+
+    approved = desk.json("trust", "--list")
+    assert sorted(one["server"] for one in approved.values()) == ["gone", "good"]
+    assert desk.run("trust", "--revoke", next(iter(approved))).returncode == 0
+    assert len(desk.json("trust", "--list")) == 1
+
+
+@pytest.mark.attack("J12")
+@pytest.mark.twin("J12")
+def test_what_is_configured_is_listed_without_starting_or_telling_anything(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    desk = Desk(project)
+    files = {
+        home / ".cursor/mcp.json": {
+            "mcpServers": {"a": {"command": "npx", "args": ["-y", "foo", "--token", "s3cret"]}}
+        },
+        home / ".claude.json": {"theme": "dark", "projects": {"/p": {"mcpServers": {"b": {"command": "b"}}}}},
+        home / ".gemini/settings.json": {"theme": "dark"},
+        project / ".vscode/mcp.json": {"servers": {"c": {"url": "https://c.example/mcp?api_key=s3cret"}}},
+        project / ".mcp.json": {"mcpServers": {"d": {"comand": "x"}}},
+    }
+    for file, said in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(said))
+    desk.env["HOME"] = str(home)
+    found = {Path(one["file"]).name: one for one in desk.json("inventory")}
+    assert found["mcp.json"]["host"] == "VS Code"
+    text = desk.run("inventory").stdout
+    assert "s3cret" not in text
+    assert "npx -y foo --token [masked]  (foo names no release)" in text
+    assert "near: command" in text
+    assert "settings.json" not in text
+    assert [line.split()[0] for line in text.splitlines() if line.startswith("    ")] == [
+        "b",
+        "a",
+        f"{project}/.mcp.json",
+        "c",
+    ]
+
+
+def test_a_file_with_a_slip_in_it_is_an_error_of_use(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, a={"command": "x", "arg": []})
+    for words in (("list",), ("inspect",), ("trust",), ("wrap",)):
+        done = desk.run(*words, "servers.json")
+        assert done.returncode == 2
+        assert "$.mcpServers.a.arg: there is no such key; near: args" in done.stderr
+
+
+def test_the_servers_of_a_host_can_be_put_behind_one(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, one=GOOD, two=GOOD)
+    printed = json.loads(desk.run("wrap", "servers.json").stdout)
+    wrapped = printed["mcpServers"]["toolwright"]
+    assert (wrapped["command"], wrapped["args"]) == ("toolwright", ["wrap", "--observe", str(desk.file)])
+    desk.run("trust", "servers.json", "--yes")
+
+    async def use() -> None:
+        async with asyncio.timeout(LIMIT), Client(command(*wrapped["args"]), env=desk.env) as client:
+            assert {tool.name for tool in await client.list_tools()} >= {"one_pid", "two_pid"}
+            pids = [(await client.call_tool(name)).value for name in ("one_pid", "two_pid")]
+            assert len(set(pids)) == 2
+
+    asyncio.run(use())
+    assert (tmp_path / "state/toolwright/audit/wrapped.db").exists()
+
+
+def test_what_a_server_has_changed_waits_for_a_person(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, good={**GOOD, "env": {"EXTRA": "${EXTRA:-}"}})
+    desk.run("trust", "servers.json", "--yes")
+    assert "good_pid" in desk.run("list", "servers.json").stdout
+    assert desk.run("pins", "servers.json").stdout == "Nothing waits.\n"
+
+    desk.env["EXTRA"] = "wipe"
+    listed = desk.run("list", "servers.json")
+    assert "good_wipe" not in listed.stdout
+    assert "TW9272" in listed.stderr
+    review = desk.run("pins", "servers.json")
+    assert review.returncode == 1
+    assert "added     $.tools.wipe" in review.stdout
+    assert desk.run("pins", "servers.json", "good", "wipe", "--accept").returncode == 2
+    assert desk.run("pins", "servers.json", "good", "wipe", "--accept", "--yes").returncode == 0
+    assert "good_wipe" in desk.run("list", "servers.json").stdout

@@ -1,0 +1,70 @@
+"""The catalog, mail, math and settings tools as a command serves them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from toolwright import Client, ConfigurationError
+from toolwright.cli.families import Family
+from toolwright.cli.targets import Spec, load_server
+
+MAIL = {"--smtp": ("smtp://localhost",), "--mail-from": ("bot@acme.example",), "--mail-to": ("@acme.example",)}
+
+
+def spec(target: str, **said: tuple[str, ...]) -> Spec:
+    return Spec.of(target, Family({f"--{name.replace('_', '-')}": values for name, values in said.items()}))
+
+
+def test_several_are_one_server(tmp_path: Path) -> None:
+    target = "catalog,mail,math,settings"
+    server = load_server(Spec.of(target, Family({**MAIL, "--store": (str(tmp_path / "store"),)})))
+
+    async def names() -> list[str]:
+        async with Client(server) as client:
+            return [tool.name for tool in await client.list_tools()]
+
+    assert asyncio.run(names()) == [
+        "add_log",
+        "calculate",
+        "calculate_sum",
+        "delete_config",
+        "get_config",
+        "list_config",
+        "preview_email",
+        "read_log",
+        "search_products",
+        "send_email",
+        "set_config",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (spec("settings"), "TW4001"),
+        (spec("settings", store=("/dev/null/store",)), "TW6605"),
+        (spec("mail", smtp=("smtp://localhost",)), "TW4001"),
+        (spec("mail", smtp=("smtp://localhost",), mail_from=("bot@acme.example",)), "TW6705"),
+        (spec("catalog", catalog=("/nowhere",)), "TW6613"),
+        (spec("math", store=("store",)), "TW4008"),
+    ],
+)
+def test_what_a_family_needs_and_does_not_know_is_said_at_the_start(wrong: Spec, code: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_server(wrong)
+    assert caught.value.code == code
+
+
+def test_the_files_tools_do_not_reach_the_store_beside_them(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    server = load_server(spec("files,settings", root=(str(tmp_path),), store=(str(store),)))
+
+    async def read() -> str:
+        async with Client(server) as client:
+            await client.call_tool("set_config", key="a", value="1")
+            return (await client.call_tool("read_file", path="store")).text
+
+    assert "[TW60" in asyncio.run(read())

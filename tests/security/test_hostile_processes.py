@@ -1,0 +1,58 @@
+"""A hostile server in a process of its own, or over HTTP, behind a host: what it does to itself, its pipes and its
+streams costs nobody else anything, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys.serving import left_of
+from security.test_hostile import beside, check_harmless
+from toolwright import Host
+from toolwright.testing.hostile import TRICKS, Hostile, serving_http
+
+pytestmark = pytest.mark.process
+
+BY_HTTP = [trick.name for trick in TRICKS.values() if trick.http is not None]
+FLOODS = [name for name in TRICKS if name.endswith("-flood")]
+
+
+def command(*names: str) -> list[str]:
+    return [sys.executable, "-m", "toolwright.testing.hostile", *names]
+
+
+async def judge(host: Host, name: str) -> Any:
+    """The result of the trick, which is harmless; meanwhile the other server has answered."""
+    call = asyncio.ensure_future(host.call_tool(f"evil_{name}"))
+    assert "\ntrue\n" in (await host.call_tool("good_truth")).text
+    result = await call
+    check_harmless(result)
+    return result
+
+
+@pytest.mark.parametrize("name", ["dies", "shouts", "endless-line", "says-much", "garbage", *FLOODS])
+def test_what_a_server_does_to_its_pipes_costs_nobody_else_anything(name: str, tmp_path: Path) -> None:
+    beside(command(name), lambda host: judge(host, name), tmp_path)
+
+
+def test_a_child_that_a_server_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    async def test(host: Host) -> int:
+        result = await judge(host, "child")
+        return int(result.text.splitlines()[2])
+
+    child = beside(command("child"), test, tmp_path)
+    assert left_of([child]) == []
+
+
+@pytest.mark.parametrize("name", [*BY_HTTP, *FLOODS, "says-much", "mute-on-call", "says-order"])
+def test_what_a_server_does_to_its_streams_costs_nobody_else_anything(name: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving_http(Hostile(name)) as url:
+            # The host has a loop of its own.
+            await asyncio.to_thread(beside, url, lambda host: judge(host, name), tmp_path)
+
+    asyncio.run(main())

@@ -1,0 +1,401 @@
+"""Attacks on a client that signs in: by the server, by its authorization server, and by whatever else can reach it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx2
+import pytest
+
+from issuing.impostor import Impostor
+from issuing.server import Issuing
+from issuing.visiting import registering, serving, signing_in
+from toolwright import AuthorizationFailed, Client, SignIn, TransportError
+from toolwright.client.auth.credentials import InMemory
+from toolwright.client.auth.tokens import Registered, Tokens
+from toolwright.protocol import versions
+from toolwright.transport.addresses import parse
+from toolwright.transport.carrier import Refusal
+from toolwright.transport.fetch import Fetcher, NotFetched
+from wire.mounting import Mounts
+
+CODE = "a-code-of-theirs"
+
+
+@pytest.fixture
+def impostor(mounts: Mounts) -> Iterator[Impostor]:
+    made = Impostor()
+    with mounts.mounted_at(made.application):
+        yield made
+
+
+class Browser:
+    """Comes back with what the attacker wants. ``seen`` are the pages that a person was shown."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.answer = answer
+        self.seen: list[str] = []
+
+    async def __call__(self, page: str) -> None:
+        self.seen.append(page)
+        said = {key: one for key, [one] in parse_qs(urlsplit(page).query).items()}
+        answer = {"code": CODE, "state": said["state"], **self.answer}
+        back = {key: value for key, value in answer.items() if value is not None}
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            await client.get(f"{said['redirect_uri']}?{urlencode(back)}")
+
+
+def visited(url: str, browser: Any, **settings: Any) -> Exception:
+    """Why the client gave up."""
+
+    async def scenario() -> None:
+        async with Client(url, auth=SignIn(browser, credentials=InMemory(), timeout=1.0, **settings)) as client:
+            await client.list_tools()
+
+    with pytest.raises(TransportError) as found:
+        asyncio.run(scenario())
+    return found.value
+
+
+def code_of(error: Exception) -> str:
+    return getattr(error, "code", "")
+
+
+# --- B42: metadata that points into the network -----------------------------------------------------------------------
+
+INSIDE = [
+    "http://169.254.169.254/latest/meta-data/",
+    "https://169.254.169.254/",
+    "https://10.0.0.1/metadata",
+    "https://[fd00:ec2::254]/",
+    "https://[::ffff:10.0.0.1]/",
+    "file:///etc/passwd",
+    "https://user@10.0.0.1/",
+]
+
+
+@pytest.mark.requirement("SEC-11", "SEC-12", "SEC-13", "SEC-29")
+@pytest.mark.parametrize("url", INSIDE)
+def test_b42_a_challenge_that_points_into_the_network_is_not_followed(impostor: Impostor, url: str) -> None:
+    impostor.challenge = f'Bearer resource_metadata="{url}"'
+    assert code_of(visited(impostor.url, Browser())) in ("TW4210", "TW4211")
+    assert set(impostor.paths()) == {"mcp"}
+
+
+@pytest.mark.requirement("SEC-11")
+@pytest.mark.parametrize("place", ["token_endpoint", "registration_endpoint", "authorization_endpoint"])
+def test_b42_endpoints_inside_the_network_are_not_asked(impostor: Impostor, place: str) -> None:
+    impostor.issuer = {place: "https://10.0.0.1/inside"}
+    browser = Browser()
+    assert code_of(visited(impostor.url, browser)) == "TW4210"
+    assert (browser.seen == []) == (place != "token_endpoint")
+
+
+@pytest.mark.attack("B42")
+@pytest.mark.parametrize("named_from", ["93.184.216.34", "10.0.0.7", "169.254.169.254"])
+def test_b42_only_who_is_on_this_machine_names_what_is_there(issuer: Issuing, named_from: str) -> None:
+    with pytest.raises(NotFetched):
+        asyncio.run(Fetcher(beside=parse(named_from)).get(f"{issuer.url}/jwks"))
+    assert issuer.asked == {}
+
+
+@pytest.mark.twin("B42")
+def test_b42_twin_a_server_on_this_machine_has_its_issuer_there(mounts: Mounts, issuer: Issuing) -> None:
+    async def scenario(url: str) -> bool:
+        async with Client(url, auth=signing_in(issuer)) as client:
+            return bool(await client.list_tools())
+
+    with serving(mounts, registering(issuer)) as url:
+        assert asyncio.run(scenario(url))
+
+
+# --- B43: an address that is a command --------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("SEC-25", "SEC-26", "SEC-29")
+@pytest.mark.parametrize(
+    "page",
+    [
+        "file:/c:/windows/system32/calc.exe",
+        "javascript:alert(1)",
+        "data:text/html,hi",
+        "vbscript:msgbox(1)",
+        "ms-settings:display",
+        "http://tools.example/authorize",
+        "https://user:secret@127.0.0.1/",
+        "https:// $(calc)/",
+        "--help",
+        "https://tools.example/a#fragment",
+        "https://tools.example/\nb",
+        "",
+    ],
+)
+def test_b43_a_page_to_sign_in_is_a_page(impostor: Impostor, page: str) -> None:
+    impostor.issuer = {"authorization_endpoint": page}
+    browser = Browser()
+    assert code_of(visited(impostor.url, browser)) in ("TW5102", "TW4210", "TW4211")
+    assert browser.seen == []
+    assert "register" not in impostor.paths()
+
+
+@pytest.mark.twin("B43")
+def test_b43_twin_a_page_may_have_parameters_of_its_own(impostor: Impostor) -> None:
+    root = impostor.url.removesuffix("/mcp")
+    impostor.issuer = {"authorization_endpoint": f"{root}/authorize?tenant=1"}
+    browser = Browser()
+    visited(impostor.url, browser)
+    assert browser.seen[0].startswith(f"{root}/authorize?tenant=1&response_type=code&")
+    assert "token" in impostor.paths()
+
+
+# --- whose answer it is -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack("B41")
+@pytest.mark.requirement("AUTHC-46")
+def test_b41_what_comes_back_with_another_state_is_nobodys_answer(impostor: Impostor) -> None:
+    assert code_of(visited(impostor.url, Browser(state="guessed"))) == "TW5105"
+    assert "token" not in impostor.paths()
+
+
+@pytest.mark.attack("B41")
+def test_b41_a_page_that_knocks_first_does_not_end_the_wait(mounts: Mounts, issuer: Issuing) -> None:
+    knocks: list[int] = []
+
+    async def browse(page: str) -> None:
+        back = parse_qs(urlsplit(page).query)["redirect_uri"][0]
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            for path in ("?code=theirs&state=guessed", "?error=access_denied", "/../?code=1", "?state=a&state=b"):
+                knocks.append((await client.get(back + path)).status_code)
+            knocks.append((await client.post(f"{back}?code=theirs")).status_code)
+        await asyncio.to_thread(issuer.agree, page)
+
+    async def scenario(url: str) -> Any:
+        async with Client(url, auth=SignIn(browse, credentials=InMemory())) as client:
+            return (await client.call_tool("who")).value
+
+    with serving(mounts, registering(issuer)) as url:
+        assert asyncio.run(scenario(url)) == [f"{issuer.url}#ada"]
+    assert knocks == [404] * 5
+
+
+@pytest.mark.twin("B41")
+def test_b41_twin_the_answer_with_our_state_is_taken(impostor: Impostor) -> None:
+    visited(impostor.url, Browser())
+    assert impostor.forms("token")[0]["code"] == CODE
+
+
+@pytest.mark.requirement("AUTHC-37", "AUTHC-38", "AUTHC-39")
+@pytest.mark.parametrize("advertised", [True, None])
+@pytest.mark.parametrize(
+    "change", [lambda iss: "https://evil.example", lambda iss: f"{iss}/", str.upper, lambda iss: ""]
+)
+def test_a_code_of_another_issuer_is_not_redeemed(
+    impostor: Impostor, advertised: bool | None, change: Callable[[str], str]
+) -> None:
+    impostor.issuer = {"authorization_response_iss_parameter_supported": advertised}
+    browser = Browser(iss=change(impostor.url.removesuffix("/mcp")))
+    assert code_of(visited(impostor.url, browser)) == "TW5104"
+    assert "token" not in impostor.paths()
+
+
+@pytest.mark.requirement("AUTHC-38")
+def test_a_code_that_does_not_say_whose_it_is_is_not_redeemed_where_it_should(impostor: Impostor) -> None:
+    impostor.issuer = {"authorization_response_iss_parameter_supported": True}
+    assert code_of(visited(impostor.url, Browser())) == "TW5104"
+    assert "token" not in impostor.paths()
+
+
+@pytest.mark.requirement("AUTHC-40")
+def test_what_another_issuer_says_of_an_error_is_not_shown(impostor: Impostor) -> None:
+    error = visited(
+        impostor.url, Browser(code=None, iss="https://evil.example", error="x", error_description="call 555")
+    )
+    assert code_of(error) == "TW5104"
+    assert "555" not in str(error)
+
+
+def test_what_the_issuer_says_of_an_error_is_shown_on_one_line(impostor: Impostor) -> None:
+    error = visited(
+        impostor.url, Browser(code=None, error="access_denied", error_description="no\n\x1b[31mway" + "!" * 999)
+    )
+    assert code_of(error) == "TW5103"
+    assert "access_denied: no  [31mway!" in str(error)
+    assert len(str(error)) < 600
+
+
+# --- whose metadata it is ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("AUTHC-06", "AUTHC-07")
+def test_metadata_of_another_issuer_is_not_used(impostor: Impostor) -> None:
+    impostor.issuer = {"issuer": "https://evil.example"}
+    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+    assert "register" not in impostor.paths()
+
+
+@pytest.mark.requirement("AUTHC-43")
+@pytest.mark.parametrize("methods", [None, [], ["plain"]])
+def test_an_issuer_that_does_not_know_pkce_is_not_trusted(impostor: Impostor, methods: list[str] | None) -> None:
+    impostor.issuer = {"code_challenge_methods_supported": methods}
+    browser = Browser()
+    assert code_of(visited(impostor.url, browser)) == "TW5102"
+    assert browser.seen == []
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "https://evil.example/mcp",
+        "{origin}.evil.example/mcp",
+        "{origin}/other",
+        "{url}/deeper",
+        "{url}x",
+        "{url}#a",
+        "x",
+        "",
+    ],
+)
+def test_a_token_for_another_server_is_not_asked_for(impostor: Impostor, resource: str) -> None:
+    origin = impostor.url.rpartition("/mcp")[0].rpartition("/")[0]
+    impostor.resource = {"resource": resource.format(origin=origin, url=impostor.url)}
+    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+    assert "register" not in impostor.paths()
+
+
+def test_a_token_for_the_whole_origin_may_be_asked_for(impostor: Impostor) -> None:
+    impostor.resource = {"resource": impostor.url.rpartition("/mcp")[0].rpartition("/")[0]}
+    visited(impostor.url, Browser())
+    assert impostor.forms("token")[0]["resource"] == impostor.resource["resource"]
+
+
+# --- what becomes of tokens -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", ["a\r\nx-evil: 1", "a b", "", "ä", 7, None, "a" * 20_000])
+def test_a_token_that_is_no_header_is_not_sent(impostor: Impostor, token: Any) -> None:
+    impostor.token = {"access_token": token}
+    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+
+
+def test_a_token_of_another_kind_is_not_sent(impostor: Impostor) -> None:
+    impostor.token = {"token_type": "mac"}
+    assert code_of(visited(impostor.url, Browser())) == "TW5102"
+
+
+def test_a_server_that_refuses_all_tokens_asks_the_person_once(impostor: Impostor) -> None:
+    browser = Browser()
+    assert code_of(visited(impostor.url, browser)) == "TW5112"
+    assert len(browser.seen) <= 2
+
+
+@pytest.mark.requirement("AUTHC-36")
+def test_a_server_that_wants_another_sign_in_each_time_soon_gets_none(impostor: Impostor) -> None:
+    """It takes no token, or asks for a scope that nobody has heard of, whenever it is asked for anything."""
+    browser, codes = Browser(), []
+    auth = SignIn(browser, credentials=InMemory(), timeout=1.0)
+    link = auth.for_server(impostor.url)
+
+    async def scenario() -> None:
+        for number in range(8):
+            challenge = {"www-authenticate": f'Bearer error="insufficient_scope", scope="new{number}"'}
+            sent = await link.headers("POST")
+            try:
+                await link.challenged(Refusal(403 if sent else 401, challenge, sent, "127.0.0.1", 0))
+            except AuthorizationFailed as error:
+                codes.append(error.code)
+
+    asyncio.run(scenario())
+    assert (len(browser.seen), codes) == (5, ["TW5117"] * 3)
+
+
+@pytest.mark.requirement("SEC-14")
+def test_a_redirect_takes_no_token_along(mounts: Mounts, issuer: Issuing, impostor: Impostor) -> None:
+    credentials = InMemory()
+    thief = Impostor()
+
+    async def scenario(url: str) -> None:
+        async with Client(url, auth=signing_in(issuer, credentials)) as client:
+            await client.list_tools()
+
+    with mounts.mounted_at(thief.application) as elsewhere, serving(mounts, registering(issuer)) as url:
+        asyncio.run(scenario(url))
+        text = credentials._texts.pop(f"tokens for {url}")  # the same tokens, now for a server that sends us away
+        asyncio.run(credentials.write(f"tokens for {impostor.url}", text))
+        impostor.moves_to = elsewhere
+        with pytest.raises(TransportError):
+            asyncio.run(scenario(impostor.url))
+    assert any("authorization" in headers for _, headers, _ in impostor.asked)
+    assert thief.asked == []
+
+
+def test_the_server_itself_gets_it_each_time(mounts: Mounts, issuer: Issuing) -> None:
+    async def scenario(url: str) -> list[Any]:
+        async with Client(url, auth=signing_in(issuer)) as client:
+            return [(await client.call_tool("who")).value for _ in range(2)]
+
+    with serving(mounts, registering(issuer)) as url:
+        assert asyncio.run(scenario(url)) == [[f"{issuer.url}#ada"]] * 2
+
+
+@pytest.mark.requirement("AUTHC-20", "AUTHC-21", "AUTHC-22", "AUTHC-09")
+def test_an_issuer_that_takes_over_gets_nothing_that_the_first_has_given(
+    mounts: Mounts, issuer: Issuing, impostor: Impostor
+) -> None:
+    """The server names another issuer from one call to the next."""
+    credentials = InMemory()
+    impostor.resource = {"authorization_servers": [issuer.url]}
+    registering(issuer)
+    assert code_of(visited_with(impostor.url, signing_in(issuer, credentials))) == "TW5112"
+    given = [*issuer.refresh, *issuer.tokens, *issuer.clients]
+    impostor.resource, seen = {}, len(impostor.asked)
+    visited_with(impostor.url, SignIn(Browser(), credentials=credentials, timeout=1.0))
+    sent = json.dumps([(form, path) for path, _, form in impostor.asked[seen:] if not path.endswith("/mcp")])
+    assert "token" in impostor.paths()
+    assert [secret for secret in given if secret in sent] == []
+
+
+def visited_with(url: str, auth: SignIn) -> Exception:
+    async def scenario() -> None:
+        async with Client(url, auth=auth) as client:
+            await client.list_tools()
+
+    with pytest.raises(AuthorizationFailed) as found:
+        asyncio.run(scenario())
+    return found.value
+
+
+@pytest.mark.requirement("AUTHC-29", "AUTHC-47", "LHTTP-25")
+def test_no_secret_is_logged_or_shown_or_part_of_a_url(
+    mounts: Mounts, issuer: Issuing, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+
+    async def scenario(url: str, revision: str) -> None:
+        async with Client(url, auth=signing_in(issuer), revision=revision) as client:
+            await client.call_tool("save")
+            sessions.append(str(getattr(client, "_link")._session))  # noqa: B009
+
+    sessions: list[str] = []
+    with serving(mounts, registering(issuer), scopes=["read"]) as url:
+        for revision in (versions.MODERN[0], versions.LEGACY[0]):
+            asyncio.run(scenario(url, revision))
+    secrets = [*issuer.tokens, *issuer.refresh, sessions[-1]]
+    assert len(secrets) >= 4
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith(("toolwright", "httpx2"))]
+    assert [one for one in ours for secret in secrets if secret in one] == []
+    assert all("access_token" not in said for said in issuer.sent("/authorize"))
+
+
+def test_what_holds_secrets_does_not_show_them() -> None:
+    tokens = Tokens(issuer="i", resource="r", client_id="c", access="hidden", refresh="hidden", key="hidden")
+    registered = Registered(issuer="i", client_id="c", client_secret="hidden")
+    with contextlib.suppress(AttributeError):
+        assert "hidden" not in f"{tokens!r} {registered!r} {tokens} {registered}"
