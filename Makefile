@@ -7,8 +7,8 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node everything \
-	conformance security schema-suite clean
+.PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node hosts everything \
+	client-under-test conformance conformance-server conformance-client security schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -25,8 +25,8 @@ setup: $(filter $(OWN_UV),$(UV))  ## the environment, from the lock file
 demo: setup  ## serve files over HTTP and use them; KEEP=1 leaves it running
 	@$(BIN)/python demo/demo.py $(if $(KEEP),--keep)
 
-test: setup  ## the test suite
-	$(BIN)/python -m pytest
+test: setup  ## the test suite, in JOBS processes (one for each CPU)
+	$(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist worksteal
 
 lint: setup  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -35,7 +35,7 @@ lint: setup  ## format, lint, types, import contract
 	$(BIN)/lint-imports
 
 requirements: setup  ## which duties of the specification are tied to tests, and which are not
-	@$(BIN)/python tests/requirements/coverage.py
+	@PYTHONPATH=tests $(BIN)/python tests/requirements/coverage.py
 
 security: setup  ## every attack that has to fail, and what looks alike and has to pass, as a table
 	@PYTHONPATH=tests $(BIN)/python tests/security/table.py -qq
@@ -46,8 +46,8 @@ fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doo
 endurance: setup  ## what nothing may hurt, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
 	@PYTHONPATH=tests $(BIN)/python -m endurance.run $(ENDURANCE)
 
-bench: setup  ## against the official Python SDK, as ratios; BENCH="--only stdio --rounds 5"
-	$(BIN)/python bench/run.py $(BENCH)
+bench: setup  ## against its peers and the limit, as ratios; BENCH="--only stdio --rounds 5"
+	UV=$(UV) $(BIN)/python bench/run.py $(BENCH)
 
 interop: setup  ## the official clients and Inspector against our server
 	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)
@@ -55,11 +55,22 @@ interop: setup  ## the official clients and Inspector against our server
 interop-node: setup  ## their Node parts only
 	UV=$(UV) $(BIN)/python tests/interop/run.py --node-only $(INTEROP)
 
+hosts: setup  ## other people's servers, and a hostile one, behind our host
+	UV=$(UV) $(BIN)/python tests/hosts/run.py
+
 everything: setup  ## serve one of everything for the official conformance suite, at PORT (3001)
 	$(BIN)/toolwright serve tests/conformance/everything.py --http 127.0.0.1:$(or $(PORT),3001)
 
-conformance: setup  ## the official conformance suite against our server; CONFORMANCE="--scenario ping --keep"
+client-under-test: setup  ## the command that the official conformance suite judges as a client
+	@echo $(CURDIR)/$(BIN)/python $(CURDIR)/tests/conformance/client.py
+
+conformance: conformance-server conformance-client  ## the official conformance suite against our server and our client
+
+conformance-server: setup  ## its server's half; CONFORMANCE="--scenario ping --keep"
 	$(BIN)/python tests/conformance/run.py $(CONFORMANCE)
+
+conformance-client: setup  ## its client's half, one scenario at a time; CONFORMANCE="--scenario sse-retry --keep"
+	$(BIN)/python tests/conformance/run_clients.py $(CONFORMANCE)
 
 schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a checkout of it
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))

@@ -1,11 +1,14 @@
 """Writes the pages that are tables: `errors.md`, from the words in `toolwright.wording`; `protocol.md`, from the
-revisions, the methods and the duties in `tests/requirements`; and `security.md`, from the attacks in `tests/security`.
+revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
+`contracts.md`, from the profiles in `src/toolwright/contract/profiles`; and `rules/`, from the cards in
+`src/toolwright/check/rules`.
 
     python docs/generate.py
 
 A test compares; run this after a sentence, a revision or a duty has changed.
 """
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +18,10 @@ from string import Formatter
 
 import msgspec
 
+from toolwright.check.card import Card, cards
+from toolwright.check.reports.phrases import CONFIDENCE, LEVELS, phrase, unfilled
+from toolwright.contract.profile import Fact, known, profile
+from toolwright.contract.shown import shown_json
 from toolwright.protocol import legacy, modern, versions
 from toolwright.wording import SENTENCES
 
@@ -27,7 +34,13 @@ from security import table as attacks  # noqa: E402
 
 def pages() -> dict[str, str]:
     """What each page has to say, by the name of its file."""
-    return {"errors.md": errors_page(), "protocol.md": protocol_page(), "security.md": security_page()}
+    return {
+        "errors.md": errors_page(),
+        "protocol.md": protocol_page(),
+        "security.md": security_page(),
+        "contracts.md": contracts_page(),
+        **rule_pages(),
+    }
 
 
 def row(*cells: object) -> str:
@@ -54,8 +67,44 @@ GROUPS = {
     "4": ("Settings and commands", "For the operator: raised at start, printed by the command."),
     "5": ("Client and carrier", "For whoever uses `Client`: raised, never sent."),
     "6": ("The files tools", "For the model, but for TW6001 and TW6002, which end the command."),
+    "61": (
+        "The command tools",
+        "Up to TW6119 for the operator: they end the command. The others are for the model; TW6142 to TW6145 stand in "
+        "the note of a result.",
+    ),
+    "66": (
+        "The catalog and settings tools",
+        "TW6605 and TW6610 to TW6613 for the operator: they end the command. The others are for the model.",
+    ),
+    "67": (
+        "The mail and math tools",
+        "Up to TW6705 for the operator: they end the command. The others are for the model.",
+    ),
     "7": ("State", "For the operator: the store that workers share."),
     "8": ("The kit", "For the author: what `toolwright test` found, and from TW8901 on why it did not look."),
+    "9": (
+        "Contracts",
+        "For whoever reviews what servers promise: what has changed, what is suspicious, and who would not accept it. "
+        "TW9001 to TW9009 end the command.",
+    ),
+    "92": (
+        "The servers of a host",
+        "For whoever runs a host: what is wrong in its file, what was not started, what is quarantined; TW9250 to "
+        "TW9255 are for the model.",
+    ),
+    "93": ("What a host does for the person who decides", "For whoever runs a host, and for the model that it drives."),
+    "98": (
+        "What is said of a check, a search, an evaluation and a log",
+        "For whoever runs `toolwright check`, `find`, `eval` or `doctor`; TW9802 is a note, TW9830 to TW9832 are what "
+        "clients and providers make of tools ([portability.md](portability.md)), the others up to TW9849, and TW9881, "
+        "TW9882 and TW9896, end the command. TW97…, TW9800 and TW9829 are rules: [rules](rules/README.md). The rest "
+        "from TW9850 on is what a log shows, what that points to and what it does not hold.",
+    ),
+    "95": (
+        "Models",
+        "Up to TW9503 for whoever gives a model its tools; TW9510 to TW9519 for the model, in the place of a result; "
+        "then for whoever runs it.",
+    ),
 }
 
 ERRORS_HEAD = """\
@@ -77,10 +126,15 @@ def errors_page() -> str:
 
 
 def _sections() -> Iterator[str]:
-    for group, codes in groupby(sorted(SENTENCES), key=lambda code: code[2]):
+    for group, codes in groupby(sorted(SENTENCES), key=_group):
         title, text = GROUPS[group]
         rows = "".join(row(code, *map(_cell, SENTENCES[code])) for code in codes)
         yield f"\n## {title}\n\n{text}\n\n{head('code', 'English', '中文')}{rows}"
+
+
+def _group(code: str) -> str:
+    """What a code begins with, as far as there is a group of it."""
+    return code[2:4] if code[2:4] in GROUPS else code[2]
 
 
 def _cell(template: str) -> str:
@@ -105,6 +159,87 @@ def _attacks(group: attacks.Group) -> str:
     return f"### {group.title}\n\n{head('row', 'attack', 'state')}{rows}"
 
 
+# --- contracts.md -----------------------------------------------------------------------------------------------------
+
+PROFILES = re.compile(r"(?<=<!-- profiles -->\n).*", re.DOTALL)
+
+
+def contracts_page() -> str:
+    """The page is written by hand; what follows its mark is made."""
+    rows = "".join(_profile(name) for name in known())
+    return PROFILES.sub(lambda _: "\n" + rows, (DOCS / "contracts.md").read_text())
+
+
+def _profile(name: str) -> str:
+    said = profile(name)
+    facts = "".join(f"- {_fact(one)}\n" for one in said.facts)
+    return f"### `{name}`\n\n{said.title}, a {said.kind}.\n\n{facts}\n"
+
+
+def _fact(fact: Fact) -> str:
+    believed = "" if fact.verified else "Not verified: "
+    return f"{believed}{safe(fact.says)} [{fact.source.split('/')[2]}]({fact.source}), {fact.date}"
+
+
+# --- rules/ -----------------------------------------------------------------------------------------------------------
+
+RULES_HEAD = """\
+# The rules of a check
+
+<!-- Made by docs/generate.py from the cards in src/toolwright/check/rules. Change it there. -->
+
+What `toolwright check` looks for ([check.md](../check.md)). An *error* is wrong for certain, a *warning* nearly always;
+a *hint* may be worth a thought. Each page has the evidence, and when the rule does not apply.
+
+每页均有中文部分。
+
+"""
+
+RULE_HEAD = "<!-- Made by docs/generate.py from src/toolwright/check/rules/{name}.toml. Change it there. -->"
+
+
+def rule_pages() -> dict[str, str]:
+    """A page for each rule, and one that lists them."""
+    every = cards().values()
+    return {"rules/README.md": rules_page(every)} | {f"rules/{card.name}.md": rule_page(card) for card in every}
+
+
+def rules_page(every: Iterable[Card]) -> str:
+    sections: list[str] = []
+    for group in dict.fromkeys(card.group for card in every):
+        rows = "".join(_listed(card) for card in every if card.group == group)
+        sections.append(f"## {group.capitalize()}\n\n{head('code', 'level', 'rule', '规则')}{rows}")
+    return RULES_HEAD + "\n".join(sections)
+
+
+def _listed(card: Card) -> str:
+    titles = (safe(card.words[language].title) for language in ("en", "zh"))
+    return row(f"[{card.code}]({card.name}.md)", card.level.value, *titles)
+
+
+def rule_page(card: Card) -> str:
+    made = RULE_HEAD.format(name=card.name)
+    body = "\n\n".join("\n\n".join(_of_card(card, language)) for language in ("en", "zh"))
+    return f"# {card.code}: {card.name}\n\n{made}\n\n{body}\n"
+
+
+def _of_card(card: Card, language: str) -> Iterator[str]:
+    words = card.words[language]
+    yield f"## {words.title}"
+    yield f"{LEVELS[card.level][language == 'zh']} · {card.group}"
+    for name, said in (("why", words.why), ("instead", unfilled(words.instead)), ("not_when", words.not_when)):
+        yield f"**{phrase(name, language).strip()}** {safe(said)}"
+    for one in card.evidence:
+        known = CONFIDENCE[one.confidence][language == "zh"]
+        yield f"**{phrase('evidence', language).strip()}** {safe(one.effect[language])} ({safe(one.source)}; {known})"
+    for bad in (True, False):
+        yield phrase("bad" if bad else "good", language)
+        for example in card.examples:
+            if (example.language, example.bad) == (language, bad):
+                tools = example.tools[0] if len(example.tools) == 1 else list(example.tools)
+                yield f"```json\n{shown_json(json.dumps(tools, ensure_ascii=False, indent=2))}\n```"
+
+
 # --- protocol.md ------------------------------------------------------------------------------------------------------
 
 PROTOCOL = """\
@@ -115,7 +250,8 @@ PROTOCOL = """\
 What a server made with toolwright supports of the Model Context Protocol, by revision. Tools, layers and handlers see
 the newest revision only; what an older one cannot say is translated or left out where it leaves.
 
-Whatever the specification demands of a server is a row of data in `tests/requirements`, a duty. It is held by tests
+Whatever the specification demands of a server or of a client is a row of data in `tests/requirements`, a duty. It is
+held by tests
 that fail when it is broken; or it is a gap, which says why; or it is not owed, because it binds a feature that is not
 there. The suite fails when a row has neither, and when a reason has been overtaken by a test. This page is made of
 those rows, and `make requirements` prints them with the tests counted.
@@ -228,5 +364,8 @@ def _reasons(rows: Iterable[Requirement], why: Callable[[Requirement], str | Non
 
 
 if __name__ == "__main__":
+    (DOCS / "rules").mkdir(exist_ok=True)
     for name, text in pages().items():
         (DOCS / name).write_text(text, "utf-8")
+    for page in set((DOCS / "rules").iterdir()) - {DOCS / name for name in pages()}:
+        page.unlink()
