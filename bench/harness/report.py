@@ -31,6 +31,10 @@ class Figures:
         """The median of ``side`` divided by that of ``base``; None where one of them has no figure."""
         return median(self.of[side]) / median(self.of[base]) if self.has(side) and self.has(base) else None
 
+    def best_ratio(self, side: str, base: str) -> float:
+        """The best of ``side`` divided by that of ``base``, of calls a second; 0 where one of them has no figure."""
+        return max(self.of[side]) / max(self.of[base]) if self.has(side) and self.has(base) else 0.0
+
     def ratios(self, side: str, base: str) -> list[float]:
         """The same of each round, whose parts ran next to each other."""
         return [one / other for one, other in zip(self.of[side], self.of[base], strict=True)]
