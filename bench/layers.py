@@ -1,7 +1,8 @@
 """`python bench/layers.py`: what each layer of the guard costs a call, in µs of CPU, its threads included.
 
 Each figure is the whole pipeline less the same without that layer, both called in turn in this process, the least of
-many rounds. The records are written to a file, as a server does it.
+many rounds. The records are written to a file, as a server does it. With `--instructions` they are thousands of
+instructions of the CPU, which stay the same when the machine has other work, or a slower clock.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from harness.instructions import instructions
 from toolwright import LocalToolset, Principal, Rate
 from toolwright.policy import pipeline
 from toolwright.policy.audit_settings import Audit
@@ -23,16 +25,24 @@ from toolwright.tools.toolset import Provider, RequestContext, ToolCall, guarded
 
 CALLS = 2_000
 Layers = Sequence[Callable[[Provider], Provider]]
+Cost = Callable[[], float]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--instructions", action="store_true", help="thousands of instructions; Linux only")
+    options = parser.parse_args()
+    if options.instructions:
+        count = instructions()  # before the threads begin that it is to count
+        unit, cost = "thousand instructions", lambda: count() / 1e3
+    else:
+        unit, cost = "µs", lambda: time.process_time() * 1e6
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(_measure(Path(folder) / "audit.db", parser.parse_args().rounds))
+        asyncio.run(_measure(Path(folder) / "audit.db", options.rounds, unit, cost))
 
 
-async def _measure(file: Path, rounds: int) -> None:
+async def _measure(file: Path, rounds: int, unit: str, cost: Cost) -> None:
     tools = LocalToolset()
 
     @tools.tool(effect="read")
@@ -44,18 +54,28 @@ async def _measure(file: Path, rounds: int) -> None:
     recorder = Recorder(guard.audit)
     async with recorder.open():
         layers = _layers(tools, guard, recorder)
-        names = [getattr(layer, "__qualname__", str(layer)).split(".")[0] for layer in layers]
-        whole = [guarded(tools, *layers), tools]
-        lacking = [guarded(tools, *layers[:place], *layers[place + 1 :]) for place in range(len(layers))]
-        least = [float("inf")] * (len(lacking) + 2)
+        # What is recorded is known where it ends and where it begins: one without the other makes other records.
+        names = [name for name in dict.fromkeys(map(_name, layers)) if name != "intent"]
+        providers = [guarded(tools, *layers), tools, *(guarded(tools, *_without(layers, name)) for name in names)]
+        least = [float("inf")] * len(providers)
         for _ in range(rounds):
-            for place, provider in enumerate((*whole, *lacking)):
-                least[place] = min(least[place], await _timed(provider, recorder))
-    everything, bare, *without = least
-    print("| layer | µs |\n|---|---|")
-    for name, time_without in zip(names, without, strict=True):
-        print(f"| {name} | {max(0.0, everything - time_without):.2f} |")
+            for place, provider in enumerate(providers):
+                least[place] = min(least[place], await _measured(provider, recorder, cost))
+    everything, bare, *lacking = least
+    print(f"| layer | {unit} |\n|---|---|")
+    for name, rest in zip(names, lacking, strict=True):
+        print(f"| {name} | {max(0.0, everything - rest):.2f} |")
     print(f"| all | {everything - bare:.2f} |")
+
+
+def _name(layer: Callable[[Provider], Provider]) -> str:
+    """That of the function that has made it."""
+    return getattr(layer, "__qualname__", str(layer)).partition(".")[0].strip("_").lower()
+
+
+def _without(layers: Layers, name: str) -> Layers:
+    gone = {"audit", "intent"} if name == "audit" else {name}
+    return [layer for layer in layers if _name(layer) not in gone]
 
 
 def _layers(tools: LocalToolset, guard: Guard, recorder: Recorder) -> Layers:
@@ -74,13 +94,13 @@ def _layers(tools: LocalToolset, guard: Guard, recorder: Recorder) -> Layers:
     return seen[0]
 
 
-async def _timed(provider: Provider, recorder: Recorder) -> float:
+async def _measured(provider: Provider, recorder: Recorder, cost: Cost) -> float:
     principal = Principal("local")
-    began = time.process_time()
+    began = cost()
     for _ in range(CALLS):
         await provider.call_tool(ToolCall("echo", {"text": "hello, world"}, RequestContext(principal, SILENT)))
     await recorder.log.head()  # what was noted is written
-    return (time.process_time() - began) / CALLS * 1e6
+    return (cost() - began) / CALLS
 
 
 if __name__ == "__main__":
