@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
@@ -26,7 +25,7 @@ from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Rules
-from toolwright.protocol.types import Implementation
+from toolwright.protocol.types import Implementation, replaced
 from toolwright.server.callers import Callers
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
@@ -279,7 +278,7 @@ class Server:
     def started_as(self, started: str) -> None:
         """Before serving: what tells this server from others of its name, where nothing has been said of that."""
         if not (self.settings.instance or self._guard.started):
-            self._guard = replace(self._guard, started=started)
+            self._guard = replaced(self._guard, started=started)
             self._put_together(self._sealed_by, self._shared)
 
     def let_in(self, callers: Callers) -> None:
@@ -413,7 +412,7 @@ def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) 
         return guard.given("Server({}=…)", audit=Audit.of(audit).at(name))
     if said := os.environ.get(_AUDIT):
         return guard.given(_AUDIT, audit=Audit.of(said != "off" and said).at(name))
-    return replace(guard, audit=Audit().at(name))
+    return replaced(guard, audit=Audit().at(name))
 
 
 _AUDIT = "TOOLWRIGHT_AUDIT"

@@ -182,7 +182,7 @@ def a_tool_calls_past_the_guard(patch: pytest.MonkeyPatch) -> None:
         guarded = standard(provider, *settings)
         calls = ContextVar("calls", default=False)
 
-        class Past(Wrapper):
+        class Past(Wrapper, frozen=True):
             async def call_tool(self, call: Any) -> Any:
                 inner, token = provider if calls.get() else self.inner, calls.set(True)
                 try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from toolwright.check.card import Level, cards
@@ -13,6 +12,7 @@ from toolwright.contract.contract import Contract
 from toolwright.contract.finding import Finding as Suspicion
 from toolwright.contract.finding import Severity
 from toolwright.contract.scan import scan_contract
+from toolwright.protocol.types import replaced
 
 __all__ = ["beside_tools", "problems_of", "refusals", "suspicions"]
 
@@ -35,7 +35,7 @@ def problems_of(found: Iterable[Suspicion], rule: str) -> Iterator[Problem]:
 def beside_tools(server: str, contract: Contract) -> Iterator[Finding]:
     """What a host would keep from a model in all that is no tool: instructions, prompts, resources. Their findings have
     no tool, and paths from the contract."""
-    found = scan_contract(replace(contract, tools={}))
+    found = scan_contract(replaced(contract, tools={}))
     for card in cards().values() if found else ():
         for problem in problems_of(found, card.name):
             yield Finding(server, "", card, problem)

@@ -20,6 +20,7 @@ from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
 from toolwright.policy.approvals import approvals_url, instance_of, place_of
 from toolwright.policy.confirm import Confirm
+from toolwright.protocol.types import replaced
 from toolwright.state.places import beside, without_password
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import Provider
@@ -258,7 +259,7 @@ def load_server(spec: Spec) -> Server:
         server.configure(load("policy.config").read(*spec.config))
     if spec.confirm:
         return server
-    return server.with_guard("--no-confirm", confirm=replace(server.settings.confirm, effects=Confirm.never().effects))
+    return server.with_guard("--no-confirm", confirm=replaced(server.settings.confirm, effects=Confirm.never().effects))
 
 
 def _load(spec: Spec) -> Server:

@@ -11,13 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from toolwright.jsonrpc.messages import canonical as sorted_json
-from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool
+from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool, Value, field
 
 __all__ = ["Contract", "Definition", "Path", "canonical", "definition_of", "digest", "fields", "pin", "place"]
 
@@ -73,8 +72,7 @@ def _step(step: str | int) -> str:
     return f".{step}" if re.fullmatch(r"[A-Za-z0-9_$-]+", step) else f"[{json.dumps(step)}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Value, frozen=True):
     """All that a server promises: what it says of itself, and each definition whole, by its name or URI."""
 
     tools: Mapping[str, Definition] = field(default_factory=dict[str, Definition])

@@ -12,7 +12,6 @@ import contextlib
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolwright.contract.contract import fields
@@ -80,8 +79,7 @@ Answer: TypeAlias = Once | Session | Always | Edit | No
 Front: TypeAlias = Callable[[Question], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Value, frozen=True):
     """``seconds`` that a question waits for its answer, then it is a no. ``always_seconds``: how long a yes to a
     pattern holds. ``waiting`` questions at once at the most. ``no_seconds``: how long the identical call is refused
     after a no, without asking again. ``edits`` of one call at the most."""
@@ -133,8 +131,7 @@ class _Changed(Exception):
         self.arguments = arguments
 
 
-@dataclass(frozen=True)
-class _Edited(Wrapper):
+class _Edited(Wrapper, frozen=True):
     settings: Asking
     language: str
 
@@ -187,8 +184,7 @@ class _Desk:
         return self._turn
 
 
-@dataclass(frozen=True)
-class _Approved(Confirming):
+class _Approved(Confirming, frozen=True):
     asking: Asking
     desk: _Desk
     common: Task

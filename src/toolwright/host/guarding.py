@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from toolwright.host.asking import Asking, Front, approved, edited
@@ -40,6 +39,7 @@ from toolwright.policy.retry import Retry, Sleep, retried
 from toolwright.policy.rules import Rule, Rules
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
+from toolwright.protocol.types import Value, field, replaced
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.tasks import Budget, Task
 from toolwright.tools.toolset import Effect, Provider, guarded
@@ -48,8 +48,7 @@ from toolwright.wording import sentence
 __all__ = ["Hosting", "guarding", "hosted"]
 
 
-@dataclass(frozen=True, slots=True)
-class Hosting:
+class Hosting(Value, frozen=True):
     """The settings of the layers that only a host has; each has a default. ``effects`` are the operator's word on what
     tools do; ``budget`` is that of each task. ``clock`` and ``sleep`` are for tests."""
 
@@ -69,9 +68,9 @@ class Hosting:
     def over(self, config: Config) -> Self:
         """These settings with what the operator's file says instead."""
         said = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
-        parts = {name: replace(getattr(self, name), **keys) for name, keys in said.items()}
+        parts = {name: replaced(getattr(self, name), **keys) for name, keys in said.items()}
         effects = {name: named(tools) for name, tools in config.tables.get("effects", {}).items()}
-        return replace(self, **parts, **({"effects": effects} if effects else {}))
+        return replaced(self, **parts, **({"effects": effects} if effects else {}))
 
 
 def guarding(
@@ -86,7 +85,7 @@ def guarding(
 
 
 _TABLES = ("budget", "flow", "loops", "retry", "asking")
-_PATTERNS = frozenset({"patient", "idempotent", *(one.name for one in fields(Flow) if one.name != "is_on")})
+_PATTERNS = frozenset({"patient", "idempotent", *(name for name in Flow.__struct_fields__ if name != "is_on")})
 
 
 def _read(said: Mapping[str, Any]) -> dict[str, Any]:

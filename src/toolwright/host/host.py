@@ -7,7 +7,6 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, overload
@@ -491,13 +490,13 @@ def _settings(
     guard: Guard, hosting: Hosting, rules: str | Path | None, audit: Audit | Log | str | bool | None
 ) -> tuple[Guard, Hosting]:
     """The settings of the layers, under what the operator's file says."""
-    guard = replace(guard, server=guard.server or "host")
+    guard = replaced(guard, server=guard.server or "host")
     if rules is not None:
         operators = read(rules)
         guard, hosting = operators.over(guard, guard.server), hosting.over(operators)
     if audit is not None:
-        guard = replace(guard, audit=Audit.of(audit))
-    return replace(guard, audit=guard.audit.at(guard.server)), hosting
+        guard = replaced(guard, audit=Audit.of(audit))
+    return replaced(guard, audit=guard.audit.at(guard.server)), hosting
 
 
 def _config_of(servers: Mapping[str, ServerConfig | Target]) -> Config:

@@ -12,7 +12,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolwright.client.client import Target
@@ -26,6 +26,7 @@ from toolwright.errors import ConfigurationError, DefinitionError
 from toolwright.host.judging import Entry, Judged, scanned, suspicious
 from toolwright.jsonrpc.messages import Json
 from toolwright.policy.approvals import place_of
+from toolwright.protocol.types import replaced
 from toolwright.state.places import state_folder
 
 __all__ = ["Pin", "Pins", "Review", "instance_of"]
@@ -107,7 +108,7 @@ class Pin:
         """What was accepted, less what is poison by now; at first use, what is none."""
         if not self.file.exists():
             kept = _only(contract, lambda entry: entry not in seen.held)
-            kept = replace(kept, instructions=None) if seen.holds_instructions else kept
+            kept = replaced(kept, instructions=None) if seen.holds_instructions else kept
             self.unseen.update(_entries(kept))
             self._write(self.file, kept)
             return kept
@@ -181,7 +182,7 @@ def _only(contract: Contract, wanted: Callable[[Entry], bool]) -> Contract:
         section: {name: one for name, one in entries.items() if wanted((section, name))}
         for section, entries in contract.sections()
     }
-    return replace(contract, **sections)
+    return replaced(contract, **sections)
 
 
 def _with(contract: Contract, more: Contract) -> Contract:
@@ -189,7 +190,7 @@ def _with(contract: Contract, more: Contract) -> Contract:
     sections = {section: dict(entries) for section, entries in contract.sections()}
     for section, entries in more.sections():
         sections[section] |= entries
-    return replace(contract, **sections)
+    return replaced(contract, **sections)
 
 
 def _counts(changes: Diff) -> bool:

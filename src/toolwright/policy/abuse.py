@@ -11,7 +11,6 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from toolwright.errors import (
@@ -25,7 +24,7 @@ from toolwright.errors import (
 )
 from toolwright.jsonrpc.messages import canonical
 from toolwright.policy.signals import KINDS, Sign, Signals
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, Value, field
 from toolwright.state.facts import Facts
 from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import (
@@ -53,8 +52,7 @@ _REFUSALS = frozenset({"TW1029", "TW2007", "TW2100", "TW2200", "TW2201", "TW2202
 _REFUSED, _UNKNOWN, _REPEATED = Rate(1, 200), Rate(0.2, 50), Rate(0.1, 10)
 
 
-@dataclass(frozen=True, slots=True)
-class Abuse:
+class Abuse(Value, frozen=True):
     """How much of each sign one caller may give: ``refusals`` of all kinds, ``unknown`` names, and the same invalid
     call ``repeated``. Beyond that there is a ``pause`` of so many seconds, twice as long each time, up to ``longest``.
     """
@@ -84,8 +82,7 @@ def abuse(
     return lambda inner: _Abuse(inner, _Watcher(limits, facts, signals, clock))
 
 
-@dataclass(frozen=True)
-class _Abuse(Layer):
+class _Abuse(Layer, frozen=True):
     watcher: _Watcher
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -114,8 +111,7 @@ _CLEAR_SECONDS = 1.0
 _REMEMBERED_SECONDS = 900.0
 
 
-@dataclass(frozen=True)
-class _Watcher:
+class _Watcher(Value, frozen=True):
     """``clear``: until when a caller need not be looked up again. A pause reaches the other workers in that time."""
 
     limits: Abuse

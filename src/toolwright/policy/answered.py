@@ -10,7 +10,6 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 
 from toolwright.errors import InternalError, InvalidResult, RpcError, ToolError
 from toolwright.jsonrpc.peer import internal_error
@@ -63,8 +62,7 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-@dataclass(frozen=True)
-class _Answered(Wrapper):
+class _Answered(Wrapper, frozen=True):
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,13 +16,7 @@ from toolwright.jsonrpc.messages import encode
 from toolwright.policy.masking import Masks
 from toolwright.policy.record import Record, snapshot
 from toolwright.policy.recorder import Recorder
-from toolwright.protocol.types import (
-    CallToolResult,
-    InputRequiredResult,
-    TextContent,
-    ToolOutcome,
-    replaced,
-)
+from toolwright.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, replaced
 from toolwright.tools.toolset import (
     CompletionGet,
     Layer,
@@ -55,8 +48,7 @@ def intent(recorder: Recorder) -> Callable[[Provider], Provider]:
     return (lambda inner: _Intent(inner, recorder)) if recorder.audit.is_on else Wrapper
 
 
-@dataclass(frozen=True)
-class _Audit(Layer):
+class _Audit(Layer, frozen=True):
     recorder: Recorder
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
@@ -84,8 +76,7 @@ class _Audit(Layer):
         return outcome
 
 
-@dataclass(frozen=True)
-class _Intent(Layer):
+class _Intent(Layer, frozen=True):
     recorder: Recorder
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from toolwright.errors import ConfigurationError
+from toolwright.protocol.types import Value, replaced
 from toolwright.state.log import Log, MemoryLog
 from toolwright.state.places import audit_file, beside, without_password
 
@@ -21,8 +21,7 @@ _ALSO: dict[OnFailure, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Value, frozen=True):
     """``to`` is a URL (``sqlite:…``, ``postgresql://…``, ``memory:``) or a ``Log``; without it, a file in the state
     folder of the user. ``seal`` is where the head of the log is kept: a file, or ``log`` for a line of the server's own
     log; without it, a file beside an SQLite log. ``on_failure`` says what is refused while nothing can be recorded:
@@ -52,14 +51,14 @@ class Audit:
 
     def at(self, server: str) -> Audit:
         """These settings for a server of this name, whose file it is where nothing else was said."""
-        return replace(self, to=f"sqlite://{audit_file(server)}", is_default=True) if self.to is None else self
+        return replaced(self, to=f"sqlite://{audit_file(server)}", is_default=True) if self.to is None else self
 
     def said_instead(self, *, on: bool | None = None, to: str | None = None, **others: Any) -> Audit:
         """These settings, with what the operator says instead: whoever says where records go wants some."""
         if to is not None:
             others |= {"to": to, "is_default": False}
         is_on = on if on is not None else self.is_on or to is not None
-        return replace(self, is_on=is_on, **others)
+        return replaced(self, is_on=is_on, **others)
 
     @property
     def is_kept(self) -> bool:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from toolwright.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
 from toolwright.policy.deciding import required_only, strictest
 from toolwright.policy.rules import Allow, Ask, Decide, Deny, Subject, Verdict
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
+from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, field, replaced
 from toolwright.protocol.uris import read_template
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
@@ -58,7 +57,7 @@ def authorize_arguments(decide: Decide) -> Callable[[Provider], Provider]:
 EntryT = TypeVar("EntryT", wire.Resource, wire.ResourceTemplate, wire.Prompt)
 
 
-class _Required(Wrapper):
+class _Required(Wrapper, frozen=True):
     """What is left of it where nothing is hidden and no arguments count: the scopes that a tool requires."""
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -70,8 +69,7 @@ class _Required(Wrapper):
         return await self.inner.call_tool(call)
 
 
-@dataclass(frozen=True)
-class _Authorize(Wrapper):
+class _Authorize(Wrapper, frozen=True):
     """``shown`` is what may be seen of the tools of ``inner``; a call is decided about once, here.
 
     What a library has is listed unless it is hidden, and found, read, got and completed only where it is allowed;
@@ -80,9 +78,9 @@ class _Authorize(Wrapper):
 
     decide: Decide
     shown: Provider
-    _resources: Remembered[wire.Resource] = field(default_factory=Remembered[wire.Resource], repr=False)
-    _templates: Remembered[wire.ResourceTemplate] = field(default_factory=Remembered[wire.ResourceTemplate], repr=False)
-    _prompts: Remembered[wire.Prompt] = field(default_factory=Remembered[wire.Prompt], repr=False)
+    _resources: Remembered[wire.Resource] = field(default_factory=Remembered[wire.Resource])
+    _templates: Remembered[wire.ResourceTemplate] = field(default_factory=Remembered[wire.ResourceTemplate])
+    _prompts: Remembered[wire.Prompt] = field(default_factory=Remembered[wire.Prompt])
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return await self.shown.list_tools(context)
@@ -168,8 +166,7 @@ class _Authorize(Wrapper):
                 raise InvalidParams.of("TW1029", subject=entries[0].name, reason=reason)
 
 
-@dataclass(frozen=True)
-class _AuthorizeArguments(Wrapper):
+class _AuthorizeArguments(Wrapper, frozen=True):
     decide: Decide
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

@@ -7,7 +7,6 @@ go on all the same.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from toolwright.errors import ToolError
@@ -41,8 +40,7 @@ def budgeted(language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Budgeted(inner, language)
 
 
-@dataclass(frozen=True)
-class _Budgeted(Layer):
+class _Budgeted(Layer, frozen=True):
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

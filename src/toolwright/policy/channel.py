@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from toolwright.jsonrpc.messages import encode
 from toolwright.policy.cleaning import Sweep
 from toolwright.policy.scan import Wants, look
+from toolwright.protocol.types import Value
 from toolwright.tools.toolset import Channel
 
 __all__ = ["CleanChannel"]
 
 
-@dataclass(frozen=True, slots=True)
-class CleanChannel:
+class CleanChannel(Value, frozen=True):
     """Progress and logs on their way to the client. Takes calls from any thread."""
 
     inner: Channel

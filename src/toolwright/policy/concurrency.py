@@ -13,12 +13,11 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.policy.signals import KINDS, Sign, Signals
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, Value, field
 from toolwright.tools.threads import HELD, Held
 from toolwright.tools.toolset import CompletionGet, Layer, PromptGet, Provider, RequestContext, ResourceRead, ToolCall
 
@@ -28,8 +27,7 @@ OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, Completion
 OutcomeT = TypeVar("OutcomeT")
 
 
-@dataclass(frozen=True, slots=True)
-class Concurrency:
+class Concurrency(Value, frozen=True):
     """``tool``, ``caller``, ``server``: how many calls of each run at once in this process. ``seconds``: how long one
     waits for its turn. A tool's own ``at_once`` takes the place of ``tool``, and so does its share of the threads.
     """
@@ -114,13 +112,12 @@ class _Waiter:
 _MAX_KEPT = 10_000
 
 
-@dataclass(frozen=True)
-class _Concurrency(Layer):
+class _Concurrency(Layer, frozen=True):
     limits: Concurrency
     signals: Signals
     server: _Gate
-    tools: dict[str, _Gate] = field(default_factory=dict[str, _Gate], repr=False)
-    callers: dict[str, _Gate] = field(default_factory=dict[str, _Gate], repr=False)
+    tools: dict[str, _Gate] = field(default_factory=dict[str, _Gate])
+    callers: dict[str, _Gate] = field(default_factory=dict[str, _Gate])
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         called = call.tool

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
@@ -26,6 +25,7 @@ from toolwright.policy.vetting import closest, dead
 from toolwright.protocol.schema import Bounds, Schema, compile_schema
 from toolwright.protocol.schema.dialects import dialect_of, subschemas
 from toolwright.protocol.schema.words import ASSERTIONS
+from toolwright.protocol.types import Value, field, replaced
 from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import EFFECTS
 
@@ -45,19 +45,19 @@ class Table(NamedTuple):
 
 
 def _limits(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"limits": replace(guard.limits, **said)}
+    return {"limits": replaced(guard.limits, **said)}
 
 
 def _rate(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"rate": replace(guard.rate, **{whose: Rate(**figures) for whose, figures in said.items()})}
+    return {"rate": replaced(guard.rate, **{whose: Rate(**figures) for whose, figures in said.items()})}
 
 
 def _concurrency(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"concurrency": replace(guard.concurrency, **said)}
+    return {"concurrency": replaced(guard.concurrency, **said)}
 
 
 def _abuse(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"abuse": replace(guard.abuse, **said)}
+    return {"abuse": replaced(guard.abuse, **said)}
 
 
 def _audit(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
@@ -66,7 +66,7 @@ def _audit(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
 
 def _confirm(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     effects = frozenset(said.get("effects", guard.confirm.effects))
-    return {"confirm": replace(guard.confirm, **{**said, "effects": effects})}
+    return {"confirm": replaced(guard.confirm, **{**said, "effects": effects})}
 
 
 def _nothing(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
@@ -183,8 +183,7 @@ def _schema() -> Schema:
 # -- reading it --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Value, frozen=True, dict=True):
     """What a file says. ``name`` is how it was called, ``text`` what stands in it."""
 
     name: str

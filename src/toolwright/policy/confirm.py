@@ -10,7 +10,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,7 @@ from toolwright.contract.contract import pin
 from toolwright.errors import ConfigurationError, RpcError, StateError, ToolError
 from toolwright.policy.approvals import Approvals, Wanted
 from toolwright.policy.consent import AnsweredGrant, Consent, StandingGrant, TicketGrant, put_to
-from toolwright.protocol.types import InputRequiredResult, ToolOutcome, replaced
+from toolwright.protocol.types import InputRequiredResult, ToolOutcome, Value, replaced
 from toolwright.state.facts import Facts
 from toolwright.tools.rounds import InputRequired, Rounds, how_it_ended
 from toolwright.tools.toolset import EFFECTS, Effect, Grant, Provider, Tool, ToolCall, Wrapper, found
@@ -33,8 +32,7 @@ _PREVIEW_SECONDS = 10.0
 _TICKETS_A_DAY = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Confirm:
+class Confirm(Value, frozen=True):
     """Before which tools a person is asked: those of these ``effects``, and those that say ``confirm=True``.
 
     ``session_seconds``: how long a yes "for this session" holds. ``questions`` a minute are put to one principal at the
@@ -76,8 +74,7 @@ def spend(inner: Provider) -> Provider:
     return _Spend(inner)
 
 
-@dataclass(frozen=True)
-class _Spend(Wrapper):
+class _Spend(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         return await (self.inner.call_tool(call) if call.grant is None else self._spending(call, call.grant))
 
@@ -93,8 +90,7 @@ class _Spend(Wrapper):
             await (grant.give_back() if isinstance(outcome, InputRequiredResult) else grant.settle())
 
 
-@dataclass(frozen=True)
-class Confirming(Wrapper):
+class Confirming(Wrapper, frozen=True):
     """Asks through the client; a host asks its person otherwise, and is otherwise the same."""
 
     settings: Confirm

@@ -13,6 +13,7 @@ from toolwright.jsonrpc.messages import Json
 from toolwright.policy.approvals import Approvals, Wanted
 from toolwright.policy.shown import shown, shown_text
 from toolwright.protocol.questions import InputRequest, elicitation_form
+from toolwright.protocol.types import Value
 from toolwright.state.facts import Values
 from toolwright.tools.rounds import Question
 from toolwright.tools.toolset import LOCAL
@@ -69,8 +70,7 @@ class Consent(Question[Said]):
 # --- grants: what is used up in the step before the tool runs --------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class StandingGrant:
+class StandingGrant(Value, frozen=True):
     """For this session, or for a pattern: it is not used up."""
 
     by: str

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from toolwright.policy.globs import Globs
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import ToolOutcome, replaced
+from toolwright.protocol.types import ToolOutcome, field, replaced
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import Effect, Provider, RequestContext, Tool, ToolCall, Wrapper, found
 
@@ -39,11 +38,10 @@ def declared(effects: Mapping[Effect, Globs]) -> Callable[[Provider], Provider]:
     return (lambda inner: _Declared(inner, effects)) if effects else Wrapper
 
 
-@dataclass(frozen=True)
-class _Declared(Wrapper):
+class _Declared(Wrapper, frozen=True):
     effects: Mapping[Effect, Globs]
-    _known: dict[str, tuple[Tool, Tool]] = field(default_factory=dict[str, "tuple[Tool, Tool]"], repr=False)
-    _last: Remembered[Tool] = field(default_factory=Remembered[Tool], repr=False)
+    _known: dict[str, tuple[Tool, Tool]] = field(default_factory=dict[str, "tuple[Tool, Tool]"])
+    _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         tools = await self.inner.list_tools(context)

@@ -7,19 +7,18 @@ the very rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from toolwright.policy.deciding import decision
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import Allow, Ask, Deny, Step, Subject, Verdict, lacking
+from toolwright.protocol.types import Value
 from toolwright.tools.toolset import RequestContext, Tool
 
 __all__ = ["Explanation", "explain", "in_words", "why"]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Value, frozen=True):
     """``shown`` is what is decided about the subject alone, ``called`` about these arguments: for tools only, and only
     when the first let the call pass. ``steps`` are those of the last of the two that was asked."""
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from toolwright.errors import InvalidParams
 from toolwright.jsonrpc.messages import encode
 from toolwright.policy.globs import Globs
 from toolwright.policy.secrets import kinds_in
 from toolwright.protocol import types as wire
-from toolwright.protocol.types import PromptOutcome, ReadOutcome, ToolOutcome, replaced
+from toolwright.protocol.types import PromptOutcome, ReadOutcome, ToolOutcome, Value, replaced
 from toolwright.state.facts import Values
 from toolwright.tools.keeping import SCHEME
 from toolwright.tools.tasks import Leg, Task
@@ -32,8 +31,7 @@ _TAINTED, _PROMPTS = "(what was written before)", "(a prompt)"  # sources that a
 _TAINTED_SECONDS = 2_592_000.0  # 30 days
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Value, frozen=True):
     """What calls of these tools do, whatever follows from their effects: ``private`` read what is private, ``public``
     do not; ``untrusted`` bring in what strangers have written, ``trusted`` do not; ``sends`` may send something out,
     ``stays`` do not. ``is_on=False`` asks nothing."""
@@ -88,8 +86,7 @@ def flowed(settings: Flow, common: Task, values: Values) -> Callable[[Provider],
     return (lambda inner: _Flowed(inner, settings, common, values)) if settings.is_on else Wrapper
 
 
-@dataclass(frozen=True)
-class _Flow(Wrapper):
+class _Flow(Wrapper, frozen=True):
     settings: Flow
     common: Task
     language: str
@@ -123,8 +120,7 @@ class _Flow(Wrapper):
         return await self.inner.read_resource(read)
 
 
-@dataclass(frozen=True)
-class _Flowed(Wrapper):
+class _Flowed(Wrapper, frozen=True):
     settings: Flow
     common: Task
     values: Values

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from toolwright.errors import ToolError
@@ -54,8 +53,7 @@ def kept(facts: Facts, language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Kept(inner, facts, language)
 
 
-@dataclass(frozen=True)
-class _Keeping(Layer):
+class _Keeping(Layer, frozen=True):
     facts: Facts
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
@@ -78,8 +76,7 @@ class _Keeping(Layer):
                 await self.facts.put(_key(principal, part.uri), _written(part), thing.seconds)
 
 
-@dataclass(frozen=True)
-class _Kept(Wrapper):
+class _Kept(Wrapper, frozen=True):
     facts: Facts
     language: str
 

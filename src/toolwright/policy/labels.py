@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from toolwright.errors import InvalidResult, RpcError, ToolError
@@ -45,8 +44,7 @@ def labelled(language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Labelled(inner, language)
 
 
-@dataclass(frozen=True)
-class _Labelled(Wrapper):
+class _Labelled(Wrapper, frozen=True):
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

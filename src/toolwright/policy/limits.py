@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from toolwright.deadline import Deadline
@@ -23,8 +22,7 @@ def sizes(max_argument_bytes: int) -> Callable[[Provider], Provider]:
     return lambda inner: _Sizes(inner, max_argument_bytes)
 
 
-@dataclass(frozen=True)
-class _Sizes(Wrapper):
+class _Sizes(Wrapper, frozen=True):
     max_bytes: int
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -42,8 +40,7 @@ def timeout(seconds: float) -> Callable[[Provider], Provider]:
     return lambda inner: _Timeout(inner, seconds)
 
 
-@dataclass(frozen=True)
-class _Timeout(Layer):
+class _Timeout(Layer, frozen=True):
     seconds: float
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:

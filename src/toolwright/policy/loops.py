@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from toolwright.contract.contract import digest
 from toolwright.errors import ConfigurationError, ToolError
@@ -17,13 +16,7 @@ from toolwright.jsonrpc.messages import encode
 from toolwright.policy.budget import noted, stop
 from toolwright.policy.globs import Globs
 from toolwright.policy.labels import without_label
-from toolwright.protocol.types import (
-    CallToolResult,
-    InputRequiredResult,
-    TextContent,
-    ToolOutcome,
-    replaced,
-)
+from toolwright.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, Value, replaced
 from toolwright.tools.tasks import Task
 from toolwright.tools.toolset import Provider, ToolCall, Wrapper
 from toolwright.wording import sentence
@@ -33,8 +26,7 @@ __all__ = ["Loops", "circling"]
 _LONGEST = 4  # calls of one round: a-b-a-b is a circle of two
 
 
-@dataclass(frozen=True, slots=True)
-class Loops:
+class Loops(Value, frozen=True):
     """A model is told when it has gone ``told_after`` times through the same circle, and stopped at ``stopped_after``.
     ``errors_after``: so many times the same error of one tool, whatever the arguments; twice as many stop. ``patient``
     are tools that are meant to be called again until something has happened."""
@@ -59,8 +51,7 @@ def circling(settings: Loops, language: str) -> Callable[[Provider], Provider]:
     return lambda inner: _Circling(inner, settings, language)
 
 
-@dataclass(frozen=True)
-class _Circling(Wrapper):
+class _Circling(Wrapper, frozen=True):
     settings: Loops
     language: str
 

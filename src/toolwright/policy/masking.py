@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.policy.scan import look, suspected
 from toolwright.policy.secrets import SHORTEST, masked
 from toolwright.protocol.characters import cleaned, may_hide
+from toolwright.protocol.types import Mutable, Value, field
 from toolwright.tools.toolset import Tool
 
 __all__ = ["MASKED", "Masks"]
@@ -49,13 +49,12 @@ def _is_secret(name: str) -> bool:
     return _SECRET.search(_HUMPS.sub(" ", name).lower()) is not None
 
 
-@dataclass(frozen=True)
-class Masks:
+class Masks(Value, frozen=True):
     """``detect`` returns a text with the secrets that it finds in it masked; without it, ours does."""
 
     detect: Callable[[str], str] | None = None
-    _plain: set[int] = field(default_factory=set[int], repr=False)
-    _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"], repr=False)
+    _plain: set[int] = field(default_factory=set[int])
+    _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"])
 
     def is_plain(self, tool: Tool | None, arguments: bytes) -> bool:
         """Whether these arguments, which fit the tool's schema, hold nothing that is masked."""
@@ -95,8 +94,7 @@ class Masks:
         return known[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Secrets:
+class _Secrets(Value, frozen=True):
     """``names`` that the schema declares secret. ``is_plain``: nothing is secret, and nothing undeclared can come."""
 
     names: frozenset[str]
@@ -106,8 +104,7 @@ class _Secrets:
 _NOTHING = _Secrets(frozenset(), is_plain=False)
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Mutable):
     secrets: _Secrets
     detect: Callable[[str], str]
     found: list[str] = field(default_factory=list[str])

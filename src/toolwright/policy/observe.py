@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -61,8 +60,7 @@ def observe(meter: Meter) -> Callable[[Provider], Provider]:
     return lambda inner: _Observed(inner, meter)
 
 
-@dataclass(frozen=True)
-class _Observed(Layer):
+class _Observed(Layer, frozen=True):
     meter: Meter
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:

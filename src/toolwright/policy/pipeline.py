@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from toolwright.errors import ConfigurationError
@@ -29,14 +28,14 @@ from toolwright.policy.rules import Decide, Held, Rules, allow_all
 from toolwright.policy.signals import Signals
 from toolwright.policy.tidy import tidy
 from toolwright.policy.validate import validate
+from toolwright.protocol.types import Value, field, replaced
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.tools.toolset import Personal, Provider, Secrets, guarded
 
 __all__ = ["Guard", "Limits", "described", "standard"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value, frozen=True):
     """What one call may take, unless its tool says otherwise: ``seconds`` to answer, ``max_bytes`` of result,
     ``max_argument_bytes``. An ``async`` function that does not let the event loop go on for ``blocked_seconds`` is
     reported in the log.
@@ -54,8 +53,7 @@ class Limits:
                 raise ConfigurationError.of("TW4009", name=f"Limits({name}=…)", wanted="a number above 0")
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Value, frozen=True):
     """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked;
     ``instance`` tells servers of that name apart, or ``started``, so that a yes to one is none to another.
     ``repair``: of which tools arguments are mended that miss the schema by their spelling. ``origins``: which of them
@@ -90,7 +88,7 @@ class Guard:
     def given(self, origin: str, **settings: Any) -> Self:
         """With those ``settings`` that are not ``None``; ``origin`` is where they came from, ``{}`` being the name."""
         said = {name: value for name, value in settings.items() if value is not None}
-        return replace(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
+        return replaced(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
 
 
 def standard(

@@ -13,12 +13,11 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from toolwright.errors import ConfigurationError, StateError, ToolError
 from toolwright.policy.signals import KINDS, Sign, Signals
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, Value, field
 from toolwright.state.facts import Bucket, Facts, MemoryFacts, Rates, Values
 from toolwright.tools.bounds import Rate
 from toolwright.tools.rounds import Rounds
@@ -46,8 +45,7 @@ OutcomeT = TypeVar("OutcomeT")
 _TOOL, _CALLER, _SERVER = Rate(50, 1_000), Rate(200, 4_000), Rate(2_000, 40_000)
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(Value, frozen=True):
     """``tool``: one caller and one tool. ``caller``: one caller, all tools. ``server``: everybody together.
 
     A tool's own ``rate`` takes the place of ``tool``. All reading of resources counts as one tool, and so do all
@@ -99,15 +97,14 @@ _SECONDS = 900.0
 _Known: TypeAlias = dict[tuple[str, str], tuple[Rate | None, tuple[Bucket, ...]]]
 
 
-@dataclass(frozen=True)
-class _Rate(Layer):
+class _Rate(Layer, frozen=True):
     """``known``: the buckets of those who have called lately, so that a call makes no keys."""
 
     limits: RateLimits
     take: Take
     states: Values
     signals: Signals
-    known: _Known = field(default_factory=_Known, repr=False)
+    known: _Known = field(default_factory=_Known)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         context = call.context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from toolwright.protocol.names import DEPRECATED
 from toolwright.protocol.types import CallToolResult, ToolOutcome, replaced
@@ -18,8 +17,7 @@ def renames(language: str = "en") -> Callable[[Provider], Provider]:
     return lambda inner: _Renames(inner, language)
 
 
-@dataclass(frozen=True)
-class _Renames(Wrapper):
+class _Renames(Wrapper, frozen=True):
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

@@ -9,7 +9,6 @@ model is told what is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import RpcError
@@ -31,8 +30,7 @@ def repair(tools: Globs | None) -> Callable[[Provider], Provider]:
     return lambda inner: _Repair(inner, tools)
 
 
-@dataclass(frozen=True)
-class _Repair(Wrapper):
+class _Repair(Wrapper, frozen=True):
     tools: Globs | None
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolwright.errors import ConfigurationError, ToolError, TransportError, Unreachable
 from toolwright.policy.budget import noted
 from toolwright.policy.globs import Globs
-from toolwright.protocol.types import ToolOutcome
+from toolwright.protocol.types import ToolOutcome, Value
 from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
 
 __all__ = ["Retry", "Sleep", "retried"]
@@ -23,8 +22,7 @@ __all__ = ["Retry", "Sleep", "retried"]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Value, frozen=True):
     """At most ``attempts`` in all, the first ``pause`` seconds apart, then twice as long each time, up to ``longest``.
     ``idempotent`` are tools that may be repeated although they change something."""
 
@@ -49,8 +47,7 @@ def retried(settings: Retry, sleep: Sleep = asyncio.sleep) -> Callable[[Provider
     return lambda inner: _Retried(inner, settings, sleep)
 
 
-@dataclass(frozen=True)
-class _Retried(Wrapper):
+class _Retried(Wrapper, frozen=True):
     settings: Retry
     sleep: Sleep
 

@@ -7,7 +7,6 @@ not there any more, and the answer hangs on it, it is undecidable, and said so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from toolwright.jsonrpc.messages import is_array, is_object
@@ -74,8 +73,7 @@ def _subject(record: Mapping[str, Any]) -> Subject | None:
 # -- deciding again ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Value, frozen=True):
     """One record and what the rules say of it now; ``rule`` is the first that decides, or may."""
 
     record: Happened

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from toolwright.errors import InvalidParams, InvalidResult, RpcError, ToolError, ToolwrightError, UnknownEntry
@@ -59,8 +58,7 @@ def tidy(
     return lambda inner: _Tidy(inner, max_bytes, secrets, personal, language)
 
 
-@dataclass(frozen=True)
-class _Tidy(Wrapper):
+class _Tidy(Wrapper, frozen=True):
     max_bytes: int
     secrets: Secrets
     personal: Personal

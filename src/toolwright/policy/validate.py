@@ -24,7 +24,7 @@ def validate(inner: Provider) -> Provider:
     return _Validate(inner)
 
 
-class _Validate(Wrapper):
+class _Validate(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
             call, tool = await found(self.inner, call)

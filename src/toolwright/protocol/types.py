@@ -10,7 +10,7 @@ import base64
 from typing import Any, Literal, Self, TypeAlias, TypeGuard, final
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 __all__ = [
     "UNSET",
@@ -44,6 +44,7 @@ __all__ = [
     "ToolOutcome",
     "UnsetType",
     "Value",
+    "field",
     "is_part",
     "replaced",
 ]
@@ -107,7 +108,7 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     outputSchema: dict[str, Any] | None = None
     annotations: ToolAnnotations | None = None
     icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
 
 def _base64(data: bytes) -> str:
@@ -122,7 +123,7 @@ class Annotations(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class _Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="type"):
     annotations: Annotations | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
 
 class TextContent(_Block, frozen=True, omit_defaults=True, tag="text"):
@@ -163,7 +164,7 @@ class TextResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     uri: str
     text: str
     mimeType: str | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
 
 class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -172,7 +173,7 @@ class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     uri: str
     blob: str
     mimeType: str | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
     @classmethod
     def of(cls, uri: str, data: bytes, mime_type: str | None = None, *, meta: dict[str, Any] | None = None) -> Self:
@@ -228,7 +229,7 @@ class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int | None = None
     annotations: Annotations | None = None
     icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
 
 class ResourceTemplate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -241,7 +242,7 @@ class ResourceTemplate(msgspec.Struct, frozen=True, omit_defaults=True):
     mimeType: str | None = None
     annotations: Annotations | None = None
     icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
 
 class ReadResourceResult(msgspec.Struct, frozen=True):
@@ -267,7 +268,7 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     description: str | None = None
     arguments: list[PromptArgument] | None = None
     icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, Any] | None = field(default=None, name="_meta")
 
 
 class PromptMessage(msgspec.Struct, frozen=True):

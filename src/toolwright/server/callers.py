@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.protocol.types import Value, field, replaced
 
 if TYPE_CHECKING:  # each is loaded when it is asked for
     from toolwright.server.identity import Authentication
@@ -22,12 +22,11 @@ if TYPE_CHECKING:  # each is loaded when it is asked for
 __all__ = ["Callers"]
 
 
-@dataclass(frozen=True, slots=True)
-class Callers:
+class Callers(Value, frozen=True):
     """``said`` has the shape of ``[auth]``, and is empty where nobody has said anything. ``origin`` is where it was
     said, an option or a table, and ``places`` on which line each part of it."""
 
-    said: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    said: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: str = ""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -64,7 +63,7 @@ class Callers:
         issuers = [self._placed("oauth", lambda one: _with_secret(one, names), one) for one in oauth["issuers"]]
         for name in names:
             os.environ.pop(name, None)
-        return replace(self, said={**self.said, "oauth": {**oauth, "issuers": issuers}})
+        return replaced(self, said={**self.said, "oauth": {**oauth, "issuers": issuers}})
 
     def ways(self) -> Sequence[Authentication]:
         """The ways to know that it names. ``ConfigurationError`` where one cannot be."""

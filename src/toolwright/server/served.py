@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from toolwright.errors import InvalidParams, ToolwrightError, UnsupportedVersion
@@ -15,7 +14,7 @@ from toolwright.jsonrpc.messages import Id, Json, encode
 from toolwright.jsonrpc.peer import Exchange
 from toolwright.protocol import versions
 from toolwright.protocol.modern import LOG_LEVELS, CompleteParams, PromptRef
-from toolwright.protocol.types import Implementation, Value
+from toolwright.protocol.types import Implementation, Value, field
 from toolwright.protocol.uris import MAX_URI, is_uri
 from toolwright.server.sealing import BadSeal, Sealer
 from toolwright.server.subscriptions import Hub
@@ -42,8 +41,7 @@ __all__ = [
 _log = logging.getLogger("toolwright")
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(Value, frozen=True):
     """A guarded provider and what is said about it. What was read may be another thing at once, so it is not kept.
 
     ``question_seconds``: how long a person has for an answer, in either era.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from toolwright.protocol.types import Value
 
 __all__ = ["Rate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Value, frozen=True):
     """``burst`` calls at once, and ``per_second`` in the long run: what was used comes back at that pace."""
 
     per_second: float

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
@@ -350,8 +349,7 @@ def shelved(tools: Provider, library: LocalLibrary) -> Provider:
     return _Shelved(tools, library)
 
 
-@dataclass(frozen=True)
-class _Shelved(Wrapper):
+class _Shelved(Wrapper, frozen=True):
     library: LocalLibrary
 
     def watch(self, changed: Callable[[Change], None]) -> Unwatch:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from toolwright.protocol.types import Value
+
 __all__ = ["Budget", "Leg", "Met", "Task"]
 
 Leg: TypeAlias = Literal["private", "untrusted", "sends"]
@@ -19,8 +21,7 @@ Leg: TypeAlias = Literal["private", "untrusted", "sends"]
 _HISTORY = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Value, frozen=True):
     """What one task may take; ``None`` is no limit. ``bytes`` are those of results. ``seconds`` do not count while a
     person is asked. ``tokens`` and ``money`` count as far as somebody tells the task of them."""
 
@@ -31,8 +32,7 @@ class Budget:
     money: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
+class Met(Value, frozen=True):
     """What a task had met at one time: which tools have brought in what, and from which servers all of it came."""
 
     tools: Mapping[Leg, str]

@@ -7,7 +7,6 @@ resource, getting a prompt and completing an argument as it treats a call, so th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
@@ -497,8 +496,7 @@ class NoLibrary:
         raise unknown(get)
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(Value, frozen=True, dict=True):
     """A provider around a provider that changes nothing; views and layers override what they change.
 
     What is not overridden *is* the inner provider's own method, so that standing in the way without doing anything
@@ -510,7 +508,7 @@ class Wrapper:
     def __post_init__(self) -> None:
         for name in _FORWARDED:
             if getattr(type(self), name) is getattr(Wrapper, name):
-                object.__setattr__(self, name, getattr(self.inner, name))
+                vars(self)[name] = getattr(self.inner, name)
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return await self.inner.list_tools(context)
@@ -549,13 +547,13 @@ class Wrapper:
         return await self.inner.complete(get)
 
 
-_FORWARDED = tuple(name for name in vars(Wrapper) if not name.startswith("_"))
+_FORWARDED = tuple(name for name, member in vars(Wrapper).items() if callable(member) and not name.startswith("_"))
 
 OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
 OutcomeT = TypeVar("OutcomeT")
 
 
-class Layer(Wrapper):
+class Layer(Wrapper, frozen=True):
     """A wrapper that treats calling, reading, getting and completing alike, in :meth:`around`.
 
     A method that is not overridden *is* ``around`` with the inner provider's: no coroutine of its own stands between.
@@ -567,8 +565,7 @@ class Layer(Wrapper):
         for name in ("call_tool", "read_resource", "get_prompt", "complete"):
             if getattr(type(self), name) is getattr(Layer, name):
                 proceed = getattr(self.inner, name)
-                method = proceed if changes_nothing else partial(self.around, proceed=proceed)
-                object.__setattr__(self, name, method)
+                vars(self)[name] = proceed if changes_nothing else partial(self.around, proceed=proceed)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         return await proceed(operation)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, Generic, TypeVar
 
 from toolwright.errors import DefinitionError, UnknownEntry, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.names import REPLACES, is_name
-from toolwright.protocol.types import Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
+from toolwright.protocol.types import (
+    Completion,
+    Mutable,
+    PromptOutcome,
+    ReadOutcome,
+    ToolOutcome,
+    Value,
+    field,
+    replaced,
+)
 from toolwright.tools.memo import Remembered
 from toolwright.tools.toolset import (
     EVERYONE,
@@ -75,8 +83,7 @@ def combined(*inner: Provider) -> Provider:
     return _Combined(inner)
 
 
-@dataclass
-class _Memo(Generic[T]):
+class _Memo(Mutable, Generic[T]):
     """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
 
     source: object = None
@@ -88,10 +95,9 @@ class _Memo(Generic[T]):
         return self.made
 
 
-@dataclass(frozen=True)
-class _Filtered(Wrapper):
+class _Filtered(Wrapper, frozen=True):
     visible: Callable[[Tool, RequestContext], bool]
-    _last: Remembered[Tool] = field(default_factory=Remembered[Tool], repr=False)
+    _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
@@ -110,13 +116,12 @@ class _Filtered(Wrapper):
         return await self.inner.call_tool(call)
 
 
-@dataclass(frozen=True)
-class _Named(Wrapper):
+class _Named(Wrapper, frozen=True):
     """Other names outward; ``inward`` gives the inner names that one may stand for. Two that exist are a clash."""
 
     outward: Callable[[str], str]
     inward: Callable[[str], list[str]]
-    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
+    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool])
 
     def _rename(self, tool: Tool) -> Tool:
         definition = replaced(tool.definition, name=_named(self.outward(tool.name)))
@@ -165,14 +170,13 @@ def _sorted(tools: Iterable[Tool]) -> Tools:
     return ordered
 
 
-@dataclass(frozen=True)
-class _Combined:
+class _Combined(Value, frozen=True):
     """Several providers as one. The first that has a resource or prompt answers for it; a resource of anybody's goes
     before the templates of all."""
 
     parts: tuple[Provider, ...]
-    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool], repr=False)
-    _memos: Mapping[str, _Memo[Any]] = field(default_factory=lambda: defaultdict[str, _Memo[Any]](_Memo), repr=False)
+    _memo: _Memo[Tool] = field(default_factory=_Memo[Tool])
+    _memos: Mapping[str, _Memo[Any]] = field(default_factory=lambda: defaultdict[str, _Memo[Any]](_Memo))
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]

@@ -184,7 +184,7 @@ def test_what_was_cut_can_be_read_to_its_end_all_the_same():
     assert asyncio.run(main()).count("line 1\n") == 1
 
 
-class Elsewhere(Wrapper):
+class Elsewhere(Wrapper, frozen=True):
     """Its tools come from a server that is called ``far``."""
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
@@ -217,7 +217,7 @@ def disk_and_mail(**settings: Any) -> Place:
     return place
 
 
-class _Elsewhere(Wrapper):
+class _Elsewhere(Wrapper, frozen=True):
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return replaced(await self.inner.find_tool(name, context), server=name.partition("_")[0])
 

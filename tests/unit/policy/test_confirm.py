@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -157,8 +156,7 @@ def test_a_tool_that_asks_after_the_yes_runs_once(revision: str):
     assert attic.lost == ["maps"]
 
 
-@dataclass(frozen=True)
-class Full(Wrapper):
+class Full(Wrapper, frozen=True):
     """No place for a call, where the limits stand: above the step that uses a yes up."""
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
@@ -170,8 +168,7 @@ def test_a_refusal_after_the_yes_does_not_cost_it(revision: str, monkeypatch: py
     full = True
 
     def concurrency(inner: Any) -> Any:
-        @dataclass(frozen=True)
-        class Sometimes(Wrapper):
+        class Sometimes(Wrapper, frozen=True):
             async def call_tool(self, call: ToolCall) -> ToolOutcome:
                 return await (Full(inner).call_tool(call) if full else inner.call_tool(call))
 

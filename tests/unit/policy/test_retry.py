@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -17,8 +16,7 @@ from toolwright.tools.toolset import Provider, RequestContext, Tool, ToolCall, W
 from unit.host.guarded import Person, Place, text_of
 
 
-@dataclass(frozen=True)
-class Broken(Wrapper):
+class Broken(Wrapper, frozen=True):
     """A carrier that fails ``times``, to tools of a server elsewhere."""
 
     failures: list[Exception]

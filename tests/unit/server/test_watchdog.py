@@ -15,6 +15,8 @@ from toolwright.server.watchdog import Watchdog
 from toolwright.testing.state import LIMIT
 
 SHORT = 0.01
+LONG = 0.25
+"""More than a busy machine lets the loop wait for a thread to start."""
 
 
 @pytest.fixture
@@ -31,9 +33,9 @@ def barked(caplog: pytest.LogCaptureFixture) -> threading.Event:
     return heard
 
 
-def watched(server: Server, ask: Callable[[Client], Any]) -> None:
+def watched(server: Server, ask: Callable[[Client], Any], blocked: float = SHORT) -> None:
     async def main() -> None:
-        async with asyncio.timeout(LIMIT), Watchdog(SHORT), Client(server) as client:
+        async with asyncio.timeout(LIMIT), Watchdog(blocked), Client(server) as client:
             await ask(client)
 
     asyncio.run(main())
@@ -68,23 +70,23 @@ def test_a_resource_that_blocks_the_loop_is_named_too(
 
 
 def test_a_tool_that_waits_or_works_on_a_thread_blocks_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    server, rounds = Server("t"), 20
+    server = Server("t")
 
     @server.tool
     async def waits() -> str:
-        for _ in range(rounds):
-            await asyncio.to_thread(threading.Event().wait, SHORT / 2)
+        for _ in range(20):
+            await asyncio.to_thread(threading.Event().wait, LONG / 10)
         return ""
 
     @server.tool
     def works() -> str:
-        threading.Event().wait(SHORT * 10)
+        threading.Event().wait(LONG * 2)
         return ""
 
     async def both(client: Client) -> None:
         await asyncio.gather(client.call_tool("waits", {}), client.call_tool("works", {}))
 
-    watched(server, both)
+    watched(server, both, LONG)
     assert "TW4104" not in caplog.text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -29,6 +28,7 @@ from toolwright.protocol.schema.words import (
     unknown_property,
     wrong_count,
 )
+from toolwright.protocol.types import replaced
 
 _WORK: Final = 100_000
 _A_PLACE: Final = 40  # about what a visit costs, counted in single verdicts
@@ -148,7 +148,7 @@ class _Search:
         here = json_path(at)
         best = min(range(len(each)), key=lambda index: _distance(each[index], here))
         first, *others = islice(self.below(branches[best], value, at), _PER_BRANCH)
-        yield first if first.hint else replace(first, hint=f"closest of {len(branches)} forms")
+        yield first if first.hint else replaced(first, hint=f"closest of {len(branches)} forms")
         yield from others
 
     def glance(self, branches: list[Place], value: Any, at: Path) -> list[list[Problem]]:
@@ -253,7 +253,7 @@ class _Search:
     def property_names(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
         for name, _ in self.parts(value):
             for problem in self.into(_child(place, rule), name, (*at, name)):
-                yield replace(problem, rule=rule, expected=f"has a name that {problem.expected}")
+                yield replaced(problem, rule=rule, expected=f"has a name that {problem.expected}")
 
     # -- arrays --------------------------------------------------------------------------------------------------------
 
@@ -344,7 +344,7 @@ def _one_choice(branches: list[list[Problem]]) -> Problem | None:
     same_part = len(firsts) == len(branches) and len({problem.path for problem in firsts}) == 1
     if same_part and all(problem.rule == "type" for problem in firsts):
         kinds = dict.fromkeys(problem.expected.removeprefix("must be ") for problem in firsts)
-        return replace(firsts[0], expected=f"must be {' or '.join(kinds)}")
+        return replaced(firsts[0], expected=f"must be {' or '.join(kinds)}")
     choices = [{problem.path: problem for problem in problems if problem.rule in _CHOICES} for problems in branches]
     path = next((path for path in choices[0] if all(path in choice for choice in choices)), None)
     if path is None:
@@ -352,7 +352,7 @@ def _one_choice(branches: list[list[Problem]]) -> Problem | None:
     tags = [choice[path] for choice in choices]
     allowed = tuple(dict.fromkeys(value for tag in tags for value in tag.allowed))
     near = next((tag.nearest for tag in tags if tag.nearest is not None), None)
-    return replace(tags[0], rule="enum", expected="must be one of", allowed=allowed, nearest=near)
+    return replaced(tags[0], rule="enum", expected="must be one of", allowed=allowed, nearest=near)
 
 
 def _distance(problems: list[Problem], here: str) -> int:

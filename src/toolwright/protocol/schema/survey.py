@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote, urljoin
 
 from toolwright.protocol.schema.dialects import HERE, THERE, Dialect, dialect_of, refuse, subschemas
 from toolwright.protocol.schema.words import Node, Path, json_path, kind, printable
+from toolwright.protocol.types import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Value, frozen=True):
     """What a schema may cost. Above any of these it is refused, never cut."""
 
     depth: int = 64

@@ -11,17 +11,17 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from types import NoneType
 from typing import Any, Final, NamedTuple, cast
+
+from toolwright.protocol.types import Value
 
 Path = tuple[str | int, ...]
 Node = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Value, frozen=True):
     """One reason why a value was refused, in words for a model that has to correct itself.
 
     ``path`` is a JSON path (``$.a[0].b``), ``rule`` the keyword that refused, ``expected`` completes "the value …".
@@ -38,7 +38,7 @@ class Problem:
 
     def as_dict(self) -> dict[str, Any]:
         """For structured use: the parts that say something."""
-        parts = asdict(self) | {"allowed": list(self.allowed[:100])}
+        parts = {name: getattr(self, name) for name in self.__struct_fields__} | {"allowed": list(self.allowed[:100])}
         return {name: part for name, part in parts.items() if part}
 
     def __str__(self) -> str:

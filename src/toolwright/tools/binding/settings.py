@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import is_object
 from toolwright.protocol import types as wire
 from toolwright.protocol.names import DEPRECATED, REPLACES, is_name
+from toolwright.protocol.types import Value, field
 from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import Effect, Personal, Principal, Secrets
 
 __all__ = ["Completes", "Depends", "Settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Depends:
+class Depends(Value, frozen=True):
     """``Annotated[T, Depends(make)]``: a parameter that ``make()`` or ``make(context)`` provides for each call.
 
     ``make`` may be ``async``. The parameter is not part of the tool's schema.
@@ -26,8 +25,7 @@ class Depends:
     make: Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Completes:
+class Completes(Value, frozen=True):
     """``Annotated[str, Completes(suggest)]``: the values of a prompt's argument, or of a template's variable.
 
     ``suggest(prefix)``, ``suggest(prefix, arguments)`` or ``suggest(prefix, arguments, context)`` returns the values
@@ -38,8 +36,7 @@ class Completes:
     suggest: Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Value, frozen=True):
     """What an author may declare beside the function; everything has a default.
 
     - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose
@@ -129,7 +126,7 @@ class Settings:
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Settings:
         """The settings that a decorator was given. ``DefinitionError`` for one that there is not."""
-        known = [item.name for item in fields(cls)]
+        known = cls.__struct_fields__
         for name in said:
             if name not in known:
                 raise DefinitionError.of("TW3014", name=name, known=", ".join(known))
