@@ -95,7 +95,7 @@ class Remote:
         self.suspicions: tuple[Suspicion, ...] = ()
         self.instructions: str | None = None
         self._looking = Looking(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
-        self._lane = _THREADS.lane(f"look at {server}", 1)
+        self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
         self._neighbours = neighbours
         self.trouble = trouble
