@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node hosts everything \
-	client-under-test conformance conformance-server conformance-client security schema-suite clean
+	bench-host client-under-test conformance conformance-server conformance-client security schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -48,6 +48,9 @@ endurance: setup  ## what nothing may hurt, as figures with bounds; ENDURANCE="-
 
 bench: setup  ## against its peers and the limit, as ratios; BENCH="--only stdio --rounds 5"
 	UV=$(UV) $(BIN)/python bench/run.py $(BENCH)
+
+bench-host: setup  ## ten servers behind a host: the time until they are ready, and their memory; BENCH="--rounds 9"
+	$(BIN)/python bench/host.py $(BENCH)
 
 interop: setup  ## the official clients and Inspector against our server
 	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)

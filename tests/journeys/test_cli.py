@@ -162,6 +162,49 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert pipe.wait(30) in (0, 141)
 
 
+LOGS = """
+import sys
+
+from toolwright import Server, ToolError
+
+server = Server("logs", audit=False)
+
+
+@server.tool(effect="read")
+def fail() -> str:
+    print("line 1\\nthe store \\x1b[2Jis locked", file=sys.stderr, flush=True)
+    raise ToolError("try later")
+
+
+@server.tool(effect="read")
+async def hang() -> str:
+    print("waiting for the store", file=sys.stderr, flush=True)
+    await asyncio.Event().wait()
+
+
+server.run()
+""".replace("import sys", "import asyncio, sys")
+
+
+def test_what_a_started_server_has_logged_is_shown_where_it_fails(tmp_path: Path):
+    target = other(tmp_path, LOGS)
+    failed = run("call", target, "fail", "--json")
+    assert failed.returncode == 1
+    assert json.loads(failed.stdout)["isError"] is True
+    assert "standard error:\n    line 1\n    the store \\x1b[2Jis locked\n" in failed.stderr
+    late = run("call", target, "hang", "--timeout", "5")
+    assert late.returncode == 4
+    assert late.stderr.startswith("The server has written to standard error:\n    waiting for the store\n")
+
+
+@pytest.mark.parametrize("verb", [("list",), ("inspect",), ("call", "x")])
+def test_a_legacy_server_that_refuses_has_its_log_shown_too(tmp_path: Path, verb: tuple[str, ...]):
+    code = REFUSES.replace("error = {", "print('no store', file=sys.stderr, flush=True); error = {")
+    done = run(verb[0], other(tmp_path, code), *verb[1:])
+    assert done.returncode == 3
+    assert "    no store\n" in done.stderr
+
+
 # -- arguments of a call -----------------------------------------------------------------------------------------------
 
 

@@ -123,6 +123,13 @@ def test_the_servers_of_a_host_can_be_put_behind_one(tmp_path: Path) -> None:
     assert (tmp_path / "state/toolwright/audit/wrapped.db").exists()
 
 
+def test_a_call_waits_as_long_as_it_is_told_to(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, said={**GOOD, "timeout": 0.1}, good=GOOD)
+    desk.run("trust", "servers.json", "--yes")
+    assert "within 0.2 s" in desk.run("call", "servers.json", "good_hang", "--timeout", "0.2").stdout
+    assert "within 0.1 s" in desk.run("call", "servers.json", "said_hang").stdout
+
+
 def test_what_a_server_has_changed_waits_for_a_person(tmp_path: Path) -> None:
     desk = Desk(tmp_path, good={**GOOD, "env": {"EXTRA": "${EXTRA:-}"}})
     desk.run("trust", "servers.json", "--yes")

@@ -7,6 +7,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,18 +15,21 @@ import click
 from toolwright.app import Server
 from toolwright.cli import families
 from toolwright.cli.asking import asked_here
-from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.connecting import connected, show_log, target_of
 from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.output import show_json, show_result
 from toolwright.cli.printing import printable
 from toolwright.client.answers import Elicit, Elicitation
-from toolwright.client.client import Client, Result, Target
+from toolwright.client.client import Result, Target
+from toolwright.client.config import read_config
 from toolwright.errors import ConfigurationError
 from toolwright.jsonrpc.messages import is_object
 from toolwright.protocol.types import Tool
 
 __all__ = ["command", "read_arguments"]
+
+_SECONDS = 60.0
 
 
 @click.command("call", short_help="Call a tool.")
@@ -36,7 +40,7 @@ __all__ = ["command", "read_arguments"]
     "--args", "whole", metavar="JSON", help="All arguments as a JSON object; '-' reads it from standard input."
 )
 @families.options
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait.")
+@click.option("--timeout", type=float, show_default="60, or what the file says", help="Seconds to wait.")
 @click.option("--yes", is_flag=True, help="Answer every question with yes, its defaults taken.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def command(
@@ -45,7 +49,7 @@ def command(
     arguments: tuple[str, ...],
     whole: str | None,
     family: Family,
-    timeout: float,
+    timeout: float | None,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -57,7 +61,7 @@ def command(
     if is_config(target):
         result = asyncio.run(_call_one(target, tool, arguments, whole, timeout))
     else:
-        result = asyncio.run(_call(target_of(target, family), tool, arguments, whole, timeout, elicit))
+        result = asyncio.run(_call(target_of(target, family), tool, arguments, whole, timeout or _SECONDS, elicit))
     show_json(result.raw) if as_json else show_result(result)
     if result.is_error:
         sys.exit(1)
@@ -71,15 +75,21 @@ async def _call(
     target: Target, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float, elicit: Elicit | None
 ) -> Result:
     served = target.serving() if isinstance(target, Server) else contextlib.nullcontext()
-    async with served, Client(target, timeout=timeout, elicit=elicit, auth=auth_of(target)) as client:
+    async with served, connected(target, timeout=timeout, elicit=elicit) as client:
         tools = {tool.name: tool for tool in await client.list_tools()}
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
-        return await client.call_tool(name, arguments, progress=_show_progress)
+        result = await client.call_tool(name, arguments, progress=_show_progress)
+    if result.is_error:
+        show_log(client)
+    return result
 
 
-async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float) -> Result:
-    """The same for a tool of one of the servers of a file, by its name there."""
-    async with opened(file, timeout, **TYPED) as host:
+async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float | None) -> Result:
+    """The same for a tool of one of the servers of a file, by its name there. To start is no answer: it may take the
+    time that it takes unless said."""
+    config = read_config(file)
+    servers = tuple(replace(one, seconds=timeout or one.seconds or _SECONDS) for one in config.servers)
+    async with opened(replace(config, servers=servers), max(timeout or 0.0, _SECONDS), **TYPED) as host:
         tools = {tool.name: tool for tool in await host.list_tools()}
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
         return await host.call_tool(name, arguments, progress=_show_progress)

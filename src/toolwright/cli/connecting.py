@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import click
 
 from toolwright.cli.families import Family
+from toolwright.cli.printing import printable
 from toolwright.cli.targets import Spec, is_ours, load_server
-from toolwright.client.client import Target
-from toolwright.errors import ConfigurationError
+from toolwright.client.client import Client, Target
+from toolwright.errors import ConfigurationError, RpcError, TransportError
 from toolwright.loading import load
 from toolwright.transport.carrier import Auth
 
-__all__ = ["auth_of", "target_of"]
+__all__ = ["auth_of", "connected", "show_log", "target_of"]
+
+_SHOWN_LINES = 20
 
 
 def target_of(target: str, family: Family | None = None, config: str | None = None) -> Target:
@@ -21,6 +29,29 @@ def target_of(target: str, family: Family | None = None, config: str | None = No
     if _is_url(target):
         return target
     return load_server(Spec.of(target, family, config)) if is_ours(target) else shlex.split(target)
+
+
+@contextlib.asynccontextmanager
+async def connected(target: Target, **settings: Any) -> AsyncGenerator[Client]:
+    """A client of ``target``, known there as whoever has signed in. Where a server that it has started fails, what that
+    has logged is shown, unless the error says all of it."""
+    client = Client(target, auth=auth_of(target), **settings)
+    try:
+        async with client:
+            yield client
+    except (RpcError, TransportError) as error:
+        show_log(client, str(error))
+        raise
+
+
+def show_log(client: Client, said: str = "") -> None:
+    """The end of what the server has written to its standard error; nothing where ``said`` has it already."""
+    lines = client.stderr.strip().splitlines()[-_SHOWN_LINES:]
+    if all(line in said for line in lines):
+        return
+    click.secho("The server has written to standard error:", fg="yellow", err=True)
+    for line in lines:
+        click.echo(f"    {printable(line)}", err=True)
 
 
 def auth_of(target: Target) -> Auth | None:

@@ -12,7 +12,7 @@ import click
 from toolwright.cli.asking import agrees, answered, is_somebody_here, prompted
 from toolwright.cli.printing import printable
 from toolwright.client.client import Target
-from toolwright.client.config import AskInput, Input
+from toolwright.client.config import AskInput, Config, Input
 from toolwright.host.fronts import at_terminal
 from toolwright.host.host import Elicit, Host, ServerStatus
 from toolwright.host.launches import ApproveLaunch, LaunchRequest
@@ -43,7 +43,7 @@ TYPED: Mapping[str, Any] = {"guard": Guard(confirm=Confirm.never()), "guarding":
 
 
 @contextlib.asynccontextmanager
-async def opened(source: str | Mapping[str, Target], timeout: float, **settings: Any) -> AsyncGenerator[Host]:
+async def opened(source: str | Config | Mapping[str, Target], timeout: float, **settings: Any) -> AsyncGenerator[Host]:
     """The host of a file, or of servers by their labels, all started. What may start is asked here.
 
     ``settings`` are those of :class:`Host`; :data:`TYPED` has those for who types a call, and reads what comes of it.

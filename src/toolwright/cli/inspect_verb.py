@@ -10,11 +10,11 @@ import click
 
 from toolwright.app import Server
 from toolwright.cli import families
-from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.connecting import connected, target_of
 from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.output import show_json, show_rows
-from toolwright.client.client import Client, Target
+from toolwright.client.client import Target
 from toolwright.client.eras import ServerFacts
 from toolwright.protocol import versions
 from toolwright.protocol.types import Tool
@@ -52,7 +52,7 @@ def command(target: str, family: Family, config: str | None, timeout: float, as_
 
 
 async def _look(target: Target, timeout: float) -> tuple[ServerFacts, Sequence[Tool]]:
-    async with Client(target, timeout=timeout, auth=auth_of(target)) as client:
+    async with connected(target, timeout=timeout) as client:
         return client.facts, await client.list_tools()
 
 

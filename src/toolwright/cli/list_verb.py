@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from toolwright.cli import families
-from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.connecting import connected, target_of
 from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.output import show_entries, show_json, show_tools
-from toolwright.client.client import Client
 
 __all__ = ["command"]
 
@@ -38,8 +37,7 @@ def command(target: str, family: Family, what: str | None, timeout: float, as_js
 
 
 async def _list(target: str, family: Family, what: str | None, timeout: float) -> list[Any]:
-    found = target_of(target, family)
-    async with Client(found, timeout=timeout, auth=auth_of(found)) as client:
+    async with connected(target_of(target, family), timeout=timeout) as client:
         match what:
             case "resources":
                 return [*await client.list_resources(), *await client.list_templates()]

@@ -58,12 +58,18 @@ class Result(Generic[T]):
         return cast(T, self.text if self.structured is UNSET else self.structured)
 
 
+class _Members(msgspec.Struct):
+    """What of a result is typed. msgspec keeps what it has worked out about a struct, and about no other type."""
+
+    content: list[ContentBlock] = []
+
+
 def result_of(tool: str, members: Mapping[str, Json], returns: Any = None) -> Result[Any]:
     """A result, as its members on the wire say it.
 
     ``TransportError`` for content that is none; ``InvalidResult`` where the value is not of the type ``returns``.
     """
-    content = converted(members.get("content", []), list[ContentBlock], "tools/call")
+    content = converted(members, _Members, "tools/call").content
     structured = members.get("structuredContent", UNSET)
     result: Result[Any] = Result(tuple(content), structured, members.get("isError") is True, members)
     if returns is None or result.is_error:

@@ -72,6 +72,7 @@ Guarding: TypeAlias = Callable[[Provider, Guard, Facts, Recorder, Approvals], Pr
 """Puts the layers around what the servers offer."""
 
 _MAX_WAITING = 1_000
+_ANSWER_SECONDS = 60.0
 
 _log = logging.getLogger("toolwright")
 
@@ -257,7 +258,7 @@ class Host:
             elicit = self._elicit
             return Client(
                 target,
-                timeout=one.seconds or 60.0,
+                timeout=max(one.seconds or 0.0, _ANSWER_SECONDS),  # the file's word is for calls, which bring it along
                 on_tools_changed=wake.changed,
                 on_resources_changed=wake.changed,
                 on_prompts_changed=wake.changed,

@@ -6,6 +6,7 @@ tools stay, and calls say why they fail.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -95,7 +96,7 @@ class Remote:
         self.suspicions: tuple[Suspicion, ...] = ()
         self.instructions: str | None = None
         self._looking = Looking(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
-        self._lane = _THREADS.lane(f"look at {server}", 1)
+        self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
         self._neighbours = neighbours
         self.trouble = trouble
@@ -273,20 +274,21 @@ class Remote:
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         await self.find_entries(read)
-        return await self._asking(_read(self._here(), read.uri))
+        return await self._asking("resources/read", _read(self._here(), read.uri))
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         await self.find_entries(get)
-        return await self._asking(self._here().get_prompt(get.name, get.arguments))
+        return await self._asking("prompts/get", self._here().get_prompt(get.name, get.arguments))
 
     async def complete(self, get: CompletionGet) -> Completion:
         (entry, *_) = await self.find_entries(get)
         assert isinstance(entry, wire.Prompt | wire.ResourceTemplate)
-        return await self._asking(self._here().complete(entry, get.argument, get.value, get.arguments))
+        answer = self._here().complete(entry, get.argument, get.value, get.arguments)
+        return await self._asking("completion/complete", answer)
 
-    async def _asking(self, answer: Any) -> Any:
+    async def _asking(self, method: str, answer: Any) -> Any:
         try:
-            return await answer
+            return await self._in_time(method, answer)
         except RpcError as error:
             raise ToolError.of("TW9254", server=self.server, said=_said(error)) from None
         except InvalidAnswer as error:
@@ -294,6 +296,14 @@ class Remote:
         except TransportError as error:
             self.trouble()
             raise ToolError.of("TW9250", server=self.server, problem=_plain_text(error)) from None
+
+    async def _in_time(self, method: str, answer: Any) -> Any:
+        """Within the time that the file gives this server; where it gives none, the guard's is the one that counts."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await answer
+        except TimeoutError:
+            raise RequestTimeout.of("TW5002", method=method, seconds=self._seconds) from None
 
 
 async def _read(client: Client, uri: str) -> ReadResourceResult:

@@ -102,7 +102,7 @@ class _Job:
             self._held.let_go()
         if self._abandoned:
             self.lane.give_up(-1)
-            _warn("TW4102", tool=self.lane.name, seconds=time.monotonic() - self._began)
+            self.lane.warn("TW4102", seconds=time.monotonic() - self._began)
 
     def _settled(self, future: asyncio.Future[Any]) -> None:
         if not future.cancelled() or self._ended:
@@ -112,21 +112,19 @@ class _Job:
         else:
             self._abandoned = True
             self.lane.give_up(1)
-            _warn("TW4101", tool=self.lane.name, count=self.lane.abandoned)
-
-
-def _warn(code: str, **facts: Any) -> None:
-    _log.warning("%s [%s]", sentence(code, "en", facts), code)
+            self.lane.warn("TW4101", count=self.lane.abandoned)
 
 
 class Lane:
     """The calls of one function. At most ``share`` of them are on threads at once; the others wait their turn.
 
-    ``abandoned`` of the threads run for nobody: their calls were given up, and they cannot be stopped.
+    ``abandoned`` of the threads run for nobody: their calls were given up, and they cannot be stopped. Whoever wrote a
+    tool is warned of that; work of our own, which ends, is ``silent``.
     """
 
-    def __init__(self, pool: ThreadPool, name: str, share: int) -> None:
+    def __init__(self, pool: ThreadPool, name: str, share: int, *, silent: bool = False) -> None:
         self._pool = pool
+        self._silent = silent
         self.name = name
         self.share = share
         self.threads = 0
@@ -137,6 +135,10 @@ class Lane:
         """So many more threads run for nobody now, here and in all."""
         self.abandoned += more
         self._pool.abandoned += more
+
+    def warn(self, code: str, **facts: Any) -> None:
+        if not self._silent:
+            _log.warning("%s [%s]", sentence(code, "en", {"tool": self.name, **facts}), code)
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """A future for ``function()``, called on a thread in the caller's context."""
@@ -159,9 +161,9 @@ class ThreadPool:
         self._idle = 0
         self._rest = self.lane("", size)
 
-    def lane(self, name: str, share: int | None = None) -> Lane:
+    def lane(self, name: str, share: int | None = None, *, silent: bool = False) -> Lane:
         """A way in for one function, which can have half of the threads unless it is said how many."""
-        return Lane(self, name, share or max(1, self._size // 2))
+        return Lane(self, name, share or max(1, self._size // 2), silent=silent)
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """As :meth:`Lane.run`, for what has no lane of its own."""

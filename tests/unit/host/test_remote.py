@@ -14,7 +14,7 @@ from toolwright.client.answers import Elicitation, Reply
 from toolwright.client.config import ServerConfig
 from toolwright.contract.contract import Contract
 from toolwright.contract.neighbours import Neighbours
-from toolwright.errors import ConfigurationError, DefinitionError, UnknownTool
+from toolwright.errors import ConfigurationError, DefinitionError, InternalError, UnknownTool
 from toolwright.host.effects import effects_by
 from toolwright.host.host import Announcement, Host
 from toolwright.host.judging import Judged
@@ -385,6 +385,28 @@ def test_a_resource_that_two_servers_have_is_that_of_the_earlier_one() -> None:
         assert [(one.server, one.kind, one.problem.code) for one in host.quarantined] == [("b", "resource", "TW9264")]
 
     hosted(servers, test)
+
+
+def test_the_time_that_the_file_gives_bounds_calls_and_reads() -> None:
+    server = Server("slow", audit=False)
+
+    @server.tool(effect="read")
+    async def wait() -> None:
+        """Wait for nothing."""
+        await asyncio.Event().wait()
+
+    @server.resource("slow://it")
+    async def it() -> str:
+        """Nothing that comes."""
+        await asyncio.Event().wait()
+        return ""
+
+    async def test(host: Host) -> None:
+        assert "TW2002" in (await host.call_tool("a_wait")).text
+        with pytest.raises(InternalError, match="No answer to resources/read within"):
+            await host.read_resource("slow://it")
+
+    hosted({"a": ServerConfig("a", "a", target=server, seconds=0.05)}, test)
 
 
 def test_a_template_takes_nothing_from_a_server_that_lists_it() -> None:

@@ -161,10 +161,11 @@ def test_a_lane_has_its_share_of_the_threads_and_another_is_never_without():
     run(test)
 
 
-def test_a_lane_counts_the_threads_that_run_for_nobody():
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_lane_counts_the_threads_that_run_for_nobody(silent: bool, caplog: pytest.LogCaptureFixture):
     async def test() -> None:
         pool, gate, begun = ThreadPool(2), threading.Event(), threading.Event()
-        lane = pool.lane("a")
+        lane = pool.lane("a", silent=silent)
 
         def stuck() -> None:
             begun.set()
@@ -178,5 +179,6 @@ def test_a_lane_counts_the_threads_that_run_for_nobody():
         gate.set()
         await lane.run(lambda: None)
         assert lane.abandoned == 0
+        assert len(caplog.messages) == (0 if silent else 2)
 
     run(test)
