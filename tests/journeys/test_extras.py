@@ -28,6 +28,7 @@ MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
         "data",
     ),
     (("pypdf",), ("list", "web"), 2, "TW6400", "web"),
+    (("html_to_markdown", "protego", "pypdf", "selectolax"), ("list", "web"), 2, "TW6400", "web"),
     (("re2",), ("call", "files", "search_files", "content=x", "regex=true", "--root", "."), 1, "TW6064", "files"),
 )
 
