@@ -2146,6 +2146,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "No column holds numbers alone. Name the columns to compute of in $.columns; there are: {known}.",
         "没有任何列全部为数字。请在 $.columns 中指定要计算的列；现有列：{known}。",
     ),
+    "TW6336": (
+        "$.start_group is {start}, and there are not as many groups. Use next_start_group of the last result.",
+        "$.start_group 为 {start}，而没有这么多分组。请使用上次结果中的 next_start_group。",
+    ),
     "TW6340": (
         "This needs more than the {limit} MiB of memory that one call has: too many different groups, or too much "
         "to sort. Filter more, group by a column with fewer values, or ask for fewer columns.",
