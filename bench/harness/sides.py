@@ -96,11 +96,11 @@ def peer(key: str) -> Side:
         name, era = _NODE[key]
         return Side(key, name, (_node(), str(_packages() / f"{key}.mjs")), era)
     name, requirements, era = _PYTHON[key]
-    return Side(key, name, (str(_environment(key, requirements)), str(_SERVERS / key.partition("-")[0])), era)
+    return Side(key, name, (str(environment(key, requirements)), str(_SERVERS / key.partition("-")[0])), era)
 
 
 @functools.cache
-def _environment(key: str, requirements: tuple[str, ...]) -> Path:
+def environment(key: str, requirements: tuple[str, ...]) -> Path:
     """The interpreter of an environment with just these, made anew where the pins or this Python have changed."""
     home = _HOME / key
     python, pins = home / "bin" / "python", "\n".join([sys.version, *requirements])

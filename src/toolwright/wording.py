@@ -1028,7 +1028,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The folder {folder} cannot be served: {problem}. Give a directory that exists.",
         "无法提供文件夹 {folder}：{problem}。请给出一个已存在的目录。",
     ),
-    "TW6002": ("The files tools need at least one folder.", "文件工具至少需要一个文件夹。"),
+    "TW6002": (
+        "The files tools need at least one folder. Name one that they may use.",
+        "文件工具至少需要一个文件夹。请指定一个可供使用的文件夹。",
+    ),
     "TW6010": ("The path is empty. Use '.' for the folder itself.", "路径为空。文件夹本身请用 '.' 表示。"),
     "TW6011": (
         "{path!r} contains '..', which is not followed. Give the path from the served folder down, like 'src/main.py'.",
@@ -1378,7 +1381,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "本机无法用 {missing} 约束程序，而允许列表要求如此。"
         '请在具备该能力的内核上运行，或写明 confinement = "available"。',
     ),
-    "TW6111": ("Commands are only run on Linux so far.", "目前仅支持在 Linux 上运行命令。"),
+    "TW6111": (
+        "Commands are only run on Linux so far. Serve them there, or leave them out here.",
+        "目前仅支持在 Linux 上运行命令。请在 Linux 上提供，或在此处去掉。",
+    ),
     "TW6112": (
         "The command {command!r} runs {program} without saying what it does, so that the model chooses, also what runs "
         'other programs. Put the first word into run, like ["git", "log"], or say interpreter = true.',
@@ -1651,12 +1657,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "有 {count} 个产品包含这些词，但都被筛选条件排除。请去掉类别、更改价格，或将 in_stock 设为 false。",
     ),
     "TW6610": ("{file}, line {line}: not a product: {problem}.", "{file} 第 {line} 行不是产品：{problem}。"),
-    "TW6611": ("Two products of the catalog have the id {id!r}.", "目录中有两个产品的编号都是 {id!r}。"),
+    "TW6611": (
+        "Two products of the catalog have the id {id!r}. Give each one of its own.",
+        "目录中有两个产品的编号都是 {id!r}。请为每个产品设置各自的编号。",
+    ),
     "TW6612": (
         "The catalog has {count} categories; it needs 1 to {limit}, since each is shown to the model.",
         "目录有 {count} 个类别；须为 1 至 {limit} 个，因为每个类别都会展示给模型。",
     ),
-    "TW6613": ("The catalog {file} cannot be read: {problem}.", "无法读取目录 {file}：{problem}。"),
+    "TW6613": (
+        "The catalog {file} cannot be read: {problem}. Name a file that this server may read.",
+        "无法读取目录 {file}：{problem}。请指定此服务器可读取的文件。",
+    ),
     # the settings tools
     "TW6630": (
         "There is no setting {key!r}; nearest: {nearest}. list_config shows all of them, set_config makes one.",
@@ -1700,8 +1712,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "邮件服务器指定了用户，但没有密码：请放入环境变量 {variable}。",
     ),
     "TW6704": (
-        "{what!r} is no address of the form name@example.com, and for whom mail is allowed also @example.com.",
-        "{what!r} 不是 name@example.com 形式的地址（允许的收件人还可以是 @example.com）。",
+        "{what!r} is no address of the form name@example.com, and for whom mail is allowed also @example.com. "
+        "Write it like that.",
+        "{what!r} 不是 name@example.com 形式的地址（允许的收件人还可以是 @example.com）。请按此形式书写。",
     ),
     "TW6705": (
         "Nobody may get mail, so there is nothing to do: name recipients with --mail-to, such as "
@@ -2145,6 +2158,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW6335": (
         "No column holds numbers alone. Name the columns to compute of in $.columns; there are: {known}.",
         "没有任何列全部为数字。请在 $.columns 中指定要计算的列；现有列：{known}。",
+    ),
+    "TW6336": (
+        "$.start_group is {start}, and there are not as many groups. Use next_start_group of the last result.",
+        "$.start_group 为 {start}，而没有这么多分组。请使用上次结果中的 next_start_group。",
     ),
     "TW6340": (
         "This needs more than the {limit} MiB of memory that one call has: too many different groups, or too much "

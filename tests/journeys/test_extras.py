@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from toolwright.cli.targets import TOOLBOX
 
 MAIL = ("--smtp", "smtp://localhost", "--mail-from", "bot@acme.example", "--mail-to", "@acme.example")
 
@@ -28,6 +31,7 @@ MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
         "data",
     ),
     (("pypdf",), ("list", "web"), 2, "TW6400", "web"),
+    (("html_to_markdown", "protego", "pypdf", "selectolax"), ("list", "web"), 2, "TW6400", "web"),
     (("re2",), ("call", "files", "search_files", "content=x", "regex=true", "--root", "."), 1, "TW6064", "files"),
 )
 
@@ -64,3 +68,9 @@ def test_without_its_packages_a_tool_names_the_command_that_installs_them(tmp_pa
         ), (packages, words)
         assert "Traceback" not in words
     assert len(said) == 2 * len(MISSING) + 1, done.stderr
+
+
+def test_each_family_is_an_extra_and_so_is_each_that_is_named() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    named = {extra for *_, extras in MISSING for extra in extras.split(",")}
+    assert {*TOOLBOX, *named} - {*project["optional-dependencies"]} == set()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -402,6 +407,61 @@ def test_i11_an_issue_whose_answer_is_lost_is_found_and_not_written_again(lost: 
     hub.after = lambda asked: None
     assert ask(hub, "create_issue", **TEA, title="Cold", body="Tea.")[0].value["created"] is False
     assert written(hub) == ["Cold"]
+
+
+WRITING = """
+import asyncio, json, sys
+from toolwright.toolbox.asking import Patience
+from toolwright.toolbox.github import GitHub
+from toolwright.toolbox.github.api import Api
+from toolwright.toolbox.github.scope import Scope
+from toolwright.transport.fetch import Fetcher
+url, token, tool, arguments = sys.argv[1:]
+github = GitHub(Api(Fetcher([url]), url, token, Patience()), Scope.of(["octo/tea"]), key=token, patience=Patience())
+asyncio.run(getattr(github, f"github_{tool}")(**json.loads(arguments)))
+"""
+
+
+def written_by_a_process(hub: Hub, tool: str, arguments: dict[str, Any], killed: int) -> int:
+    """How a process ended that made this call, and was killed when its request of that number was carried out."""
+    with running(hub) as site:
+        words = (site.url, TOKEN, tool, json.dumps(arguments))
+        process = subprocess.Popen([sys.executable, "-c", WRITING, *words])
+
+        def kill(asked: Asked) -> None:
+            if len(site.asked) == killed:
+                os.kill(process.pid, signal.SIGKILL)
+
+        hub.after = kill
+        status = process.wait(60)
+    hub.after = lambda asked: None
+    return status
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("create_issue", {"title": "Cold", "body": "Tea."}), ("comment_on_issue", {"number": 900, "body": "Fixed."})],
+)
+def test_i11_what_a_killed_process_has_written_is_not_written_again(tool: str, arguments: dict[str, Any]):
+    """It is killed at each of its requests in turn, until it comes to its end; then the call is made again."""
+    seen = set[int]()
+    for killed in range(1, 10):
+        hub = Hub()
+        hub.issues["octo/tea"].append(issue(900))
+        made = hub.issues["octo/tea"] if tool == "create_issue" else hub.comments.setdefault(("octo/tea", 900), [])
+        before = len(made)
+        status = written_by_a_process(hub, tool, {**TEA, **arguments}, killed)
+        found = len(made) - before
+        assert ask(hub, tool, **TEA, **arguments)[0].value["created"] is (found == 0)
+        assert len(made) == before + 1
+        seen.add(found)
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+    else:
+        pytest.fail("it never came to its end")
+    assert seen == {0, 1}
 
 
 def test_i11_where_nothing_can_be_known_that_is_said():

@@ -16,6 +16,9 @@ from toolwright.policy.vetting import closest
 
 __all__ = ["Excuse", "Excused", "excuses_in", "excuses_of", "unused"]
 
+_BY_SERVER = "TW9703"
+"""The rule that goes by what the server is called: a tool that is excused from it may be in several servers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
@@ -72,6 +75,6 @@ def unused(excuses: Iterable[Excuse], excused: Iterable[Excused]) -> Iterator[Co
     """A note for each that excuses nothing any more."""
     used = {id(one.excuse) for one in excused}
     for one in excuses:
-        if id(one) not in used:
+        if id(one) not in used and not (one.in_source and one.code == _BY_SERVER):
             tools = ", ".join(one.tools.patterns)
             yield ConfigurationError.of("TW9802", place=one.place, rule=one.code, tools=tools)

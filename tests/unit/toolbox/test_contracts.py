@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolwright.check.report import judge
+from toolwright.check.source import Source
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.targets import TOOLBOX
@@ -22,15 +26,43 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("family", sorted(TOOLBOX))
-def test_check_finds_nothing(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
+PICTURES = {"chart_csv", "read_media"}
+"""Their results are pictures, which no schema describes."""
+
+
+def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Source]:
+    """What these families show, set up in an empty folder."""
+    monkeypatch.chdir(folder)
+    (folder / "served").mkdir()
     with sqlite3.connect("shop.db") as database:
         database.execute("CREATE TABLE tea (name TEXT)")
-    rooted = {"--root": "."} if "--root" in TOOLBOX[family].options else {}
-    said = {option: (value,) for option, value in {**rooted, **SETTINGS.get(family, {})}.items()}
-    sources, unjudged = sources_of([family], Family(said), timeout=30.0)
+    said: dict[str, tuple[str, ...]] = {}
+    for family in families.split(","):
+        rooted = {"--root": "served"} if "--root" in TOOLBOX[family].options else {}
+        said |= {option: (value,) for option, value in {**rooted, **SETTINGS.get(family, {})}.items()}
+    sources, unjudged = sources_of([families], Family(said), timeout=30.0)
     assert not unjudged
-    report = judge(sources)
+    return list(sources)
+
+
+@pytest.mark.parametrize("families", [*sorted(TOOLBOX), ",".join(TOOLBOX)])
+def test_check_finds_nothing(families: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    report = judge(listed(families, tmp_path, monkeypatch))
     assert [(one.tool, one.code, one.say()) for one in report.findings] == []
     assert not report.notes
+
+
+def test_each_tool_has_a_title_examples_hints_and_a_schema_of_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    [source] = listed(",".join(TOOLBOX), tmp_path, monkeypatch)
+    tools: Mapping[str, Any] = source.contract.tools
+    assert tools.keys() > PICTURES
+    for name, tool in tools.items():
+        hints = tool["annotations"]
+        assert tool["title"], name
+        assert {"readOnlyHint", "openWorldHint"} <= hints.keys(), name
+        assert hints["readOnlyHint"] or {"destructiveHint", "idempotentHint"} <= hints.keys(), name
+        assert tool["inputSchema"]["examples"], name
+        assert ("outputSchema" in tool) is (name not in PICTURES), name
+        assert re.search(r"[\u4e00-\u9fff]", tool["description"]), name

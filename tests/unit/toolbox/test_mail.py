@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import email
+import os
+import signal
 import ssl
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -467,3 +470,66 @@ def test_a_call_that_is_cancelled_ends_the_conversation_with_the_mail_server() -
             return post.taken
 
     assert asyncio.run(asyncio.wait_for(conversation(), 30)) == []
+
+
+# Crashes
+
+SENDING = """
+import asyncio, sys
+from toolwright.toolbox.mail import Mail, MailServer
+from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+mail = Mail(MailServer("127.0.0.1", int(sys.argv[1]), "none"), "bot@acme.example", ["@acme.example"])
+agreed = RequestContext(LOCAL, SILENT, agreed=True)
+asyncio.run(mail.send_email(["ann@acme.example"], "Minutes", "see below.\\n" * 9000, agreed, cc=["bob@acme.example"]))
+"""
+
+
+class Killing(SMTP):
+    """Kills the process that sends when it has heard from it ``when`` times."""
+
+    def __init__(self, post: Post, when: int) -> None:
+        super().__init__(post, hostname="mail")
+        self.sender: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.gone = asyncio.Event()
+        self._left = when
+
+    def data_received(self, data: bytes) -> None:
+        self._left -= 1
+        if self._left == 0:
+            os.kill(self.sender.result(), signal.SIGKILL)
+        super().data_received(data)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self.gone.set()
+
+
+@pytest.mark.process
+def test_a_kill_sends_a_mail_to_all_or_to_nobody() -> None:
+    """The process is killed at each of its words to the mail server in turn, until it comes to its end."""
+
+    async def ended(post: Post, when: int) -> int:
+        smtp = Killing(post, when)
+        server = await asyncio.get_running_loop().create_server(lambda: smtp, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            process = await asyncio.create_subprocess_exec(sys.executable, "-c", SENDING, str(port))
+            smtp.sender.set_result(process.pid)
+            status = await process.wait()
+            await smtp.gone.wait()
+        return status
+
+    seen = set[int]()
+    for when in range(1, 30):
+        post = Post()
+        status = asyncio.run(asyncio.wait_for(ended(post, when), 30))
+        for envelope, message in zip(post.taken, post.mails(), strict=True):
+            assert envelope.rcpt_tos == ["ann@acme.example", "bob@acme.example"]
+            assert text_of(message) == "see below.\n" * 9000
+        seen.add(len(post.taken))
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+    else:
+        pytest.fail("it never came to its end")
+    assert seen == {0, 1}

@@ -217,6 +217,7 @@ from toolwright.toolbox.settings import Settings
 settings = Settings(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     settings.set_config(f"key{number % 7}", f"{number} " * 3000)
+    settings.delete_config(f"key{(number + 3) % 7}")
     settings.add_log(f"{sys.argv[2]} {number}")
     print(number, flush=True)
 """
@@ -252,9 +253,12 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_and_nothing_that_it_s
             own = [entry["message"] for entry in reversed(entries) if entry["message"].startswith(f"until {after} ")]
             assert own == [f"until {after} {number}" for number in range(len(own))]
             assert told < len(own)
-            for one in settings.list_config()["settings"]:
-                assert len(set(one["value"].split())) == 1
-                assert one["value"].count(" ") == 3000
+            values = {one["key"]: one["value"] for one in settings.list_config()["settings"]}
+            for value in values.values():
+                assert len(set(value.split())) == 1
+                assert value.count(" ") == 3000
+            assert values[f"key{told % 7}"].startswith(f"{told} ")
+            assert f"key{(told + 3) % 7}" not in values
     with closing(sqlite3.connect(place)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

@@ -73,6 +73,22 @@ def test_figures_come_by_group(root: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("sort", ["rows", "value", "key"])
+def test_the_parts_of_the_groups_make_the_whole(root: Path, sort: str) -> None:
+    asked: dict[str, Any] = {"path": "sales.csv", "operations": ["sum"], "group_by": ["city", "year"], "sort": sort}
+    whole = ask(root, "analyze_csv", **asked)
+    parts: list[Any] = []
+    start: int | None = 1
+    while start is not None:
+        part = ask(root, "analyze_csv", **asked, top=1, start_group=start)
+        assert part["group_count"] == whole["group_count"] > 2
+        parts += part["groups"]
+        start = part.get("next_start_group")
+    assert parts == whole["groups"]
+    assert code_of(root, "analyze_csv", **asked, start_group=len(parts) + 1) == "TW6336"
+    assert code_of(root, "analyze_csv", path="sales.csv", operations=["sum"], start_group=2) == "TW6336"
+
+
 def test_without_columns_those_with_numbers_are_counted(root: Path) -> None:
     found = ask(root, "analyze_csv", path="sales.csv", operations=["sum"])
     assert found["groups"] == [{"by": {}, "rows": 4, "values": {"year": {"sum": 8094}, "amount": {"sum": 16.625}}}]

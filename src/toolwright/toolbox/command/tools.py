@@ -404,6 +404,7 @@ def toolset(allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | Non
         commands.list_commands,
         output_schema=LISTED,
         title="List commands",
+        examples=({},),
         description=inspect.getdoc(commands.list_commands) or "",
         effect="read",
         idempotent=True,

@@ -71,6 +71,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "read",
             "idempotent": True,
             "title": "List the served folders",
+            "examples": ({},),
         },
     ),
     (

@@ -115,7 +115,7 @@ class Database:
         context: Context,
         table: Annotated[str, "Name of a table or view, as list_tables has it", Field(min_length=1, max_length=300)],
     ) -> TableDescription:
-        """Describe a table or view: its columns with their types, its primary key, foreign keys and indexes.
+        """Describe a table or view (表结构): its columns with their types, its primary key, foreign keys and indexes.
 
         Use before writing a statement about it. Not for its rows: use run_sql_query. Side effects: none.
         """

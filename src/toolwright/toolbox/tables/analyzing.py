@@ -29,6 +29,7 @@ class Asked:
     filter: str | None
     sort: Sort
     top: int
+    start: int = 1
 
     def order(self, keys: int) -> str:
         by_key = ", ".join(f"r{n} NULLS LAST" for n in range(keys))
@@ -37,7 +38,8 @@ class Asked:
 
 
 def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: Query, table: Table) -> Analysis:
-    """What was ``asked``, of the rows that ``node`` lets through; quantiles are estimated unless ``exact``."""
+    """What was ``asked``, of the rows that ``node`` lets through; quantiles are estimated unless ``exact``.
+    ``ToolError`` where there is no group to start with."""
     names = asked.columns or _numeric(table, found.layout)
     keys = [table.text(name, "$.group_by") for name in asked.group_by]
     measures = [_measure(table, name, op, exact) for name in names for op in asked.operations]
@@ -50,8 +52,11 @@ def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: 
     numbered = ", ".join(f"{part} AS r{n}" for n, part in enumerate(parts))
     sql = f"SELECT {numbered} FROM {table.numbered(numeric, where)}"
     if keys:
-        sql += f" GROUP BY {', '.join(keys)} ORDER BY {asked.order(len(keys))} LIMIT {asked.top}"
+        sql += f" GROUP BY {', '.join(keys)} ORDER BY {asked.order(len(keys))}"
+        sql += f" LIMIT {asked.top} OFFSET {asked.start - 1}"
     rows = query.rows(sql, len(table.names), values)
+    if asked.start > 1 and not (keys and rows):
+        raise ToolError.of("TW6336", start=asked.start)
     return _analysis(found, table, asked, names, numeric, rows, exact)
 
 
@@ -127,6 +132,8 @@ def _analysis(
         group_count=rows[0][keys + 2] if rows else 0,
         groups=groups,
     )
+    if asked.start - 1 + len(groups) < result["group_count"]:
+        result["next_start_group"] = asked.start + len(groups)
     missed = [
         NotNumbers(column=name, cells=int(rows[0][behind + 3 * n + 1]), example=rows[0][behind + 3 * n + 2])
         for n, name in enumerate(numeric)

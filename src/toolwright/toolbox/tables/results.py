@@ -128,8 +128,11 @@ class Analysis(TypedDict):
     path: str
     read_as: ReadAs
     rows: Annotated[int, Field(description="Rows that the filter let through", ge=0)]
-    group_count: Annotated[int, Field(description="Groups that there are; groups has the first of them", ge=0)]
+    group_count: Annotated[int, Field(description="Groups that there are; groups has some of them", ge=0)]
     groups: Annotated[list[Group], Field(description="One with an empty by, where nothing was to be grouped")]
+    next_start_group: NotRequired[
+        Annotated[int, Field(description="There are more groups: call again with this as start_group", ge=1)]
+    ]
     not_numbers: NotRequired[list[NotNumbers]]
     approximate: NotRequired[
         Annotated[

@@ -200,6 +200,7 @@ class Tables:
             Sort, "Which groups come first: with most rows, with the largest first value, or by their key"
         ] = "rows",
         top: Annotated[int, "Most groups to return", Field(ge=1, le=1000)] = 50,
+        start_group: Annotated[int, "First group to return, from 1", Field(ge=1, le=1_000_000_000)] = 1,
         encoding: EncodingArgument = None,
         delimiter: DelimiterArgument = None,
         header: HeaderArgument = True,
@@ -209,11 +210,11 @@ class Tables:
 
         Use when figures about a CSV, TSV, JSON Lines or Parquet file (分析CSV文件) are wanted, also larger than memory.
         Not for single rows: use query_csv. Sums and averages are exact; what is not is named in approximate, and cells
-        that are no numbers are told in not_numbers. Fails when the groups need more memory than one call has: filter,
-        or group by less. Side effects: none.
+        that are no numbers are told in not_numbers. While the result has next_start_group, call again with it for more
+        groups. Fails when they need more memory than one call has: filter, or group by less. Side effects: none.
         """
         said = Said(encoding, delimiter, header, quotes)
-        asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by or [], filter, sort, top)
+        asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by or [], filter, sort, top, start_group)
         return await _while(context, lambda run: self._analyze(run, path, said, asked))
 
     async def chart_csv(

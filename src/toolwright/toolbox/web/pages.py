@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, NotRequired
+from typing import TYPE_CHECKING, Annotated, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
@@ -14,10 +14,12 @@ from typing_extensions import TypedDict  # pydantic refuses that of typing befor
 from toolwright.errors import ToolError
 from toolwright.toolbox.asking import BUSY, Patience, patient, wait_of
 from toolwright.toolbox.web.reading import Document, Kind, Part, kind_of, read
-from toolwright.toolbox.web.robots import Robots
 from toolwright.tools.toolset import RequestContext
 from toolwright.transport.fetch import Answer, Fetcher, NotFetched
 from toolwright.transport.urls import ascii_url
+
+if TYPE_CHECKING:
+    from toolwright.toolbox.web.robots import Robots
 
 __all__ = ["Page", "Pages"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from toolwright.loading import load
 from toolwright.toolbox.asking import Patience, check_urls
 from toolwright.toolbox.web.pages import Pages
 from toolwright.toolbox.web.reading import check_installed
-from toolwright.toolbox.web.robots import Robots
 from toolwright.toolbox.web.weather import FORECASTS, PLACES, Weather
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.transport import fetch
@@ -76,7 +76,7 @@ def toolset(settings: WebSettings | None = None) -> LocalToolset:
         redirects=said.redirects,
     )
     services = Fetcher((said.places, said.forecasts), resolve=said.resolve, seconds=said.seconds)
-    robots = Robots(pages, said.program) if said.robots else None
+    robots = load("toolbox.web.robots:Robots")(pages, said.program) if said.robots else None
     tools = LocalToolset()
     web = Pages(pages, program=said.program, robots=robots, patience=said.patience)
     weather = Weather(services, places=said.places, forecasts=said.forecasts, patience=said.patience)

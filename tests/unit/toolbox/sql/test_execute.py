@@ -14,7 +14,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from toolwright import Client, Server
@@ -311,39 +310,41 @@ sys.stdin.read(1)
 """
 
 
-ROWS = 200_000
+DOUBLED = 17
+ROWS = 1 << DOUBLED
+MANY = (
+    "CREATE TABLE many (id integer PRIMARY KEY, a integer)",
+    "INSERT INTO many VALUES (0, 0)",
+    *(f"INSERT INTO many SELECT id + {1 << n}, 0 FROM many" for n in range(DOUBLED)),
+)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize(("heard", "sum_of"), [("begun", 0), ("changed", 0), ("committed", ROWS)])
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@EVERYWHERE
 def test_a_process_killed_in_a_change_leaves_the_old_rows_or_the_new(
     engine: str, tmp_path: Path, heard: str, sum_of: int
 ):
-    open_it: Any = sqlite3.connect if engine == "sqlite" else duckdb.connect
-    file = str(tmp_path / "many.db")
-    numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) SELECT i, 0 FROM n"
-    with closing(open_it(file)) as db:
-        db.execute("CREATE TABLE many (id integer PRIMARY KEY, a integer)")
-        db.execute(f"INSERT INTO many {numbers if engine == 'sqlite' else f'SELECT i, 0 FROM range({ROWS}) t(i)'}")
-        db.commit()
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, f"{engine}:///{file}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    while _line(process.stdout.fileno()) != heard:
-        if heard == "committed":
-            process.stdin.write(b"\n")
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdin.close()
-    process.stdout.close()
-    with closing(open_it(file)) as db:
-        found = db.execute("SELECT count(*), sum(a), min(a) = max(a) FROM many").fetchone()
-        assert found in ((ROWS, sum_of, True), (ROWS, ROWS, True))
+    with shop(engine, tmp_path, MANY) as url:
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while _line(process.stdout.fileno()) != heard:
+            if heard == "committed":
+                process.stdin.write(b"\n")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+        found = Shown(url).call("run_sql_query", sql="SELECT count(*), sum(a), min(a), max(a) FROM many").structured
+        count, total, least, most = (int(value) for value in found["rows"][0])
+        assert (count, total) in ((ROWS, sum_of), (ROWS, ROWS))
+        assert least == most
         if engine == "sqlite":
-            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as db:
+                assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def _line(fd: int) -> str:
