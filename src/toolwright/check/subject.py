@@ -174,11 +174,13 @@ class Shelf:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One tool. ``server`` is what its server is called, ``shelf`` has it and its neighbours."""
+    """One tool. ``server`` is what its server is called, ``shelf`` has it and its neighbours; ``key`` is what its
+    contract has it by: its name, unless another has it too."""
 
     server: str
     definition: Definition
     shelf: Shelf = field(default_factory=Shelf, repr=False)
+    key: str = ""
 
     @kept
     def name(self) -> str:
@@ -323,5 +325,5 @@ def subjects(contracts: Iterable[tuple[str, Contract]]) -> list[Subject]:
     """All tools of the servers, named, on one shelf."""
     shelf = Shelf()
     for server, contract in contracts:
-        shelf.subjects.extend(Subject(server, contract.tools[name], shelf) for name in contract.tools)
+        shelf.subjects.extend(Subject(server, contract.tools[name], shelf, name) for name in contract.tools)
     return shelf.subjects
