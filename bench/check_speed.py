@@ -1,7 +1,8 @@
 """`python bench/check_speed.py DATA…`: how fast the rules of `toolwright check` are, and how often each finds anything.
 
 Each server stands on a shelf of its own. The time is that of one core, reading the files left out, everything that a
-rule reads out of a definition included; a rule that comes first pays for what the others read too.
+rule reads out of a definition included; a rule that comes first pays for what the others read too. Tools a second are
+of rounds in which nobody looks at the clock between two rules, which takes a microsecond each time.
 """
 
 import argparse
@@ -23,10 +24,20 @@ def main() -> None:
     rows = list(servers(options.data))
     count = sum(len(tools) for _, tools in rows)
     rules()
+    total = min(_whole(rows) for _ in range(options.rounds))
     found, seconds = min((_measured(rows) for _ in range(options.rounds)), key=lambda one: sum(one[1].values()))
-    total = sum(seconds.values())
     print(f"{count} tools of {len(rows)} servers, {len(rules())} rules: {count / total:,.0f} tools a second\n")
     print(table(("rule", "code", "level", "tools", "%", "µs a tool"), _lines(found, seconds, count)))
+
+
+def _whole(rows: list[tuple[str, list[Any]]]) -> float:
+    """The seconds that all rules take for all tools."""
+    begun = time.process_time()
+    for server, tools in rows:
+        for tool in shelf(server, tools):
+            for _, problems in rules():
+                list(problems(tool))
+    return time.process_time() - begun
 
 
 def _measured(rows: list[tuple[str, list[Any]]]) -> tuple[Counter[str], dict[str, float]]:

@@ -47,7 +47,7 @@ Rule: TypeAlias = Callable[[Subject], Iterable[Problem]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem of a tool, and the card that it goes by."""
+    """A problem of a tool, by its key in the contract, and the card that it goes by."""
 
     server: str
     tool: str
@@ -88,4 +88,4 @@ def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
     for subject in subjects(contracts):
         for card, problems in rules():
             for problem in problems(subject):
-                yield Finding(subject.server, subject.name, card, problem)
+                yield Finding(subject.server, subject.key, card, problem)

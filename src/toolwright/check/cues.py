@@ -28,13 +28,12 @@ class Cue:
     chinese: re.Pattern[str]
 
     def found(self, text: Text) -> str | None:
-        """The words of the text that say it, if some do."""
+        """The words of the text that say it, if some do: the first of them, each time."""
         if met := self.words & text.word_set:
             return min(met, key=text.words.index)
-        for first in self.phrases.keys() & text.word_set:
-            for phrase in self.phrases[first]:
-                if phrase in text.spoken:
-                    return phrase.strip()
+        firsts = self.phrases.keys() & text.word_set
+        if said := [phrase for first in firsts for phrase in self.phrases[first] if phrase in text.spoken]:
+            return min(said, key=lambda phrase: (text.spoken.index(phrase), phrase)).strip()
         if text.raw.isascii():
             return None
         match = self.chinese.search(text.plain)

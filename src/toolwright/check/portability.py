@@ -205,7 +205,7 @@ def _verdicts(sources: Sequence[Source], profile: Profile, fits: _Fits) -> Itera
         label = legal(source.server, profile) if profile.name_template else ""
         for tool, definition in source.contract.tools.items():
             found, tokens = fits.of(definition, profile)
-            name, whole = _name(label, tool, profile), _whole(found, profile)
+            name, whole = _name(label, str(definition.get("name", tool)), profile), _whole(found, profile)
             outcome = max(name.outcome, whole.outcome, key=list(Outcome).index)
             changes = (*name.changes, *whole.changes)
             weight = 0 if outcome in _GONE else tokens + estimated(name.name)

@@ -6,8 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar, overload
 
 from toolwright.check.language import language, sentences, words
 from toolwright.check.plain import Node, is_plain
@@ -26,6 +25,29 @@ DEEPEST: Final = 12
 """Levels of a schema that are looked at; what lies deeper is a problem of its own."""
 
 
+_Known = TypeVar("_Known")
+
+
+class kept(Generic[_Known]):
+    """A property that is found out when it is first asked for. ``functools.cached_property`` takes a lock for that
+    until Python 3.12, which costs more than much of what is found out; no two threads share a subject."""
+
+    def __init__(self, find_out: Callable[[Any], _Known]) -> None:
+        self._find_out = find_out
+        self._name = find_out.__name__
+        self.__doc__ = find_out.__doc__
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> kept[_Known]: ...
+    @overload
+    def __get__(self, owner: object, kind: type) -> _Known: ...
+    def __get__(self, owner: object | None, kind: type) -> kept[_Known] | _Known:
+        if owner is None:
+            return self
+        known = owner.__dict__[self._name] = self._find_out(owner)
+        return known
+
+
 class Text:
     """A text of a definition. What is read out of it is read once."""
 
@@ -35,30 +57,30 @@ class Text:
     def __bool__(self) -> bool:
         return bool(self.raw.strip())
 
-    @cached_property
+    @kept
     def plain(self) -> str:
         """In lower case, for a search of phrases."""
         return self.raw.casefold()
 
-    @cached_property
+    @kept
     def words(self) -> tuple[str, ...]:
         return words(self.raw)
 
-    @cached_property
+    @kept
     def word_set(self) -> frozenset[str]:
         return frozenset(self.words)
 
-    @cached_property
+    @kept
     def language(self) -> str:
         """``en``, ``zh``, or nothing where it is neither, and phrases cannot be looked for."""
         return language(self.raw, self.word_set)
 
-    @cached_property
+    @kept
     def spoken(self) -> str:
         """Its words with a space around each, for a search of phrases."""
         return f" {' '.join(self.words)} "
 
-    @cached_property
+    @kept
     def sentences(self) -> tuple[str, ...]:
         return sentences(self.raw)
 
@@ -73,16 +95,16 @@ class Parameter:
     required: bool
     depth: int
 
-    @cached_property
+    @kept
     def name_words(self) -> tuple[str, ...]:
         return _name_words(self.name)
 
-    @cached_property
+    @kept
     def text(self) -> Text:
         said = self.schema.get("description")
         return Text(said if isinstance(said, str) else "")
 
-    @cached_property
+    @kept
     def kinds(self) -> frozenset[str]:
         """The types it may have, as far as it says so itself or in alternatives."""
         return frozenset(_kinds(self.schema))
@@ -109,8 +131,6 @@ _SECTION: Final = re.compile(
 )
 _SIGNS: Final = ("args:", "arguments:", "parameters:", "params:", "input", "param ", "参数")
 
-_Known = TypeVar("_Known")
-
 
 @dataclass(frozen=True, eq=False)
 class Shelf:
@@ -125,14 +145,14 @@ class Shelf:
             self._known[find_out] = find_out(self)
         return self._known[find_out]
 
-    @cached_property
+    @kept
     def by_name(self) -> Mapping[str, list[Subject]]:
         found: dict[str, list[Subject]] = {}
         for one in self.subjects:
             found.setdefault(one.name, []).append(one)
         return found
 
-    @cached_property
+    @kept
     def servers(self) -> Mapping[str, frozenset[str]]:
         """Server → the names of its tools."""
         found: dict[str, set[str]] = {}
@@ -140,11 +160,11 @@ class Shelf:
             found.setdefault(one.server, set()).add(one.name)
         return {server: frozenset(names) for server, names in found.items()}
 
-    @cached_property
+    @kept
     def neighbours(self) -> Neighbours:
         return Neighbours(self.servers if len(self.servers) > 1 else {})
 
-    @cached_property
+    @kept
     def by_server(self) -> Mapping[str, list[Subject]]:
         found: dict[str, list[Subject]] = {}
         for one in self.subjects:
@@ -154,34 +174,36 @@ class Shelf:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One tool. ``server`` is what its server is called, ``shelf`` has it and its neighbours."""
+    """One tool. ``server`` is what its server is called, ``shelf`` has it and its neighbours; ``key`` is what its
+    contract has it by: its name, unless another has it too."""
 
     server: str
     definition: Definition
     shelf: Shelf = field(default_factory=Shelf, repr=False)
+    key: str = ""
 
-    @cached_property
+    @kept
     def name(self) -> str:
         said = self.definition.get("name")
         return said if isinstance(said, str) else ""
 
-    @cached_property
+    @kept
     def name_words(self) -> tuple[str, ...]:
         return words(self.name)
 
-    @cached_property
+    @kept
     def text(self) -> Text:
         """Its description."""
         said = self.definition.get("description")
         return Text(said if isinstance(said, str) else "")
 
-    @cached_property
+    @kept
     def section(self) -> re.Match[str] | None:
         """What its description says of parameters, under a heading such as ``Args:``, to the next heading."""
         has_sign = any(sign in self.text.plain for sign in _SIGNS)
         return _SECTION.search(self.text.raw) if has_sign else None
 
-    @cached_property
+    @kept
     def summary(self) -> Text:
         """Its description without that section."""
         if self.section is None:
@@ -189,37 +211,37 @@ class Subject:
         raw, (start, end) = self.text.raw, self.section.span()
         return Text(f"{raw[:start]}\n{raw[end:]}")
 
-    @cached_property
+    @kept
     def annotations(self) -> Mapping[str, Json]:
         said = self.definition.get("annotations")
         return said if is_object(said) else {}
 
-    @cached_property
+    @kept
     def input(self) -> Mapping[str, Json]:
         said = self.definition.get("inputSchema")
         return said if is_object(said) else {}
 
-    @cached_property
+    @kept
     def output(self) -> Mapping[str, Json] | None:
         said = self.definition.get("outputSchema")
         return said if is_object(said) else None
 
-    @cached_property
+    @kept
     def parameters(self) -> tuple[Parameter, ...]:
         """Each property of the input schema, those within others too, in the order in which they stand."""
         return tuple(_parameters(self.input, ("inputSchema",), 1))
 
-    @cached_property
+    @kept
     def arguments(self) -> tuple[Parameter, ...]:
         """The properties on top: what a caller gives."""
         return tuple(one for one in self.parameters if one.depth == 1)
 
-    @cached_property
+    @kept
     def nodes(self) -> tuple[Node, ...]:
         """Each schema there is, of arguments and of results, those that nothing refers to as well."""
         return tuple(_nodes(self.definition))
 
-    @cached_property
+    @kept
     def having(self) -> Mapping[str, list[Node]]:
         """Keyword → the schemas that have it."""
         found: dict[str, list[Node]] = {}
@@ -228,13 +250,13 @@ class Subject:
                 found.setdefault(keyword, []).append(node)
         return found
 
-    @cached_property
+    @kept
     def suspicions(self) -> tuple[Suspicion, ...]:
         """What a host would keep from a model, or show to a person."""
         beside = self.shelf.neighbours.besides(self.server)
         return scan(self.definition, beside, self.shelf.servers.get(self.server, frozenset()))
 
-    @cached_property
+    @kept
     def refusals(self) -> tuple[tuple[str, SchemaError], ...]:
         """Why a schema would be refused where calls are judged: the field it stands in, and the reason."""
         return () if is_plain(self.nodes) else tuple(_refusals(self.definition))
@@ -303,5 +325,5 @@ def subjects(contracts: Iterable[tuple[str, Contract]]) -> list[Subject]:
     """All tools of the servers, named, on one shelf."""
     shelf = Shelf()
     for server, contract in contracts:
-        shelf.subjects.extend(Subject(server, contract.tools[name], shelf) for name in contract.tools)
+        shelf.subjects.extend(Subject(server, contract.tools[name], shelf, name) for name in contract.tools)
     return shelf.subjects

@@ -11,6 +11,7 @@ from toolwright.check.fixing import put
 from toolwright.check.report import Report
 from toolwright.check.source import Source
 from toolwright.cli.contracts import lock_in
+from toolwright.contract.contract import Contract
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
 
@@ -41,7 +42,7 @@ def _better(report: Report, source: Source) -> Source:
     text, _ = put(source.text, values)
     if text == source.text:
         return source
-    return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file)).contract)
+    return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file), Contract.as_listed).contract)
 
 
 def difference(before: Sequence[Source], after: Sequence[Source]) -> Iterator[str]:

@@ -89,7 +89,7 @@ def _shown(file: str) -> str:
 
 def _theirs(target: str, family: Family, timeout: float) -> Source:
     where = target_of(target, family)
-    lock = asyncio.run(listed(where, timeout, auth=auth_of(where)))
+    lock = asyncio.run(listed(where, timeout, Contract.as_listed, auth=auth_of(where)))
     return Source(target, lock.name or target, lock.contract)
 
 
@@ -116,15 +116,15 @@ def _decoded(data: bytes) -> Json:
 
 def _written(target: str, path: Path, data: bytes, said: Json) -> Source:
     """The tools of a lock file, or of a dump, which alone can be changed."""
-    lock = lock_in(data, path)
-    roots = _in_lock(lock.contract) if is_lock(said) else _in_dump(said)
+    lock = lock_in(data, path, Contract.as_listed)
+    roots = _in_lock(lock.contract) if is_lock(said) else _in_dump(said, lock.contract)
     return Source(
         target,
         lock.name or path.stem,
         lock.contract,
         target,
         data.decode(),
-        {name: roots[name] for name in lock.contract.tools},
+        roots,
         can_fix=not is_lock(said),
     )
 
@@ -133,13 +133,9 @@ def _in_lock(contract: Contract) -> Mapping[str, At]:
     return {name: ("tools", name, "definition") for name in contract.tools}
 
 
-def _in_dump(said: Json) -> Mapping[str, At]:
-    at, tools = tools_in(said)
-    return {_key(tool): (*at, number) for number, tool in enumerate(tools)}
-
-
-def _key(tool: Json) -> str:
-    return tool.get("uri") or tool.get("uriTemplate") or tool["name"]
+def _in_dump(said: Json, contract: Contract) -> Mapping[str, At]:
+    at, _ = tools_in(said)
+    return {name: (*at, number) for number, name in enumerate(contract.tools)}
 
 
 async def _all_of(target: str, config: Config, timeout: float) -> list[Source | Unjudged]:
@@ -152,7 +148,7 @@ async def _all_of(target: str, config: Config, timeout: float) -> list[Source | 
         try:
             async with turn:
                 where, settings = await reached(server, config, launches, approve_here(), inputs_here(), known)
-            lock = await listed(where, timeout, **settings)
+            lock = await listed(where, timeout, Contract.as_listed, **settings)
             return Source(called, server.label, lock.contract)
         except ToolwrightError as error:
             return Unjudged(called, error)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolwright.cli.connecting import target_of
 from toolwright.cli.families import Family
@@ -16,6 +17,10 @@ from toolwright.errors import ConfigurationError, DefinitionError, ParseError
 from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
 
 __all__ = ["bytes_of", "listed", "lock_in", "lock_of", "tools_in"]
+
+
+Gather: TypeAlias = Callable[..., Contract]
+"""``Contract.of``, or ``Contract.as_listed`` for what is to be judged."""
 
 
 def lock_of(source: str, family: Family | None = None, timeout: float = 30.0) -> Lock:
@@ -38,13 +43,13 @@ def bytes_of(path: Path) -> bytes:
         raise ConfigurationError.of("TW9006", file=str(path), problem=error.strerror) from None
 
 
-def lock_in(data: bytes, path: Path) -> Lock:
+def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
     """The lock, or the dump of tools, that stands in the file ``path``."""
     try:
         said = decode(data)
     except ParseError:
         said = None
-    return parse(data, str(path)) if is_lock(said) or path.suffix == ".lock" else Lock(_dumped(said, path))
+    return parse(data, str(path)) if is_lock(said) or path.suffix == ".lock" else Lock(_dumped(said, path, gather))
 
 
 def tools_in(said: Json) -> tuple[At, Json]:
@@ -60,24 +65,24 @@ def _result_in(said: Json) -> tuple[At, Json]:
     return at, said
 
 
-def _dumped(said: Json, path: Path) -> Contract:
+def _dumped(said: Json, path: Path, gather: Gather) -> Contract:
     (_, tools), (_, said) = tools_in(said), _result_in(said)
     instructions = said.get("instructions") if is_object(said) else None
     if not is_array(tools) or not all(map(is_object, tools)):
         raise ConfigurationError.of("TW9007", file=str(path))
     try:
-        return Contract.of(tools, instructions if isinstance(instructions, str) else None)
+        return gather(tools, instructions if isinstance(instructions, str) else None)
     except DefinitionError as error:
         raise ConfigurationError.of("TW9033", file=str(path), problem=str(error).removesuffix(".")) from None
 
 
-async def listed(target: Target, timeout: float, **settings: Any) -> Lock:
+async def listed(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:
     """What a server publishes now: tools, instructions, and prompts and resources where it has some. ``settings`` are
     those of :class:`Client`."""
     async with Client(target, timeout=timeout, **settings) as client:
         facts = client.facts
         has_prompts, has_resources = "prompts" in facts.capabilities, "resources" in facts.capabilities
-        contract = Contract.of(
+        contract = gather(
             await client.list_tools(),
             facts.instructions or None,
             prompts=await client.list_prompts() if has_prompts else (),

@@ -21,6 +21,7 @@ from toolwright.cli.contracts import bytes_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
 from toolwright.cli.printing import printable
+from toolwright.contract.contract import Contract
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
 from toolwright.host.catalogue import Row
@@ -155,11 +156,12 @@ class _Wish:
         sources, unread = sources_of([target], self.family, self.timeout)
         if unread:
             raise unread[0].reason
-        names = Counter(name for source in sources for name in source.contract.tools)
+        tools = {source.server: Contract.of(source.contract.tools.values()).tools for source in sources}
+        names = Counter(name for listed in tools.values() for name in listed)
         return [
-            _tool(name if names[name] == 1 else f"{source.server}_{name}", definition)
-            for source in sources
-            for name, definition in sorted(source.contract.tools.items())
+            _tool(name if names[name] == 1 else f"{server}_{name}", definition)
+            for server, listed in tools.items()
+            for name, definition in sorted(listed.items())
         ]
 
     def status(self, report: Report) -> int:

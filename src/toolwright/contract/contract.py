@@ -97,6 +97,23 @@ class Contract(Value, frozen=True):
             _named(map(definition_of, resources)),
         )
 
+    @classmethod
+    def as_listed(
+        cls,
+        tools: Iterable[Tool | Definition],
+        instructions: str | None = None,
+        *,
+        prompts: Iterable[Prompt | Definition] = (),
+        resources: Iterable[Resource | ResourceTemplate | Definition] = (),
+    ) -> Self:
+        """The same of a list that is to be judged: the second of two with one name stands under ``name#2``."""
+        return cls(
+            _numbered(map(definition_of, tools)),
+            instructions,
+            _numbered(map(definition_of, prompts)),
+            _numbered(map(definition_of, resources)),
+        )
+
     def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
         """The definitions by what they are: ``tools``, ``prompts``, ``resources``."""
         return (("tools", self.tools), ("prompts", self.prompts), ("resources", self.resources))
@@ -127,10 +144,27 @@ class Contract(Value, frozen=True):
 def _named(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     for definition in definitions:
-        name = definition.get("uri") or definition.get("uriTemplate") or definition.get("name")
-        if not isinstance(name, str):
-            raise DefinitionError.of("TW9001")
+        name = _name(definition)
         if name in found:
             raise DefinitionError.of("TW9002", name=name)
         found[name] = definition
     return found
+
+
+def _numbered(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
+    found: dict[str, Definition] = {}
+    last: dict[str, int] = {}
+    for definition in definitions:
+        key = name = _name(definition)
+        while key in found:
+            last[name] = last.get(name, 1) + 1
+            key = f"{name}#{last[name]}"
+        found[key] = definition
+    return found
+
+
+def _name(definition: Definition) -> str:
+    name = definition.get("uri") or definition.get("uriTemplate") or definition.get("name")
+    if not isinstance(name, str):
+        raise DefinitionError.of("TW9001")
+    return name

@@ -122,11 +122,12 @@ def _strings(value: Json) -> list[_Read] | int:
         path, node = waiting.pop()
         if isinstance(node, str):
             size += len(node)
-            if node not in _TYPES:
+            if node not in _VALUES:
                 found.append(_Read(path, node))
         elif is_object(node):
             size += sum(map(len, node)) + len(node)
-            found += [_Read((*path, key), key, True) for key in node if key not in _KEYWORDS]
+            if not _KEYWORDS.issuperset(node):
+                found += [_Read((*path, key), key, True) for key in node if key not in _KEYWORDS]
             waiting += [
                 ((*path, key), inner) for key, inner in reversed(node.items()) if inner.__class__ not in _SCALARS
             ]
@@ -147,7 +148,11 @@ _KEYWORDS: Final = frozenset(
 """Keys of the protocol and of JSON Schema, which nobody has made up."""
 
 
-_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+_VALUES: Final = frozenset(
+    {"string", "number", "integer", "boolean", "object", "array", "null"}
+    | {"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"}
+)
+"""Of JSON Schema, too."""
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
@@ -158,17 +163,9 @@ class Pattern:
     code: str
     severity: Severity
     needs: tuple[str, ...]
-    plain_needs: tuple[str, ...]
     expression: re.Pattern[str]
     cased: bool
     keys: bool
-
-    def may_match(self, together: str) -> bool:
-        """Whether it could match one of the texts that stand here, a line or more each."""
-        for word in self.plain_needs if together.isascii() else self.needs:
-            if word in together:
-                return self.keys or self.first_in(together) is not None
-        return False
 
     def first_in(self, text: str) -> re.Match[str] | None:
         """Where it stands in ``text``. A long one is searched in parts, for a search lets no other thread run."""
@@ -196,11 +193,37 @@ def _pattern(row: Mapping[str, Any], secret: str) -> Pattern:
         row["code"],
         Severity(row["severity"]),
         tuple(row["needs"]),
-        tuple(filter(str.isascii, row["needs"])),
         re.compile(expression),
         row.get("cased", False),
         row.get("keys", False),
     )
+
+
+class _Need(NamedTuple):
+    """A word, in which of the two texts it is looked for, and the places of the patterns that it may be the word of."""
+
+    word: str
+    cased: bool
+    places: tuple[int, ...]
+
+
+@functools.cache
+def _needs(is_ascii: bool) -> tuple[_Need, ...]:
+    """Of all patterns, each once; those that a text in ASCII can have, or all."""
+    places: dict[tuple[str, bool], list[int]] = {}
+    for place, pattern in enumerate(patterns()):
+        for word in pattern.needs:
+            if word.isascii() or not is_ascii:
+                places.setdefault((word, pattern.cased), []).append(place)
+    return tuple(_Need(word, cased, tuple(found)) for (word, cased), found in places.items())
+
+
+def _possible(cased: str, lowered: str) -> list[Pattern]:
+    """The patterns that may match one of the texts that stand here, a line or more each."""
+    needs = _needs(lowered.isascii())
+    met = {place for one in needs if one.word in (cased if one.cased else lowered) for place in one.places}
+    every = [patterns()[place] for place in sorted(met)]
+    return [one for one in every if one.keys or one.first_in(cased if one.cased else lowered)]
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -216,6 +239,8 @@ def _plain(text: str) -> str:
     """A text as a reader would take it: nothing hidden in it, one form for each letter, blanks that are one."""
     if not text.isascii():
         text = "".join(latin(_without_marks(cleaned(part, {}))) for part in _parts(text))
+    if text.isprintable() and "  " not in text:
+        return text  # most are so, and this is a tenth of the time
     text = _BLANK.sub(" ", text)
     return _END_OF_LINE.sub("\n", text) if "\n" in text else text
 
@@ -229,9 +254,12 @@ def _phrases(read: Iterable[_Read]) -> Iterator[Finding]:
     plain = [(one, text) for one in read for text in _readings(one.text)]
     cased = "\n".join(text for _, text in plain)
     lowered = cased.casefold()
-    possible = [one for one in patterns() if one.may_match(cased if one.cased else lowered)]
+    possible = _possible(cased, lowered)
+    only_keys = all(one.keys for one in possible)
     found: set[tuple[Path, Pattern]] = set()
     for one, text in plain if possible else ():
+        if only_keys and not one.is_key:
+            continue
         lowered = text.casefold()
         for pattern in possible:
             searched = text if pattern.cased else lowered
@@ -243,13 +271,23 @@ def _phrases(read: Iterable[_Read]) -> Iterator[Finding]:
                     yield Finding(pattern.code, pattern.severity, one.path, said)
 
 
-def _readings(text: str) -> Iterator[str]:
+def _readings(text: str) -> tuple[str, ...]:
     """A text as patterns read it; once more with its lines put together, where it has some. Orders take two words."""
+    return _known_readings(text) if len(text) < _LONG_NAME else tuple(_read_anew(text))
+
+
+def _read_anew(text: str) -> Iterator[str]:
     if len(text) < _LONG_WORD and text.isascii() and text.isalpha() and text.islower():
         return
     yield _in_words(text)
     if "\n" in text and (together := _WRAPPED.sub(_as_one_line, text)) != text:
         yield _in_words(together)
+
+
+@functools.lru_cache(maxsize=4096)
+def _known_readings(text: str) -> tuple[str, ...]:
+    """Short ones recur: names such as id, query, limit."""
+    return tuple(_read_anew(text))
 
 
 # The end of a line within a paragraph; not before an item of a list, a heading, a quotation or a row.
@@ -264,14 +302,11 @@ def _as_one_line(end: re.Match[str]) -> str:
 def _in_words(text: str) -> str:
     """A text as patterns read it; a name in its words: ``ignore_previous_instructions``."""
     is_name = " " not in text and "/" not in text and text.isascii()
-    if not is_name:
-        return _plain(text)
-    return _known_words(text) if len(text) < _LONG_NAME else words(text)
+    return words(text) if is_name else _plain(text)
 
 
 _LONG_WORD: Final = 16
 _LONG_NAME: Final = 64
-_known_words = functools.lru_cache(maxsize=4096)(words)  # names recur: id, query, limit
 
 
 # -- what hides --------------------------------------------------------------------------------------------------------

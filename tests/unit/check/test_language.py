@@ -54,6 +54,7 @@ def test_verbs_are_known_by_any_of_their_forms():
         ("limits", "Reads almost all of it.", None),
         ("effects", "会覆盖已有文件。", "覆盖"),
         ("promotion", "A cutting-edge search.", "cutting edge"),
+        ("promotion", "One stop for the powerful, top-notch, world-class, lightning-fast search.", "one stop"),
         ("promotion", "Find the best matching paper.", None),
     ],
 )

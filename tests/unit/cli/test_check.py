@@ -382,3 +382,28 @@ def test_a_file_without_anything_to_fix_is_not_touched(folder: Path):
     assert run("check", "dump.json", *ONLY, "--fix").exit_code == 1
     after = (folder / "dump.json").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+TWINS = """\
+{"tools": [
+  {"name": "find", "description": "Find notes by a word.", "inputSchema": {"type": "object", "required": []}},
+  {"name": "find", "description": "Find people.",
+   "inputSchema": {"type": "object", "required": ["a", "a"], "properties": {"a": {"type": "string"}}}},
+  {"name": "find#2", "description": "Find people.", "inputSchema": {"type": "object"}}
+]}
+"""
+
+
+def test_two_tools_of_one_name_are_judged_each_on_its_own(folder: Path):
+    (folder / "twins.json").write_text(TWINS)
+    done = run("check", "twins.json", "--select", "TW9771", "--format", "json")
+    assert done.exit_code == 1
+    assert [(one["tool"], one["line"]) for one in json.loads(done.stdout)["findings"]] == [("find", 2), ("find#2", 3)]
+    matrix = json.loads(run("check", "twins.json", "--for", "openai", "--format", "json").stdout)
+    assert matrix["servers"][0]["tools"] == 3
+
+
+def test_a_fix_goes_to_the_tool_that_it_is_for_and_not_to_another_of_its_name(folder: Path):
+    (folder / "twins.json").write_text(TWINS)
+    run("check", "twins.json", "--fix", "--select", "TW9784")
+    assert (folder / "twins.json").read_text() == TWINS.replace('["a", "a"]', '["a"]')

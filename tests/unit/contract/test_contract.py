@@ -73,3 +73,8 @@ def test_a_change_is_seen_in_its_field_and_in_the_pin():
 def test_the_same_definition_has_the_same_pin():
     again = replaced(TOOL, inputSchema={"properties": {"disk": {"type": "string"}}, "type": "object"})
     assert contract.pin(again) == contract.pin(TOOL)
+
+
+def test_a_list_that_is_to_be_judged_has_each_tool_under_a_name_of_its_own():
+    named = [{"name": name} for name in ("a", "a", "a#2", "b", "a")]
+    assert list(contract.Contract.as_listed(named).tools) == ["a", "a#2", "a#2#2", "b", "a#3"]
