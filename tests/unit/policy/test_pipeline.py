@@ -55,6 +55,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
     assert [name for name, _, _ in described(Guard())] == [
         "audit",
         "answered",
+        "apart",
         "observe",
         "abuse",
         "authorize",
