@@ -155,7 +155,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
     ("authorize", "rules", lambda guard: _decision(guard)),
     ("renames", "", lambda guard: "on: old names of tools stand for the present ones, and results say so"),
-    ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
+    ("rate", "rate", lambda guard: f"on: {guard.rate}"),
     ("sizes", "limits", lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments"),
     ("repair", "repair", lambda guard: _repair(guard)),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),
