@@ -72,6 +72,20 @@ def test_a_file_that_is_right_is_said_to_be(bank: tuple[str, str]):
     assert "3 rules, [limits]; nothing is wrong" in done.stdout
 
 
+def test_a_call_by_an_old_name_is_explained_by_the_rule_that_decides_whichever_name_it_says(bank: tuple[str, str]):
+    target, file = bank
+    Path(target).write_text(SOURCE.replace('effect="write"', 'effect="write", replaces="transfer"'))
+    Path(file).write_text(RULES.replace('tools = "pay"\nthen = "deny"', 'tools = "transfer"\nthen = "deny"'))
+    for name in ("pay", "transfer"):
+        done = run("policy", "explain", target, name, "account=a", "amount=11", "--config", file)
+        assert done.returncode == 1, done.stderr
+        said, told, by, *rules = done.stdout.splitlines()
+        assert said == "pay for local with these arguments: refused"
+        assert told == "The caller is told: Over 10 a person pays."
+        assert by == "Rules that say its old name 'transfer' hold for it too, and one of them decides:"
+        assert [line.split()[-1] for line in rules] == ["write", "it", "matches"]
+
+
 def test_everything_that_is_wrong_is_said_with_its_line(bank: tuple[str, str]):
     target, file = bank
     Path(file).write_text(RULES.replace('"pay"', '"pai"').replace('effect = "read"', 'effect = "write"'))

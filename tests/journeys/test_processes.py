@@ -76,6 +76,26 @@ def test_an_async_tool_that_leaves_the_program_is_a_crash_and_not_the_servers_en
         assert process.result("add", 2, a=1)["structuredContent"] == 3
 
 
+# -- who is in nobody's way --------------------------------------------------------------------------------------------
+
+
+def test_sixty_calls_of_a_slow_function_hold_up_neither_a_ping_nor_another_tool():
+    with stdio() as process:
+        for number in range(60):
+            process.call("stuck", f"slow {number}")
+        for _ in range(16):  # as many threads as one tool may have
+            process.wait_for("waiting")
+        seconds: list[float] = []
+        for number in range(20):
+            began = time.perf_counter()
+            process.raw(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number)
+            assert process.read() == {"jsonrpc": "2.0", "id": number, "result": {}}
+            seconds.append(time.perf_counter() - began)
+        # The best of them: who shares a pool with the slow calls holds up each, a busy machine some.
+        assert min(seconds) < 0.05
+        assert process.result("add", "quick", a=1)["structuredContent"] == 3
+
+
 # -- the end -----------------------------------------------------------------------------------------------------------
 
 

@@ -67,9 +67,10 @@ def command(
 def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
     if kind == "resource":
         return wire.Resource(name, name)
-    known: Mapping[str, Subject] = (
-        {prompt: wire.Prompt(prompt) for prompt in there.prompts} if kind else {tool.name: tool for tool in there.tools}
-    )
+    known: dict[str, Subject] = {old: tool for tool in there.tools for old in tool.replaces}
+    known |= {tool.name: tool for tool in there.tools}  # who is called so now goes before who was
+    if kind == "prompt":
+        known = {prompt: wire.Prompt(prompt) for prompt in there.prompts}
     if name not in known:
         raise ConfigurationError.of("TW4313", name=name, nearest=closest(name, known))
     return known[name]
@@ -105,6 +106,9 @@ def _show(
         click.echo(printable(f"The caller is told: {reason}"))
     if not verdict.rule and not isinstance(verdict, Allow):
         click.echo("No rule says so: none of them matches, or the tool or its server asks for more.")
+    if found.old_name:
+        old = printable(found.old_name)
+        click.echo(f"Rules that say its old name '{old}' hold for it too, and one of them decides:")
     show_rows(
         (
             config.place(("rules", step.rule.number)),

@@ -15,6 +15,7 @@ from typing import Any, Self
 from toolwright.host.asking import Asking, Front, approved, edited
 from toolwright.policy.abuse import abuse
 from toolwright.policy.answered import answered
+from toolwright.policy.apart import apart
 from toolwright.policy.approvals import Approvals
 from toolwright.policy.audit import audit, intent
 from toolwright.policy.authorize import authorize, authorize_arguments
@@ -117,6 +118,7 @@ def hosted(
         provider,
         audit(recorder),  # also what is refused, edited, repaired, stopped
         answered(language),  # below, failures are exceptions; above, they are results
+        apart,  # what a tool calls is agreed to, and asks, for itself
         observe(guard.meter),
         budgeted(language),  # a task that is over does nothing more; each attempt counts
         circling(hosting.loops, language),  # sees every call with what came of it, refusals too

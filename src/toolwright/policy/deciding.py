@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolwright.policy.rules import (
@@ -27,7 +27,7 @@ from toolwright.policy.rules import (
 from toolwright.protocol.types import replaced
 from toolwright.tools.toolset import RequestContext, Tool
 
-__all__ = ["decision", "required_only", "strictest"]
+__all__ = ["by_old_names", "decision", "required_only", "strictest"]
 
 _log = logging.getLogger("toolwright")
 _VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
@@ -69,11 +69,14 @@ def by_each_name(decide: Decide) -> Decide:
         verdict = decide(subject, context, arguments)
         if not isinstance(subject, Tool) or not subject.replaces:
             return verdict
-        named = (replaced(subject, definition=replaced(subject.definition, name=name)) for name in subject.replaces)
-        verdicts = [verdict, *(decide(tool, context, arguments) for tool in named)]
+        verdicts = [verdict, *(decide(tool, context, arguments) for tool in by_old_names(subject))]
         return strictest([one for one in verdicts if one.rule] or [verdict])
 
     return decided
+
+
+def by_old_names(tool: Tool) -> Iterator[Tool]:
+    return (replaced(tool, definition=replaced(tool.definition, name=name)) for name in tool.replaces)
 
 
 def total(decide: Decide) -> Decide:

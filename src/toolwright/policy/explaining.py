@@ -6,12 +6,12 @@ the very rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolwright.policy.deciding import decision
+from toolwright.policy.deciding import by_old_names, decision
 from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import Allow, Ask, Deny, Step, Subject, Verdict, lacking
+from toolwright.policy.rules import OPEN, Allow, Ask, Deny, Step, Subject, Verdict, lacking
 from toolwright.protocol.types import Value
 from toolwright.tools.toolset import RequestContext, Tool
 
@@ -20,11 +20,13 @@ __all__ = ["Explanation", "explain", "in_words", "why"]
 
 class Explanation(Value, frozen=True):
     """``shown`` is what is decided about the subject alone, ``called`` about these arguments: for tools only, and only
-    when the first let the call pass. ``steps`` are those of the last of the two that was asked."""
+    when the first let the call pass. ``steps`` are those of the last of the two that was asked, by the name of a tool
+    that decides: ``old_name``, where that is not the present one."""
 
     shown: Verdict
     called: Verdict | None
     steps: tuple[Step, ...]
+    old_name: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -40,8 +42,20 @@ def explain(
     goes_on = isinstance(subject, Tool) and arguments is not None and not isinstance(shown, Deny)
     called = decide(subject, context, arguments) if goes_on else None
     asked = arguments if goes_on else None
-    steps = guard.rules.trace(subject, context.principal, asked) if guard.rules else ()
+    if guard.rules is None:
+        return Explanation(shown, called, ())
+    steps = guard.rules.trace(subject, context.principal, asked)
+    verdict = called or shown
+    if isinstance(subject, Tool) and not _decides(steps, verdict):
+        for tool in by_old_names(subject):
+            if _decides(others := guard.rules.trace(tool, context.principal, asked), verdict):
+                return Explanation(shown, called, others, tool.name)
     return Explanation(shown, called, steps)
+
+
+def _decides(steps: Iterable[Step], verdict: Verdict) -> bool:
+    """Whether the rule that made the verdict is among those that match, or may."""
+    return any(step.rule.name == verdict.rule and step.stop in ("", OPEN) for step in steps)
 
 
 def in_words(verdict: Verdict) -> str:

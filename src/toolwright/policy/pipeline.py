@@ -9,6 +9,7 @@ from toolwright.errors import ConfigurationError
 from toolwright.meter import Meter
 from toolwright.policy.abuse import Abuse, abuse
 from toolwright.policy.answered import answered
+from toolwright.policy.apart import apart
 from toolwright.policy.approvals import Approvals
 from toolwright.policy.audit import audit, intent
 from toolwright.policy.audit_settings import Audit
@@ -111,6 +112,7 @@ def standard(
         provider,
         audit(recorder),  # also what is refused
         answered(guard.language),  # below, failures are exceptions; above, they are results
+        apart,  # what a tool calls is agreed to, and asks, for itself
         observe(guard.meter),  # sees how it ended, and why
         abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and who guesses at names
         authorize(decide),  # hidden and unknown read the same
@@ -146,11 +148,12 @@ _Said = Callable[[Guard], str]
 _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("audit", "audit", lambda guard: guard.audit.said()),
     ("answered", "", lambda guard: "on: failures become results, crash text is masked"),
+    ("apart", "", lambda guard: "on: what a tool calls is agreed to, and asks, for itself"),
     ("observe", "", lambda guard: "on: counts each operation by tool and outcome, spans where tracing is set up"),
     ("abuse", "abuse", lambda guard: f"on: {guard.abuse}"),
     ("authorize", "rules", lambda guard: _decision(guard)),
     ("renames", "", lambda guard: "on: old names of tools stand for the present ones, and results say so"),
-    ("rate", "rate", lambda guard: f"on: {guard.rate.tool} for a caller and tool"),
+    ("rate", "rate", lambda guard: f"on: {guard.rate}"),
     ("sizes", "limits", lambda guard: f"on: {guard.limits.max_argument_bytes} bytes of arguments"),
     ("repair", "repair", lambda guard: _repair(guard)),
     ("validate", "", lambda guard: "on: published schema, closed objects, no coercion"),

@@ -56,6 +56,9 @@ class RateLimits(Value, frozen=True):
     caller: Rate = _CALLER
     server: Rate = _SERVER
 
+    def __str__(self) -> str:
+        return f"{self.tool} for a caller and tool, {self.caller} for a caller, {self.server} in all"
+
     def __post_init__(self) -> None:
         for name, said in (("tool", self.tool), ("caller", self.caller), ("server", self.server)):
             if not said.holds:

@@ -127,19 +127,19 @@ def _said(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
+_COPY = f"COPY {_NAME} (position, writer, record, previous, hash) FROM STDIN"
+
+
 class _Table:
     def head(self, db: _Connected) -> Mark:
         row = db.db.execute(f"SELECT position, hash FROM {_NAME} ORDER BY position DESC LIMIT 1").fetchone()
         return ORIGIN if row is None else Mark(*row)
 
     def insert(self, db: _Connected, entries: Sequence[Entry]) -> None:
-        columns = [list(column) for column in zip(*entries, strict=True)]
-        if columns:
-            db.db.execute(
-                f"INSERT INTO {_NAME} (position, writer, record, previous, hash)"
-                " SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[])",
-                columns,
-            )
+        # COPY, for it costs a twentieth of the CPU of lists as parameters, whose every text psycopg escapes in Python.
+        with db.db.cursor() as cursor, cursor.copy(_COPY) as copy:
+            for entry in entries:
+                copy.write_row(entry)
 
     def read(self, db: _Connected, after: int, limit: int) -> tuple[Entry, ...]:
         rows = db.db.execute(

@@ -215,10 +215,11 @@ class Rounds:
     """One round of a call: what is known already, and what the client has just answered.
 
     ``responses`` are the client's, in any shape: they are judged when the body asks for them. ``state`` names what the
-    client brought the memory back in; empty where it never left.
+    client brought the memory back in; empty where it never left. ``is_taken``: they belong to a call already, and one
+    that its tool makes has them :meth:`within`.
     """
 
-    __slots__ = ("_memory", "_once", "_unnamed", "responses", "state")
+    __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "responses", "state")
 
     def __init__(
         self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None, state: str = ""
@@ -226,8 +227,13 @@ class Rounds:
         self._memory = memory
         self._once: dict[str, tuple[bool, bytes]] | None = None
         self._unnamed = 0
+        self.is_taken = False
         self.responses: Mapping[str, Json] = responses or {}
         self.state = state
+
+    def within(self, scope: str) -> Rounds:
+        """The same for a call inside of this one, whose keys all begin with ``scope``."""
+        return _Within(self, scope)
 
     @property
     def number(self) -> int:
@@ -321,6 +327,35 @@ class Rounds:
             raise ToolError.of("TW2010", limit=MAX_ROUNDS)
         once = {key: (awaited, decode(kept)) for key, (awaited, kept) in self._made().items()}
         return Memory(memory.round + 1, memory.answered, dict(asked), once, own, memory.misfits)
+
+
+class _Within(Rounds):
+    """What is known and asked is known and asked by ``outer``, under longer keys."""
+
+    __slots__ = ("_outer", "_scope")
+
+    def __init__(self, outer: Rounds, scope: str) -> None:
+        super().__init__(None, outer.responses, outer.state)
+        self._outer = outer
+        self._scope = scope
+
+    @property
+    def number(self) -> int:
+        return self._outer.number
+
+    @property
+    def own(self) -> str | None:
+        return self._outer.own
+
+    def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        answers = self._outer.ask_all({self._scope + key: question for key, question in questions.items()})
+        return {key: answers[self._scope + key] for key in questions}
+
+    def once(self, key: str, make: Callable[[], Any]) -> Any:
+        return self._outer.once(self._scope + key, make)
+
+    def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
+        return self._outer.after(asked, own)
 
 
 _NOTHING = Memory()

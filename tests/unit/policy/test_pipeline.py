@@ -13,6 +13,7 @@ from toolwright.errors import InternalError, RpcError, ToolError, UnknownTool
 from toolwright.jsonrpc.messages import encode
 from toolwright.policy.answered import answered
 from toolwright.policy.pipeline import Guard, Limits, described, standard
+from toolwright.policy.rate import RateLimits
 from toolwright.policy.rules import ALLOW, Decide, Deny
 from toolwright.protocol.types import (
     CallToolResult,
@@ -24,6 +25,7 @@ from toolwright.protocol.types import (
     replaced,
 )
 from toolwright.server.served import SILENT
+from toolwright.tools.bounds import Rate
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, ResourceRead, Tool, ToolCall
 
@@ -55,6 +57,7 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
     assert [name for name, _, _ in described(Guard())] == [
         "audit",
         "answered",
+        "apart",
         "observe",
         "abuse",
         "authorize",
@@ -74,6 +77,13 @@ def test_what_inspect_shows_is_in_the_order_of_the_pipeline():
         "personal data",
         "kept",
     ]
+
+
+def test_inspect_shows_each_of_the_limits_of_a_rate():
+    said = {name: what for name, what, _ in described(Guard(rate=RateLimits(Rate(1, 2), Rate(3, 4), Rate(5, 6))))}
+    assert said["rate"] == (
+        "on: 1/s after 2 at once for a caller and tool, 3/s after 4 at once for a caller, 5/s after 6 at once in all"
+    )
 
 
 # -- authorize ---------------------------------------------------------------------------------------------------------

@@ -66,6 +66,23 @@ def test_writers_at_once_are_one_chain(url: str) -> None:
     asyncio.run(scenario())
 
 
+def test_what_means_something_to_the_database_is_read_as_it_was_written(url: str) -> None:
+    """A row is a line to COPY, with tabs between columns, and `\\N` and `\\.` mean nothing and the end."""
+    writer = "a\tb\\N\n\\."
+
+    async def scenario() -> None:
+        async with PostgresLog(url, writer=writer) as log:
+            for text in ("\\N", "\\.", "a\tb\nc", "{1,2}", "é\0"):
+                log.note({"text": text})
+            await log.append({})
+            read = await log.read()
+            assert [entry.record.get("text") for entry in read] == ["\\N", "\\.", "a\tb\nc", "{1,2}", "é\0", None]
+            assert {entry.writer for entry in read} == {writer}
+            assert (await verify(log)).faults == ()
+
+    asyncio.run(scenario())
+
+
 def test_what_was_changed_in_the_table_is_found(url: str) -> None:
     async def scenario() -> tuple[Fault, ...]:
         async with PostgresLog(url) as log:

@@ -1,0 +1,36 @@
+"""A call that a tool makes with its own context is a call of its own: nobody has agreed to it yet, and what it asks is
+asked and answered under keys of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from toolwright.contract.contract import digest
+from toolwright.protocol.types import ToolOutcome, replaced
+from toolwright.tools.rounds import Rounds
+from toolwright.tools.toolset import Provider, ToolCall, Wrapper
+
+__all__ = ["apart"]
+
+
+def apart(inner: Provider) -> Provider:
+    return _Apart(inner)
+
+
+@dataclass(frozen=True)
+class _Apart(Wrapper):
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        context = call.context
+        rounds = context.rounds
+        if rounds is not None:
+            rounds = _inside(call, rounds) if rounds.is_taken else rounds
+            rounds.is_taken = True
+        if context.agreed or rounds is not context.rounds:
+            call = replaced(call, context=replaced(context, rounds=rounds, agreed=False))
+        return await self.inner.call_tool(call)
+
+
+def _inside(call: ToolCall, rounds: Rounds) -> Rounds:
+    # The same in each round, in whichever order a tool calls. The identical call again is answered by the same answers,
+    # and a yes among them was good for one run.
+    return rounds.within(f"{call.name}:{digest([call.name, dict(call.arguments)])[:16]}/")
