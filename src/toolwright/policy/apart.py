@@ -3,8 +3,6 @@ asked and answered under keys of its own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from toolwright.contract.contract import digest
 from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.tools.rounds import Rounds
@@ -17,8 +15,7 @@ def apart(inner: Provider) -> Provider:
     return _Apart(inner)
 
 
-@dataclass(frozen=True)
-class _Apart(Wrapper):
+class _Apart(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         context = call.context
         rounds = context.rounds
