@@ -110,7 +110,7 @@ def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
         return counts
 
     with own_redis() as server:
-        assert asyncio.run(scenario(server.url)) == [20, 1]
+        assert asyncio.run(scenario(server.url)) == [20, 2]
 
 
 def test_a_cancelled_caller_leaves_the_store_usable() -> None:
