@@ -11,7 +11,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from toolwright.errors import (
     ConfigurationError,
@@ -33,6 +33,7 @@ from toolwright.tools.toolset import (
     Principal,
     PromptGet,
     Provider,
+    RequestContext,
     ResourceRead,
     ToolCall,
 )
@@ -92,7 +93,7 @@ class _Abuse(Layer, frozen=True):
         try:
             return await self.inner.call_tool(call)
         except ToolwrightError as error:
-            await watcher.note(error, principal, call.name, call.arguments)
+            await watcher.note(error, call.context, call.name, call.arguments)
             raise
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
@@ -102,10 +103,11 @@ class _Abuse(Layer, frozen=True):
         try:
             return await proceed(operation)
         except ToolwrightError as error:
-            await watcher.note(error, principal, KINDS[type(operation)], None)
+            await watcher.note(error, operation.context, KINDS[type(operation)], None)
             raise
 
 
+_Kind: TypeAlias = Literal["repeated", "unknown", "refusals"]
 _MAX_KEPT = 10_000
 _CLEAR_SECONDS = 1.0
 _REMEMBERED_SECONDS = 900.0
@@ -133,33 +135,27 @@ class _Watcher(Value, frozen=True):
             self.clear.clear()
         self.clear[principal.id] = self.clock() + _CLEAR_SECONDS
 
-    async def note(self, error: ToolwrightError, principal: Principal, name: str, arguments: object) -> None:
+    async def note(self, error: ToolwrightError, context: RequestContext, name: str, arguments: object) -> None:
         """Count a refusal. Where that cannot be done, the log says so, and the refusal stands."""
         try:
             if isinstance(error, InvalidArguments):
-                await self._count("repeated", self.limits.repeated, principal, name, _digest(name, arguments))
+                await self._count("repeated", self.limits.repeated, context, name, _digest(name, arguments))
             elif isinstance(error, UnknownTool | UnknownEntry):
-                await self._count("unknown", self.limits.unknown, principal, name)
+                await self._count("unknown", self.limits.unknown, context, name)
             elif error.code not in _REFUSALS:
                 return
-            await self._count("refusals", self.limits.refusals, principal, name)
+            await self._count("refusals", self.limits.refusals, context, name)
         except StateError as trouble:
             _log.error("%s [TW4100]", sentence("TW4100", "en", {"problem": trouble}))
 
-    async def _count(
-        self,
-        kind: Literal["repeated", "unknown", "refusals"],
-        rate: Rate,
-        principal: Principal,
-        name: str,
-        of: str = "",
-    ) -> None:
-        key = f"abuse {kind} {of} {principal.id}"
+    async def _count(self, kind: _Kind, rate: Rate, context: RequestContext, name: str, of: str = "") -> None:
+        key = f"abuse {kind} {of} {context.principal.id}"
         if await self.facts.take(key, per_second=rate.per_second, burst=rate.burst):
-            await self._pause(kind, principal, name)
+            await self._pause(kind, context, name)
 
-    async def _pause(self, kind: Literal["repeated", "unknown", "refusals"], principal: Principal, name: str) -> None:
+    async def _pause(self, kind: _Kind, context: RequestContext, name: str) -> None:
         """Twice as long as the last time, if that is not long ago. One of those who see it at once does it."""
+        principal, trail = context.principal, context.trail
         before = await self.facts.get(f"abuse times {principal.id}")
         times = 0 if before is None else int(before)
         seconds = min(self.limits.pause * 2.0**times, self.limits.longest)
@@ -167,6 +163,8 @@ class _Watcher(Value, frozen=True):
         if not await self.facts.put_if_absent(f"abuse pause {principal.id}", ends, seconds):
             return
         self.clear.pop(principal.id, None)
+        if trail is not None:
+            trail.paused, trail.rule = math.ceil(seconds), f"abuse: {kind}"
         await self.facts.put(f"abuse times {principal.id}", b"%d" % min(times + 1, 30), seconds + _REMEMBERED_SECONDS)
         _log.warning("%s [TW4103]", sentence("TW4103", "en", {"who": principal.id, "seconds": seconds, "sign": kind}))
         self.signals.tell(Sign(kind, principal, name, seconds))

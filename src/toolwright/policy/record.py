@@ -40,6 +40,7 @@ class _Said(Value, frozen=True, omit_defaults=True, gc=False):
     ms: float = 0.0
     notes: tuple[str, ...] = ()
     outcome: str = ""
+    paused: int = 0
     rounds: int = 0
     rule: str = ""
     scopes: tuple[str, ...] = ()
@@ -92,6 +93,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             int(self.seconds * 1e6) / 1e3,
             tuple(map(self.masks.text, trail.notes)) if trail.notes else (),
             self.outcome,
+            trail.paused,
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
             tuple(sorted(scopes)) if scopes else (),

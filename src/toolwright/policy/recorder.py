@@ -130,7 +130,8 @@ class Recorder:
             record = self._asked.continued(record)
         if record.outcome == "refused":
             self._write_due(self.clock())
-            if self._counted.is_one_too_many(record, self.clock()):
+            # That a caller is paused is always written: it is what the others, which are counted, have come to.
+            if not record.trail.paused and self._counted.is_one_too_many(record, self.clock()):
                 self._look_again()
                 return
         self.log.note(record)

@@ -118,6 +118,7 @@ class Trail(Mutable):
     ``edited`` are the arguments that a person has put in the place of those that came, and ``notes`` what else was done
     about it: what a person said, what was repaired, why a run was stopped. ``called`` is the old name that a tool was
     called by. ``wrong`` says of arguments that do not fit where that is, and which keyword of the schema refuses them.
+    ``paused``: for so many seconds its caller is paused from here on.
     ``taken``: it belongs to an operation already, and whatever a tool does with its context needs one of its own.
     """
 
@@ -131,6 +132,7 @@ class Trail(Mutable):
     notes: tuple[str, ...] = ()
     called: str = ""
     wrong: tuple[str, ...] = ()
+    paused: int = 0
     taken: bool = False
 
     def note(self, text: str) -> None:

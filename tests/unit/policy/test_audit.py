@@ -472,6 +472,24 @@ def test_beyond_the_first_five_refusals_of_a_caller_in_a_minute_there_is_one_rec
     assert last["subject"] == "n0"
 
 
+def test_that_a_caller_is_paused_is_recorded_however_many_refusals_are_counted():
+    audit = Audit(log := MemoryLog())
+    strict = Abuse(unknown=Rate(0.001, 20), pause=7)
+    provider = standard(
+        shelved(LocalToolset(), LocalLibrary()), Guard(audit=audit, abuse=strict), None, Recorder(audit)
+    )
+
+    async def probe() -> None:
+        for number in range(40):
+            with contextlib.suppress(RpcError):
+                await provider.call_tool(ToolCall(f"n{number}", {}, RequestContext(LOCAL, SILENT)))
+
+    asyncio.run(probe())
+    *_, last = records_of(log)
+    assert of(last, "subject", "who", "rule", "paused") == ("n20", "local", "abuse: unknown", 7)
+    assert len(records_of(log)) == 6
+
+
 # --- without a log ----------------------------------------------------------------------------------------------------
 
 

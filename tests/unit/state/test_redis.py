@@ -104,7 +104,8 @@ def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
                 counts.append(len(client.pubsub_channels("*")))
                 for end in ends:
                     end()
-                await facts.subscribe("last", print)  # the store has read all that was said before
+                await facts.subscribe("last", print)  # meanwhile the ends have been said
+                await facts.subscribe("very last", print)  # and the store has read all that was said before this
                 counts.append(len(client.pubsub_channels("*")))
             assert len(asyncio.all_tasks()) == 1
         return counts
