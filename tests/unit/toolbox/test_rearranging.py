@@ -460,6 +460,7 @@ def test_a_picture_and_a_sound_come_as_what_they_are_whatever_they_are_called(ro
     result, _ = shown(root, "a.txt")
     text, picture = result.content
     assert text.text == "a.txt: image/png, 58 bytes"
+    assert result.value == {"path": "a.txt", "media_type": "image/png", "size": 58, "linked": False}
     assert (picture.mimeType, base64.b64decode(picture.data)) == ("image/png", PNG)
     assert shown(root, "b")[0].content[1].mimeType == "audio/wav"
 

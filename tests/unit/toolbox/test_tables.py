@@ -215,6 +215,13 @@ def test_a_chart_is_a_picture(root: Path) -> None:
     text, picture = result.content
     assert text.text == "sum of amount by city: 3 of 3 values, 4 rows."
     assert picture.mimeType == "image/png"
+    assert result.value == {
+        "path": "sales.csv",
+        "title": "sum of amount by city",
+        "shown": 3,
+        "group_count": 3,
+        "rows": 4,
+    }
     assert code_of(root, "chart_csv", path="sales.csv", by="city", operation="sum") == "TW6333"
 
 

@@ -342,6 +342,19 @@ def test_text_blocks_and_nothing_have_none(returns: Any):
     assert output(tool) is None
 
 
+def test_a_result_with_blocks_of_its_own_has_the_schema_of_what_stands_beside_it():
+    def picture() -> dict[str, int] | wire.CallToolResult:
+        return wire.CallToolResult([TextContent(text="two")], {"points": 2})
+
+    def question() -> dict[str, int] | wire.InputRequiredResult: ...
+
+    assert output(picture) == output(question) == {"type": "object", "additionalProperties": {"type": "integer"}}
+    assert (outcome_of(picture).content, outcome_of(picture).structuredContent) == (
+        [TextContent(text="two")],
+        {"points": 2},
+    )
+
+
 def test_a_list_of_blocks_that_is_empty_is_no_content_and_no_value():
     async def promised() -> list[ImageContent | TextContent]:
         return []

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from toolwright.errors import ToolError
-from toolwright.protocol.types import AudioContent, ImageContent, ResourceLink, TextContent
+from toolwright.protocol.types import CallToolResult, TextContent
 from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, worded
 from toolwright.toolbox.files import media
 from toolwright.toolbox.files.declared import TOOLS, WRITING, PathArgument, Version
@@ -43,6 +43,7 @@ from toolwright.toolbox.files.values import (
     FileContent,
     FileInfo,
     FileLimits,
+    Media,
     Mode,
     MovedEntry,
     Roots,
@@ -230,9 +231,7 @@ class Files:
                 return source.as_text(encoding, offset)
             return source.as_lines(encoding, start_line or 1, end_line)
 
-    def read_media(
-        self, path: PathArgument, context: Context
-    ) -> list[TextContent | ImageContent | AudioContent | ResourceLink]:
+    def read_media(self, path: PathArgument, context: Context) -> Media | CallToolResult:
         """Read a picture (PNG, JPEG, GIF, WebP), a sound (WAV, MP3, Ogg, FLAC) or a PDF, as what it is.
 
         Use when you or the user should see or hear a file. Not for text, SVG included: use read_file. Returns the
@@ -253,9 +252,10 @@ class Files:
                 raise ToolError.of("TW6076", path=target.shown, size=size, limit=self._limits.kept_bytes)
             data = read_at(fd, size, 0)
         said = TextContent(text=f"{target.shown}: {kind}, {len(data)} bytes")
-        if kind == "application/pdf" or len(data) > self._limits.media_bytes:
-            return [said, context.keep(data, target.names[-1], mime_type=kind)]
-        return [said, media.block_of(data, kind)]
+        linked = kind == "application/pdf" or len(data) > self._limits.media_bytes
+        shown = context.keep(data, target.names[-1], mime_type=kind) if linked else media.block_of(data, kind)
+        facts = Media(path=target.shown, media_type=kind, size=len(data), linked=linked)
+        return CallToolResult([said, shown], dict(facts))
 
     # Searching
 

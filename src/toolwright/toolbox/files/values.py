@@ -25,6 +25,7 @@ __all__ = [
     "FileInfo",
     "FileLimits",
     "Kind",
+    "Media",
     "Mode",
     "MovedEntry",
     "Roots",
@@ -176,6 +177,15 @@ class FileInfo(TypedDict):
     line_endings: NotRequired[
         Annotated[Literal["\\n", "\\r\\n", "mixed"], Field(description="Of text that has any, as far as was looked")]
     ]
+
+
+class Media(TypedDict):
+    """What is shown beside it, or linked."""
+
+    path: str
+    media_type: Annotated[str, Field(description="By its first bytes")]
+    size: Annotated[int, Field(description="In bytes", ge=0)]
+    linked: Annotated[bool, Field(description="Whether there is a link to it instead of the thing itself")]
 
 
 class CreatedDirectory(TypedDict):

@@ -15,6 +15,7 @@ from toolwright.toolbox.tables.reading import ReadAs
 __all__ = [
     "Analysis",
     "Cell",
+    "Chart",
     "ColumnDescription",
     "ColumnType",
     "Description",
@@ -120,6 +121,16 @@ class Group(TypedDict):
         dict[str, dict[str, Cell]],
         Field(description="By column and operation. A number that JSON cannot hold exactly is text"),
     ]
+
+
+class Chart(TypedDict):
+    """What is in the picture."""
+
+    path: str
+    title: str
+    shown: Annotated[int, Field(description="Values in the picture", ge=0)]
+    group_count: Annotated[int, Field(description="Values that there are", ge=0)]
+    rows: Annotated[int, Field(description="Rows that the filter let through", ge=0)]
 
 
 class Analysis(TypedDict):

@@ -21,7 +21,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field
 
 from toolwright.errors import ToolError
-from toolwright.protocol.types import ImageContent, TextContent
+from toolwright.protocol.types import CallToolResult, ImageContent, TextContent
 from toolwright.toolbox.confined import Folders, PathRules, Target, worded
 from toolwright.toolbox.tables.analyzing import Asked, Sort, analyzed
 from toolwright.toolbox.tables.describing import described
@@ -32,12 +32,12 @@ from toolwright.toolbox.tables.filters import Node, Searched, leaves, parse
 from toolwright.toolbox.tables.found import Found
 from toolwright.toolbox.tables.paging import Order, rows_of
 from toolwright.toolbox.tables.reading import Delimiter, Encoding, Limits, Said, lay_out
-from toolwright.toolbox.tables.results import Analysis, Description, Group, Operation, Rows, Skipped, SkippedRow
+from toolwright.toolbox.tables.results import Analysis, Chart, Description, Group, Operation, Rows, Skipped, SkippedRow
 from toolwright.toolbox.tables.sql import FLOAT, Shape, Table, shape_of
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import RequestContext
 
-__all__ = ["TOOLS", "Analysis", "Description", "Rows", "Tables", "toolset"]
+__all__ = ["TOOLS", "Analysis", "Chart", "Description", "Rows", "Tables", "toolset"]
 
 T = TypeVar("T")
 
@@ -232,7 +232,7 @@ class Tables:
         delimiter: DelimiterArgument = None,
         header: HeaderArgument = True,
         quotes: QuotesArgument = True,
-    ) -> list[TextContent | ImageContent]:
+    ) -> Chart | CallToolResult:
         """Draw a chart of a table file as a PNG picture: one figure for each value of a column.
 
         Use when the user wants to see a chart (图表) of a CSV, TSV, JSON Lines or Parquet file. Not for the figures
@@ -244,13 +244,20 @@ class Tables:
         if column is None and operation not in ("count", "distinct"):
             raise ToolError.of("TW6333", operation=operation)
 
-        def work(run: Running) -> list[TextContent | ImageContent]:
+        def work(run: Running) -> CallToolResult:
             found = self._analyze(run, path, said, asked)
             title = "rows" if operation == "count" and column is None else f"{operation} of {column or by}"
             points = [(group["by"][by] or "", _height(group, column, by, operation)) for group in found["groups"]]
-            picture = draw(points, kind=kind, title=f"{title} by {by}", horizontal=by, vertical=title)
-            shown = f"{title} by {by}: {len(points)} of {found['group_count']} values, {found['rows']} rows."
-            return [TextContent(text=shown), ImageContent.of(picture, "image/png")]
+            chart = Chart(
+                path=found["path"],
+                title=f"{title} by {by}",
+                shown=len(points),
+                group_count=found["group_count"],
+                rows=found["rows"],
+            )
+            picture = draw(points, kind=kind, title=chart["title"], horizontal=by, vertical=title)
+            text = f"{chart['title']}: {chart['shown']} of {chart['group_count']} values, {chart['rows']} rows."
+            return CallToolResult([TextContent(text=text), ImageContent.of(picture, "image/png")], dict(chart))
 
         return await _while(context, work)
 

@@ -26,10 +26,11 @@ class Output:
     def __init__(self, returns: Any) -> None:
         self.schema: dict[str, Any] | None = None
         self.present: Callable[[Any], ToolOutcome] = _present_anything
-        if _has_schema(returns):
-            adapter = adapter_of(returns)
+        shape = _beside_outcomes(returns)
+        if _has_schema(shape):
+            adapter = adapter_of(shape)
             self.schema = write_schema(adapter, "serialization")
-            if is_json_type(returns):
+            if is_json_type(shape):
                 self.present = structured
             else:
                 self.present = functools.partial(_present_converted, adapter)
@@ -38,6 +39,14 @@ class Output:
 
 
 _WITHOUT_SCHEMA = (str, None, type(None), Any, MISSING, wire.CallToolResult, wire.InputRequiredResult, *BLOCKS)
+
+
+def _beside_outcomes(returns: Any) -> Any:
+    """``Model | CallToolResult`` is a result with blocks of its own, whose structured content is that of the model."""
+    if get_origin(returns) not in (Union, types.UnionType):
+        return returns
+    kept = tuple(option for option in get_args(returns) if option not in _OUTCOMES)
+    return Union[kept] if kept else returns  # noqa: UP007
 
 
 def _has_schema(returns: Any) -> bool:
