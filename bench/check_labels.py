@@ -69,7 +69,7 @@ def main() -> None:
         return
     print(f"{len(tools)} labelled tools\n")
     head = ("rule", "level", "label", "finds", "right", "wrong", "unsure", "precision", "of it", "recall")
-    print(table(head, _lines(tools)))
+    print(table(head, [*_lines(tools), *_together(tools)]))
 
 
 def _labelled(data: Iterable[Path]) -> Iterator[Labelled]:
@@ -105,6 +105,17 @@ def _line(
     wrong, every = len(found) - right - unsure, sum(label in tool.true for tool in tools)
     precision, recall = _share(right, right + wrong), _share(right, every)
     yield title, level, label, len(found), right, wrong, unsure, precision, every, recall
+
+
+def _together(tools: list[Labelled]) -> Iterator[tuple[object, ...]]:
+    """All rules of a level: each finding of a rule in a tool counts once."""
+    for level in Level:
+        claims = [(label, name) for label, names in CLAIMS.items() for name in names if cards()[name].level is level]
+        found = [(tool, label) for label, name in claims for tool in tools if name in tool.found]
+        right = sum(label in tool.true for tool, label in found)
+        unsure = sum(label in tool.unsure for tool, label in found)
+        wrong = len(found) - right - unsure
+        yield "all", level.value, "", len(found), right, wrong, unsure, _share(right, right + wrong), "", ""
 
 
 def _share(part: int, whole: int) -> str:

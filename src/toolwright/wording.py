@@ -3006,6 +3006,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         '{place}: a server is one line, {{"server": NAME, "tools": […]}}, its tools as tools/list has them.',
         '{place}：一个服务器占一行，形如 {{"server": 名称, "tools": […]}}，工具与 tools/list 中的写法相同。',
     ),
+    "TW9825": (
+        "Which audit log? Name a server of this user that has one ({known}), a file, or a URL.",
+        "要查看哪个审计日志？请给出此用户已有审计日志的服务器（{known}）、文件或 URL。",
+    ),
+    "TW9826": (
+        "{file} is no audit log: none of its {count} lines is a record.",
+        "{file} 不是审计日志：其 {count} 行都不是记录。",
+    ),
+    "TW9827": (
+        "{url} is no URL of a model: it begins with http:// or https://.",
+        "{url} 不是模型的 URL：应以 http:// 或 https:// 开头。",
+    ),
     # what a client or provider makes of tools
     "TW9830": (
         "Its name {name} has {length} characters; {profile} leaves a tool out above {limit}.",

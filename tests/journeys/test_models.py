@@ -754,6 +754,10 @@ def test_a_model_of_nobody_is_refused(refuses: Callable[..., str]):
     assert "deepseek" in refuses("TW9528", model_of, "gpt", environment=KEYS)
 
 
+def test_what_is_no_url_is_refused_before_anything_is_asked(refuses: Callable[..., str]):
+    assert "nonsense" in refuses("TW9827", model_of, "gpt", base_url="nonsense", environment=KEYS)
+
+
 @pytest.fixture(name="refuses")
 def _refuses() -> Callable[..., str]:
     def refuses(code: str, function: Callable[..., Any], *arguments: Any, **more: Any) -> str:

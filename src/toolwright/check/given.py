@@ -15,17 +15,20 @@ __all__ = ["corpus_in", "questions_in"]
 
 def questions_in(text: str, file: str, tools: Sequence[Subject]) -> list[Question]:
     """``{"tool": NAME, "query": TEXT}`` a line, with ``"server"`` where two have one of that name.
-    ``ConfigurationError`` for a line that is something else, or names none of the tools."""
-    return [_question(said, f"{file}:{number}", tools) for number, said in _lines(text)]
+    ``ConfigurationError`` for a line that is something else, or names none of the tools, and where there is none."""
+    questions = [_question(said, f"{file}:{number}", tools) for number, said in _lines(text)]
+    if not questions:
+        raise ConfigurationError.of("TW9820", place=file)
+    return questions
 
 
 def _question(said: Json, place: str, tools: Sequence[Subject]) -> Question:
-    if not is_object(said) or not isinstance(name := said.get("tool"), str) or not isinstance(said.get("query"), str):
+    name, query, server = (said.get(key) if is_object(said) else None for key in ("tool", "query", "server"))
+    if not isinstance(name, str) or not isinstance(query, str) or not query.strip():
         raise ConfigurationError.of("TW9820", place=place)
-    server = said.get("server")
     for tool in tools:
         if tool.name == name and server in (None, tool.server):
-            return Question(tool, said["query"])
+            return Question(tool, query)
     named = name if server is None else f"{server}/{name}"
     raise ConfigurationError.of("TW9821", place=place, tool=named, nearest=closest(name, {tool.name for tool in tools}))
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from toolwright.check.report import Unjudged
@@ -32,15 +31,22 @@ _Found = tuple[list[Source], list[Unjudged]]
 
 def sources_of(targets: Sequence[str], family: Family, timeout: float) -> _Found:
     """The servers of all targets, by names that are their own, and what could not be had. Names of toolboxes are one
-    server, as for ``serve``."""
-    every: list[Source | Unjudged] = [*chain.from_iterable(_of(one, family, timeout) for one in _together(targets))]
+    server, as for ``serve``, and where there are some, the options of ``family`` are theirs alone."""
+    has_boxes, others = any(map(_is_box, targets)), Family()
+    every: list[Source | Unjudged] = []
+    for one in _together(targets):
+        every += _of(one, family if _is_box(one) or not has_boxes else others, timeout)
     sources = [one for one in every if isinstance(one, Source)]
     return [*_apart(sources)], [one for one in every if isinstance(one, Unjudged)]
 
 
 def _together(targets: Sequence[str]) -> list[str]:
-    boxes = [one for one in targets if all(name in TOOLBOX for name in one.split(","))]
+    boxes = [*filter(_is_box, targets)]
     return [*([",".join(boxes)] if boxes else []), *(one for one in targets if one not in boxes)]
+
+
+def _is_box(target: str) -> bool:
+    return all(name in TOOLBOX for name in target.split(","))
 
 
 def _apart(sources: Sequence[Source]) -> Iterator[Source]:

@@ -19,6 +19,7 @@ from toolwright.cli import families
 from toolwright.cli.audit_log import with_log
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
+from toolwright.cli.numbers import Finite
 from toolwright.cli.printing import printable
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError, ParseError
@@ -40,7 +41,7 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
 @click.option("--since", default="", metavar="TIME", help="From then on: 7d, 12h, 30m ago, or YYYY-MM-DD; UTC.")
 @click.option(
     "--patience",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=10.0,
     show_default=True,
     metavar="MINUTES",
@@ -108,8 +109,7 @@ def _moment(said: str, now: datetime) -> str:
 def _read(log: str, seen: Seen, since: str) -> None:
     path = Path(log)
     if path.suffix in (".jsonl", ".json", ".log"):
-        for record in _lines(path):
-            _take(seen, record, since)
+        _read_lines(path, seen, since)
         return
 
     async def all_of(opened: Log) -> None:
@@ -118,7 +118,20 @@ def _read(log: str, seen: Seen, since: str) -> None:
 
     is_url, is_file = "://" in log or log.startswith("sqlite:"), path.suffix == ".db" or path.is_file()
     url = log if is_url else f"sqlite:{log}" if is_file else None
-    with_log(None if url or not log else log, url, all_of)
+    try:
+        with_log(None if url or not log else log, url, all_of)
+    except ConfigurationError as error:
+        if error.code in ("TW7015", "TW7016"):  # they speak of options that are not those of this verb
+            raise ConfigurationError.of("TW9825", known=error.facts["known"]) from None
+        raise
+
+
+def _read_lines(path: Path, seen: Seen, since: str) -> None:
+    before, count = seen.damaged, 0
+    for count, record in enumerate(_lines(path), 1):  # noqa: B007 (how many there are is asked below)
+        _take(seen, record, since)
+    if count and seen.damaged - before == count:
+        raise ConfigurationError.of("TW9826", file=str(path), count=count)
 
 
 def _take(seen: Seen, record: Mapping[str, Any], since: str) -> None:

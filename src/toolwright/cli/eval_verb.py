@@ -20,6 +20,7 @@ from toolwright.cli.check_sources import sources_of
 from toolwright.cli.contracts import bytes_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
+from toolwright.cli.numbers import Finite
 from toolwright.cli.printing import printable
 from toolwright.contract.contract import Contract
 from toolwright.contract.files import write_whole
@@ -54,7 +55,9 @@ _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "j
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Ask each question so often.")
 @click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Questions at once.")
 @click.option("--system", default="", metavar="TEXT", help="What the model is told before each question.")
-@click.option("--temperature", type=float, metavar="NUMBER", help="Sent with each request. Default: the endpoint's.")
+@click.option(
+    "--temperature", type=Finite(0), metavar="NUMBER", help="Sent with each request. Default: the endpoint's."
+)
 @click.option("--run", is_flag=True, help="Execute what the model calls, behind the guard of a host.")
 @click.option("--rules", metavar="FILE", help="With --run: the operator's rules, such as toolwright.toml.")
 @click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail where fewer are all right.")

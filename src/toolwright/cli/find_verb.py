@@ -67,14 +67,13 @@ def command(
         click.secho(printable(f"{one.target}: {one.reason.say(language)}"), fg="yellow", err=True)
     if query is not None:
         _show_hits(query, ours, others, language, as_json=as_json)
-        return
-    questions = None if queries is None else questions_in(_text(queries), queries, ours)
-    found = findability(ours, questions, others)
-    _show(found, language, as_json=as_json)
-    if unread:
-        sys.exit(exit_code(unread[0].reason))
-    if fail_beyond is not None and found.within(fail_beyond) < len(found.answers):
-        sys.exit(1)
+        is_enough = True
+    else:
+        questions = None if queries is None else questions_in(_text(queries), queries, ours)
+        found = findability(ours, questions, others)
+        _show(found, language, as_json=as_json)
+        is_enough = fail_beyond is None or found.within(fail_beyond) == len(found.answers)
+    sys.exit(exit_code(unread[0].reason) if unread else int(not is_enough))
 
 
 def _tools_of(targets: Sequence[str], family: Family, timeout: float) -> tuple[list[Subject], list[Unjudged]]:

@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.command("lock", short_help="Keep what a server promises.")
 @click.argument("target")
 @families.options
-@click.option("--file", default="toolwright.lock", show_default=True, metavar="FILE", help="Where to keep it.")
+@click.option("-o", "--file", default="toolwright.lock", show_default=True, metavar="FILE", help="Where to keep it.")
 @click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 def command(target: str, family: Family, file: str, timeout: float) -> None:
     """Write every field of every tool of TARGET to a file that is read in a review.

@@ -63,6 +63,17 @@ def exit_code(error: ToolwrightError) -> int:
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3)
 
 
+def _speak(context: click.Context, param: click.Parameter, said: str | None) -> None:
+    if said is not None:
+        context.obj = context.find_root().obj = said
+
+
+# People write it behind the verb as well.
+_LANGUAGE = click.Option(
+    ["--lang"], type=click.Choice(["en", "zh"]), hidden=True, is_eager=True, expose_value=False, callback=_speak
+)
+
+
 class _Verbs(click.Group):
     """Each verb is loaded when it is used, so that none pays for another."""
 
@@ -72,7 +83,10 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        return load(f"cli.{cmd_name}_verb:command")
+        verb: click.Command = load(f"cli.{cmd_name}_verb:command")
+        if _LANGUAGE not in verb.params:
+            verb.params.append(_LANGUAGE)
+        return verb
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

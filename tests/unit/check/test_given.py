@@ -27,10 +27,24 @@ def test_questions_name_their_tools():
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[]", '{"tool": "send"}', '{"tool": 1, "query": "a"}', '{"tool": "send", "query": 1}']
+    "line",
+    [
+        "{",
+        "[]",
+        '{"tool": "send"}',
+        '{"tool": 1, "query": "a"}',
+        '{"tool": "send", "query": 1}',
+        '{"tool": "send", "query": " "}',
+    ],
 )
 def test_a_line_that_is_no_question_is_named(line: str):
     assert code(f'{{"tool": "send", "query": "a"}}\n{line}') == "TW9820"
+
+
+def test_a_file_without_a_question_is_refused():
+    with pytest.raises(ConfigurationError) as caught:
+        questions_in("\n", "questions.jsonl", TOOLS)
+    assert caught.value.code == "TW9820"
 
 
 @pytest.mark.parametrize("line", ['{"tool": "sned", "query": "a"}', '{"tool": "read", "server": "a", "query": "a"}'])

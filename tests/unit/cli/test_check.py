@@ -407,3 +407,16 @@ def test_a_fix_goes_to_the_tool_that_it_is_for_and_not_to_another_of_its_name(fo
     (folder / "twins.json").write_text(TWINS)
     run("check", "twins.json", "--fix", "--select", "TW9784")
     assert (folder / "twins.json").read_text() == TWINS.replace('["a", "a"]', '["a"]')
+
+
+def test_the_language_may_be_said_behind_the_verb_too(folder: Path):
+    assert "工具：2" in run("check", "dump.json", "--summary", "--lang", "zh").stdout
+    assert "tools: 2" in run("--lang", "zh", "check", "dump.json", "--summary", "--lang", "en").stdout
+    assert "无法读取" in run("lock", "nowhere.json", "--lang", "zh").stderr
+
+
+def test_options_of_the_toolbox_are_those_of_the_toolbox_among_other_targets(folder: Path):
+    said = json.loads(run("check", "sums.py", "files", "--root", ".", "--format", "json", "--fail-on", "never").stdout)
+    assert (len(said["servers"]), said["unjudged"]) == (2, [])
+    said = json.loads(run("check", "sums.py", "--root", ".", "--format", "json").stdout)
+    assert [one["code"] for one in said["unjudged"]] == ["TW4008"]

@@ -63,8 +63,11 @@ def model_of(
 
     The key is that of the provider, from the environment (``OPENAI_API_KEY``, …); where ``base_url`` leads elsewhere it
     is ``TOOLWRIGHT_MODEL_KEY``, if there is one. ``settings`` are those of the provider's class: ``stream``, ``sees``,
-    ``max_tokens``, ``more``. ``ConfigurationError`` for a name that means nothing, a missing key, or a missing package.
+    ``max_tokens``, ``more``. ``ConfigurationError`` for a name or a URL that means nothing, a missing key, or a missing
+    package.
     """
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        raise ConfigurationError.of("TW9827", url=base_url)
     provider, colon, model = name.partition(":")
     if not colon or provider not in ENDPOINTS:
         if base_url is None:

@@ -1,0 +1,18 @@
+"""Numbers as options: ``nan`` and ``inf``, which Python takes for numbers too, are none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+__all__ = ["Finite"]
+
+
+class Finite(click.FloatRange):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number that can be counted with.", param, ctx)
+        return number

@@ -1,0 +1,51 @@
+"""``toolwright doctor`` and ``eval``: what is refused in one sentence, before anything is read or asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from toolwright.cli.main import cli
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    Path("tools.json").write_text('{"tools": [\n {"name": "a"}\n]}\n')
+    Path("empty.jsonl").write_text("")
+    Path("bytes.jsonl").write_bytes(b"\xff\x00\n")
+    Path("half.jsonl").write_text('{"kind": "call", "outcome": "ok", "at": "2026-11-20T09:00:00Z"}\n{"kind"')
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["nowhere"], "TW9825"),
+        ([], "TW9825"),
+        (["tools.json"], "TW9826"),
+        (["bytes.jsonl"], "TW9826"),
+        (["nowhere.jsonl"], "TW9006"),
+        (["half.jsonl", "--since", "nonsense"], "TW9896"),
+        (["half.jsonl", "--target", "nowhere.json"], "TW9006"),
+    ],
+)
+def test_what_is_no_log_is_named(words: list[str], code: str):
+    done = CliRunner().invoke(cli, ["doctor", *words])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.endswith(f" [{code}]\n")
+
+
+@pytest.mark.parametrize("file", ["empty.jsonl", "half.jsonl"])
+def test_an_empty_log_and_one_that_was_cut_are_read(file: str):
+    assert CliRunner().invoke(cli, ["doctor", file]).exit_code == 0
+
+
+@pytest.mark.parametrize("words", [["doctor", "half.jsonl", "--patience"], ["eval", "tools.json", "--temperature"]])
+@pytest.mark.parametrize("number", ["nan", "inf", "-1"])
+def test_what_nobody_can_count_with_is_no_number(words: list[str], number: str):
+    done = CliRunner().invoke(cli, [*words, number], standalone_mode=False)
+    assert type(done.exception).__name__ == "BadParameter"
+    assert number in str(done.exception)
