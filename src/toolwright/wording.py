@@ -2261,6 +2261,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "or not.",
         "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
     ),
+    "TW7090": (
+        "{seal} holds no seals of {log}: name the log as its server does, on the machine where that runs.",
+        "{seal} 中没有 {log} 的封存记录：请在服务器所在的机器上，按服务器的写法指定日志。",
+    ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8101": (

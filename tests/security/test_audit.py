@@ -63,11 +63,11 @@ def cut(folder: Path, statements: str) -> None:
         db.executescript(statements)
 
 
-def write_some(folder: Path, count: int = 20) -> None:
+def write_some(folder: Path, count: int = 20, seal: str = "") -> None:
     """A log and its seal, as a server leaves them behind."""
 
     async def serve() -> None:
-        server = Server("audited", audit=f"sqlite://{file(folder)}")
+        server = Server("audited", audit=Audit(f"sqlite://{file(folder)}", seal=seal))
         server.add_tool(lambda: "done", name="tool", effect="read")
         async with server.serving(), Client(server) as client:
             for _ in range(count):
@@ -171,6 +171,18 @@ def test_j04_a_log_whose_last_records_were_dropped_is_seen_by_its_seal(tmp_path:
     file(tmp_path).with_name("audited.db.seal").rename(elsewhere)
     assert faults(tmp_path) == []  # it cannot be seen without
     assert len(faults(tmp_path, "--seal", str(elsewhere))) == 1
+
+
+@pytest.mark.process
+@pytest.mark.attack("J04")
+def test_j04_a_log_whose_head_is_kept_in_another_log_cannot_be_cut_short(tmp_path: Path):
+    seals = f"sqlite:{tmp_path}/seals.db"
+    write_some(tmp_path, seal=seals)
+    assert faults(tmp_path, "--seal", seals) == []
+    cut(tmp_path, "DELETE FROM log WHERE position > 10")
+    assert [line.partition(":")[0] for line in faults(tmp_path, "--seal", seals)] == ["20"]
+    done = audit(tmp_path, "verify", "--log", seals, "--seal", seals)
+    assert (done.returncode, "TW7090" in done.stderr) == (2, True)
 
 
 @pytest.mark.process

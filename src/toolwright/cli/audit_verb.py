@@ -14,11 +14,12 @@ import click
 
 from toolwright.cli.audit_log import key_file, line, place_of, show, with_log
 from toolwright.cli.output import show_rows
+from toolwright.errors import ConfigurationError
 from toolwright.policy.audit_reading import Stats, entries, matching, record_of, unfinished
-from toolwright.state.log import Entry, Log
-from toolwright.state.places import beside
+from toolwright.state.log import Entry, Log, Mark
+from toolwright.state.places import beside, without_password
 from toolwright.state.retention import Prunable, examine, prune, signing_key
-from toolwright.state.seal import read_seals
+from toolwright.state.seal import is_log, name_of, read_seals, seals_in
 from toolwright.state.verify import Report
 
 __all__ = ["command"]
@@ -71,7 +72,7 @@ def tail(server: str | None, url: str | None, count: int, follow: bool, as_json:
 @click.option("--who", metavar="GLOB", help="Whose: the id of a principal.")
 @click.option("--subject", metavar="GLOB", help="Of which tool, prompt or URI.")
 @click.option("--called", metavar="GLOB", help="By this old name of a tool; '?*' for any.")
-@click.option("--kind", metavar="GLOB", help="call, read, follow, get, complete, intent, refusals, pruned.")
+@click.option("--kind", metavar="GLOB", help="call, read, follow, get, complete, intent, refusals, pruned, seal.")
 @click.option("--effect", metavar="GLOB", help="read, write, destructive, open-world.")
 @click.option("--outcome", metavar="GLOB", help="ok, error, refused, asked, cancelled, abandoned.")
 @click.option("--code", metavar="GLOB", help="With this error: TW….")
@@ -152,22 +153,34 @@ def _each(ways: Mapping[str, int]) -> str:
 
 @command.command("verify")
 @_on_log
-@click.option("--seal", metavar="FILE", help="Marks that were kept elsewhere. Default: the file beside an SQLite log.")
+@click.option("--seal", metavar="FILE|URL", help="Marks kept elsewhere. Default: the file beside an SQLite log.")
 @click.option("--key", metavar="FILE", help="What signed where the log was pruned. Default: the key of this user.")
 def verify_command(server: str | None, url: str | None, seal: str | None, key: str | None) -> None:
     """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was."""
     place = place_of(server, url)
-    found = Path(seal or beside(place, ".seal") or "")
-    kept = read_seals(found) if seal or found.is_file() else []
+    found = seal or beside(place, ".seal")
+    kept = _kept(found, place) if seal or Path(found).is_file() else []
     secret = signing_key(key_file(key), make=False)
     report: Report = with_log(None, place, lambda log: examine(log, kept, secret))
     for fault in report.faults:
         click.echo(f"{fault.position}: {_FAULTS[fault.kind]}", err=True)
-    sealed = f"{len(kept)} seals in {found}" if kept else "no seals: an end that was cut off cannot be seen"
+    sealed = (
+        f"{len(kept)} seals in {without_password(found)}"
+        if kept
+        else "no seals: an end that was cut off cannot be seen"
+    )
     click.echo(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
     if report.faults:
         click.echo(f"faults: {len(report.faults)}", err=True)
         sys.exit(1)
+
+
+def _kept(seal: str, place: str) -> list[Mark]:
+    if not is_log(seal):
+        return read_seals(Path(seal))
+    if marks := with_log(None, seal, lambda log: seals_in(log, name_of(place))):
+        return marks
+    raise ConfigurationError.of("TW7090", seal=without_password(seal), log=name_of(place))
 
 
 _FAULTS = {

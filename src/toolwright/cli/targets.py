@@ -199,7 +199,7 @@ def _stores(spec: Spec) -> Iterator[Path]:
     confirm, audit = said.settings.confirm, said.settings.audit
     if audit.seal_place not in ("", "log"):
         yield Path(audit.seal_place)
-    for url in (approvals_url(confirm.store), audit.to):
+    for url in (approvals_url(confirm.store), audit.to, audit.seal):
         yield from map(Path, files_of(url) if isinstance(url, str) else ())
 
 

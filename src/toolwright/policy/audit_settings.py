@@ -23,11 +23,11 @@ _ALSO: dict[OnFailure, str] = {
 
 class Audit(Value, frozen=True):
     """``to`` is a URL (``sqlite:…``, ``postgresql://…``, ``memory:``) or a ``Log``; without it, a file in the state
-    folder of the user. ``seal`` is where the head of the log is kept: a file, or ``log`` for a line of the server's own
-    log; without it, a file beside an SQLite log. ``on_failure`` says what is refused while nothing can be recorded:
-    everything (``refuse``), what may change something (``refuse writes``), or only what is destructive (``go on``),
-    which never runs without a record. ``mask`` replaces the secrets in a text; without it, they are masked as in
-    results. ``is_on=False`` records nothing.
+    folder of the user. ``seal`` is where the head of the log is kept: a file, the URL of another log, or ``log`` for a
+    line of the server's own log; without it, a file beside an SQLite log. ``on_failure`` says what is refused while
+    nothing can be recorded: everything (``refuse``), what may change something (``refuse writes``), or only what is
+    destructive (``go on``), which never runs without a record. ``mask`` replaces the secrets in a text; without it,
+    they are masked as in results. ``is_on=False`` records nothing.
     """
 
     to: str | Log | None = None
@@ -67,7 +67,7 @@ class Audit(Value, frozen=True):
 
     @property
     def seal_place(self) -> str:
-        """``log``, a path, or nothing: the database is elsewhere already, or nothing is kept."""
+        """``log``, a URL, a path, or nothing: the database is elsewhere already, or nothing is kept."""
         return self.seal or (beside(self.to, ".seal") if isinstance(self.to, str) else "")
 
     # --- for `toolwright inspect` ---
@@ -84,7 +84,7 @@ class Audit(Value, frozen=True):
         if self.seal == "log":
             return "in the server's own log"
         if self.seal:
-            return f"sealed in {self.seal}"
+            return f"sealed in {without_password(self.seal)}"
         return "sealed in the file beside it" if self.seal_place else "kept by the database"
 
     def said_of_intents(self) -> str:

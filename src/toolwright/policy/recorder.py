@@ -94,7 +94,8 @@ class Recorder:
                     raise ConfigurationError.of("TW7010", problem=error) from error
                 raise
             if place := self.audit.seal_place:
-                await stack.enter_async_context(load("state.seal:sealing")(log, place))
+                seal = load("state.seal")
+                await stack.enter_async_context(seal.sealing(log, place, of=seal.name_of(self.audit.to)))
             yield log
 
     # --- before an operation ---

@@ -10,17 +10,22 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Protocol
 
 from toolwright.errors import ConfigurationError, StateError
+from toolwright.jsonrpc.messages import is_object
 from toolwright.state.log import Log, Mark
+from toolwright.state.places import beside, without_password
+from toolwright.state.urls import open_log
 
-__all__ = ["FileSeal", "LineSeal", "Seal", "read_seals", "sealing"]
+__all__ = ["FileSeal", "LineSeal", "LogSeal", "Seal", "is_log", "name_of", "read_seals", "sealing", "seals_in"]
 
 _log = logging.getLogger("toolwright.audit")
 EVERY = 10.0
+_PAGE = 1_000
 
 
 class Seal(Protocol):
@@ -57,18 +62,46 @@ class LineSeal:
         _log.warning("toolwright.audit head %d %s", mark.position, mark.hash)
 
 
+class LogSeal:
+    """Records of another log, which many servers may share: ``of`` names the one that is sealed."""
+
+    def __init__(self, log: Log, of: str) -> None:
+        self._log = log
+        self._of = of
+
+    def keep(self, mark: Mark) -> None:
+        self._log.note({"hash": mark.hash, "kind": "seal", "of": self._of, "position": mark.position})
+
+
+def is_log(place: str) -> bool:
+    """Whether a place for seals is the URL of a log, and no file."""
+    return place.partition(":")[0] in ("postgresql", "sqlite")
+
+
+def name_of(to: str | Log) -> str:
+    """By what a log is known among the seals of several: where it is, of a file the machine too."""
+    if not isinstance(to, str):
+        return type(to).__name__
+    path = beside(to, "")
+    return f"{socket.gethostname()}:{Path(path).resolve()}" if path else without_password(to)
+
+
 @contextlib.asynccontextmanager
-async def sealing(log: Log, place: str, every: float = EVERY) -> AsyncGenerator[None]:
-    """Within, the head of ``log`` is kept at ``place`` (``log``, or a file) every so many seconds while it grows, and
-    at the end."""
-    keeper = _Keeper(log, LineSeal() if place == "log" else FileSeal(Path(place)))
-    task = asyncio.create_task(keeper.keep_on(every))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait((task,))
-        await keeper.keep()
+async def sealing(log: Log, place: str, every: float = EVERY, *, of: str = "") -> AsyncGenerator[None]:
+    """Within, the head of ``log``, which is known as ``of``, is kept at ``place`` (``log``, the URL of another log, or
+    a file) every so many seconds while it grows, and at the end."""
+    async with contextlib.AsyncExitStack() as stack:
+        seal: Seal = LineSeal() if place == "log" else FileSeal(Path(place))
+        if is_log(place):
+            seal = LogSeal(await stack.enter_async_context(open_log(place)), of)
+        keeper = _Keeper(log, seal)
+        task = asyncio.create_task(keeper.keep_on(every))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
+            await keeper.keep()
 
 
 class _Keeper:
@@ -104,6 +137,20 @@ def read_seals(path: Path) -> list[Mark]:
     marks = [mark for line in lines if (mark := _read(line)) is not None]
     if not marks or len(marks) < len(lines) - 1:
         raise ConfigurationError.of("TW7013", path=path, problem="it holds no lines of 'position hash'")
+    return marks
+
+
+async def seals_in(log: Log, of: str) -> list[Mark]:
+    """The marks of the log that is known as ``of`` among the records of another."""
+    marks: list[Mark] = []
+    after = 0
+    while page := await log.read(after, _PAGE):
+        after = page[-1].position
+        for entry in page:
+            with contextlib.suppress(ValueError):  # a record that was damaged, which is for those who verify that log
+                record: object = entry.record
+                if is_object(record) and (record.get("kind"), record.get("of")) == ("seal", of):
+                    marks.append(Mark(int(record["position"]), str(record["hash"])))
     return marks
 
 

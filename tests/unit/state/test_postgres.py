@@ -13,6 +13,8 @@ import pytest
 
 from toolwright.errors import ConfigurationError, StateError
 from toolwright.state.postgres import PostgresLog
+from toolwright.state.seal import name_of, sealing, seals_in
+from toolwright.state.sqlite import SqliteLog
 from toolwright.state.urls import open_log
 from toolwright.state.verify import Fault, verify
 from toolwright.testing.state import check_log
@@ -93,6 +95,23 @@ def test_what_was_changed_in_the_table_is_found(url: str) -> None:
             return (await verify(log)).faults
 
     assert asyncio.run(scenario()) == (Fault(3, "edited"),)
+
+
+def test_the_head_of_another_log_is_kept_there_beside_those_of_others(url: str, tmp_path: Path) -> None:
+    of = name_of(f"sqlite:{tmp_path}/a.db")
+
+    async def scenario() -> None:
+        async with SqliteLog(tmp_path / "a.db") as log, SqliteLog(tmp_path / "b.db") as other:
+            async with sealing(log, url, of=of), sealing(other, url, of=name_of(f"sqlite:{tmp_path}/b.db")):
+                for n in range(3):
+                    await log.append({"n": n})
+                await other.append({"n": 0})
+            async with PostgresLog(url) as seals:
+                kept = await seals_in(seals, of)
+            assert kept == [await log.head()]
+            assert (await verify(log, kept=kept)).faults == ()
+
+    asyncio.run(scenario())
 
 
 def test_a_connection_that_was_lost_is_made_again(url: str) -> None:
