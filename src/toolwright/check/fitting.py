@@ -15,12 +15,14 @@ __all__ = ["fits", "is_of"]
 
 # Beside these, the type alone decides.
 _PLAIN: Final = frozenset({"type", "title", "description", "default", "examples", "example", "format", "deprecated"})
+_PLAIN_BESIDE_ENUM: Final = _PLAIN | {"enum"}
+_PLAIN_BESIDE_ANY_OF: Final = _PLAIN - {"type"} | {"anyOf"}
 _ROOT: Final = ("$schema", "$defs", "definitions")
 
 
 def fits(tool: Subject, node: Node, value: Json) -> bool:
     """Whether the schema accepts a value that is in it. Formats are left out; so is a schema that nobody can judge."""
-    if _PLAIN.issuperset(node.schema) and is_of(value, node.schema.get("type")):
+    if _fits_plainly(node.schema, value):
         return True
     root = tool.definition.get(str(node.path[0]))
     around = {name: root[name] for name in _ROOT if name in root} if is_object(root) else {}
@@ -28,6 +30,16 @@ def fits(tool: Subject, node: Node, value: Json) -> bool:
         return compile_schema({**node.schema, **around}, assert_formats=False).accepts(value)
     except SchemaError:
         return True
+
+
+def _fits_plainly(schema: Mapping[str, Json], value: Json) -> bool:
+    """Of most values it is plain to see: by the type, by a list of texts, or by one of several types."""
+    branches, values = schema.get("anyOf"), schema.get("enum")
+    if is_array(branches) and _PLAIN_BESIDE_ANY_OF.issuperset(schema):
+        return any(is_object(one) and _PLAIN.issuperset(one) and is_of(value, one.get("type")) for one in branches)
+    if is_array(values) and not (isinstance(value, str) and value in values):
+        return False
+    return _PLAIN_BESIDE_ENUM.issuperset(schema) and is_of(value, schema.get("type"))
 
 
 def is_of(value: Json, kinds: Json) -> bool:

@@ -410,7 +410,9 @@ def test_a_fix_goes_to_the_tool_that_it_is_for_and_not_to_another_of_its_name(fo
 
 
 def test_the_language_may_be_said_behind_the_verb_too(folder: Path):
-    assert "工具：2" in run("check", "dump.json", "--summary", "--lang", "zh").stdout
+    said = run("check", "dump.json", "--summary", "--lang", "zh").stdout
+    assert "工具：2" in said
+    assert "；没有问题：0" in said
     assert "tools: 2" in run("--lang", "zh", "check", "dump.json", "--summary", "--lang", "en").stdout
     assert "无法读取" in run("lock", "nowhere.json", "--lang", "zh").stderr
 

@@ -49,7 +49,7 @@ def written(report: Report, language: str) -> str:
 def _summary(report: Report, language: str) -> Iterator[str]:
     clean = phrase("clean", language, count=len(report.clean))
     yield f"<p>{phrase('judged', language, servers=len(report.sources), tools=report.tools)}</p>"
-    yield f"<p>{counted(report.levels, language)}; {clean}</p>"
+    yield f"<p>{counted(report.levels, language)}{clean}</p>"
     for name, found in (("excused", report.excused), ("known", report.known), ("gone", report.gone)):
         if found:
             yield f"<p>{phrase(name, language, count=len(found))}</p>"

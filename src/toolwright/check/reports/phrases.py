@@ -17,7 +17,7 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "not_when": ("not when: ", "不适用："),
     "fix": ("sure: put {value} at {path}", "可确定：在 {path} 写入 {value}"),
     "judged": ("servers: {servers}, tools: {tools}", "服务器：{servers}，工具：{tools}"),
-    "clean": ("without a finding: {count}", "没有问题：{count}"),
+    "clean": ("; without a finding: {count}", "；没有问题：{count}"),
     "known": ("in the baseline: {count}", "已在基线中：{count}"),
     "excused": ("excused, with a reason: {count}", "有理由豁免：{count}"),
     "gone": ("in the baseline and found no more: {count}; write it anew", "基线中已不再出现：{count}；请重新写入基线"),

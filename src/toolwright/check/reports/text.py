@@ -73,7 +73,7 @@ class _Page:
     def summary(self, report: Report) -> Iterator[str]:
         say = self._language
         yield phrase("judged", say, servers=len(report.sources), tools=report.tools)
-        yield f"{counted(report.levels, say)}; {phrase('clean', say, count=len(report.clean))}"
+        yield f"{counted(report.levels, say)}{phrase('clean', say, count=len(report.clean))}"
         width = max((len(str(count)) for _, _, count in report.rules), default=0)
         for level, card, count in report.rules:
             named = self._paint(_level(level, say), level.value)
