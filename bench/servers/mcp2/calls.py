@@ -83,7 +83,7 @@ async def search_products(
 
 
 def serve_http(port: int) -> None:
-    """JSON answers, no sessions, no access log; uvicorn picks uvloop and httptools, which its environment holds."""
+    """JSON answers, no sessions, no access log; uvicorn picks uvloop and httptools where its environment holds them."""
     app = server.streamable_http_app(json_response=True, stateless_http=True)
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
 

@@ -73,8 +73,9 @@ def _may_begin() -> re.Pattern[bytes]:
 
 
 @functools.cache
-def _begin_within() -> re.Pattern[bytes]:
-    return re.compile(b"[_-]" + _ahead())
+def _begin_within() -> tuple[re.Pattern[bytes], ...]:
+    # One for each sign: for a first byte that is known a text is run through many times quicker than for one of two.
+    return tuple(re.compile(sign + _ahead()) for sign in (b"_", b"-"))
 
 
 @functools.cache
@@ -126,7 +127,7 @@ def _plain(data: bytes, classes: str) -> dict[Shape, None]:
         for at in _runs(classes):
             if may_begin(data, at):
                 found.update(dict.fromkeys(_beginning(data, at)))
-        for begin in set(_begin_within().findall(data)):
+        for begin in {begin for behind in _begin_within() for begin in behind.findall(data)}:
             found.update(dict.fromkeys(_begun(begin, 0)))
     if "\n" in classes or ("\\" in classes and "\\n" in text):  # a token may stand on several lines
         found.update(dict.fromkeys(_divided(put_together(data))))
