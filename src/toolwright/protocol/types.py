@@ -56,7 +56,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Mutable(msgspec.Struct, gc=False):
-    """A value that is written to while a request runs. It must not hold what holds it: nobody looks for cycles."""
+    """A value that is written to. It must not hold what holds it, over however many others: nobody looks for cycles."""
 
 
 replaced = msgspec.structs.replace
