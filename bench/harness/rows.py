@@ -273,7 +273,7 @@ ROWS = (
         True,
         _CALLS,
     ),
-    Row("stdio-1mb", "stdio, text of 1 MB", "calls/s", at_least(1.8), _calls(wire.larges), True),
+    Row("stdio-1mb", "stdio, text of 1 MB", "calls/s", at_least(1.8), _calls(wire.larges), True, _CALLS),
     Row("stdio-list", f"stdio, list of {_TOOLS:,} tools", "lists/s", at_least(50), stdio_list, True),
     Row("stdio-many", f"stdio, one at a time, of {_TOOLS:,} tools", "calls/s", None, _calls(wire.notes, "many"), True),
     Row(
@@ -301,6 +301,8 @@ ROWS = (
         "ms",
         at_most("1/10", 0.1),
         partial(http_slow, _ECHO, _CONNECTIONS),
+        False,
+        _CALLS,
     ),
     Row(
         "http-list",

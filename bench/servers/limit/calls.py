@@ -23,6 +23,7 @@ PRODUCTS = [
     }
     for number in range(100)
 ]
+LARGE = "x" * 1_000_000
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
@@ -36,8 +37,13 @@ async def search_products(arguments: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": _encode(rows).decode()}], "structuredContent": rows}
 
 
+async def large(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": LARGE}]}
+
+
 TOOLS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "echo": echo,
+    "large": large,
     "search_products": search_products,
 }
 
@@ -64,7 +70,9 @@ def pipe() -> None:
     rest = b""
     while chunk := os.read(0, 65_536):
         *lines, rest = (rest + chunk).split(b"\n")
-        os.write(1, b"".join(_finished(answer(line)) + b"\n" for line in lines))
+        said = memoryview(b"".join(_finished(answer(line)) + b"\n" for line in lines))
+        while said:  # a pipe takes no more than fits at once
+            said = said[os.write(1, said) :]
 
 
 def _finished(coroutine: Any) -> bytes:
