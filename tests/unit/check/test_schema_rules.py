@@ -202,3 +202,10 @@ def test_what_is_plain_to_see_is_what_the_judge_takes(schema: dict[str, Any]):
     subject = Subject("server", {"inputSchema": schema})
     if is_plain(subject.nodes):
         compile_schema(schema)
+
+
+def test_what_a_broken_schema_lacks_is_not_told_before_it_is_mended():
+    deeper = tool({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+    assert found(deeper, "invalid_schema")
+    assert not found(deeper, "vague_type")
+    assert found(tool({"name": {}}), "vague_type")
