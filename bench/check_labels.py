@@ -5,9 +5,9 @@ those where it holds in which a rule finds something. What the reader was unsure
 by whether it finds something in a tool, not by where, each of its levels by itself; a tool counts for the worst that it
 finds there. The bounds are Wilson's, of 95 %.
 
-The second sample is drawn for errors and warnings, by what the rules found; so it says nothing of hints, and of recall
-only by those of its tools that were drawn at random. The exit code is 1 where the errors, the warnings or a rule of
-either miss their aim.
+The other samples are drawn for errors and warnings, by what the rules found; so they say nothing of hints, and of
+recall only by those of their tools that were drawn at random. The exit code is 1 where the errors, the warnings or a
+rule of either miss their aim.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from toolwright.check.checking import rules
 from toolwright.contract.contract import digest
 
 LABELS = Path(__file__).parent / "labels"
-FIRST, SECOND, DESCRIBED = "tools", "enriched", "described"
+FIRST, SECOND, FRESH, DESCRIBED = SAMPLES = "tools", "enriched", "fresh", "described"
 
 AIMS: Mapping[Level, float] = {Level.ERROR: 0.98, Level.WARNING: 0.9}
 
-# Rule → the labels that claim the same, in the first sample and in the second. Where there are two, either will do: who
+# Rule → the labels that claim the same, in the first sample and in the others. Where there are two, either will do: who
 # wants to be taken before others praises itself as well. `no_effects` has none: it asks for more than
 # `no_side_effects_told` does, what else is changed, and whether that can be undone.
 CLAIMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -123,9 +123,10 @@ class Labelled:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="+", type=Path)
+    parser.add_argument("--sample", choices=SAMPLES, help="this one alone")
     parser.add_argument("--show", metavar="RULE", help="the tools in which this rule and the reader differ")
     options = parser.parse_args()
-    tools = list(_labelled(options.data))
+    tools = [tool for tool in _labelled(options.data) if options.sample in (None, tool.sample)]
     if options.show:
         _show(tools, options.show)
         return
@@ -141,7 +142,7 @@ def main() -> None:
 def _labelled(data: Iterable[Path]) -> Iterator[Labelled]:
     labels = {
         (row["digest"], row["server"]): (sample, row)
-        for sample in (FIRST, SECOND, DESCRIBED)
+        for sample in SAMPLES
         for row in map(json.loads, (LABELS / f"{sample}.jsonl").read_text("utf-8").splitlines())
     }
     for server, tools in servers(sorted(data)):
@@ -166,7 +167,16 @@ def _lines(tools: list[Labelled]) -> Iterator[tuple[object, ...]]:
         for level in Level:
             right, wrong, unsure = _counts(tools, [rule], level)
             if right or wrong or unsure:
-                yield rule, level.value, right, wrong, unsure, share(right, right + wrong), first, random
+                yield (
+                    f"[{rule}](rules/{rule}.md)",
+                    level.value,
+                    right,
+                    wrong,
+                    unsure,
+                    share(right, right + wrong),
+                    first,
+                    random,
+                )
 
 
 def _recall(tools: list[Labelled], rule: str) -> str:
@@ -196,11 +206,12 @@ def _missed(tools: list[Labelled]) -> Iterator[str]:
 
 
 def share(part: int, whole: int) -> str:
-    """In percent, with the bounds."""
+    """In percent, with the bounds; never better than it is."""
     if not whole:
         return "-"
     low, high = bounds(part, whole)
-    return f"{100 * part / whole:.0f} % ({100 * low:.0f}–{100 * high:.0f})"
+    percent = math.floor(100 * low), math.ceil(round(100 * high, 6))
+    return f"{100 * part // whole} % ({percent[0]}–{percent[1]})"
 
 
 def bounds(part: int, whole: int) -> tuple[float, float]:

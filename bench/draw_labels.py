@@ -1,10 +1,10 @@
-"""`python bench/draw_labels.py DATA… --sheet SHEET --key KEY`: draws tools to be labelled, for the second sample.
+"""`python bench/draw_labels.py DATA… --sheet SHEET --key KEY`: draws tools to be labelled, by what rules find in them.
 
 For each rule that finds errors or warnings, up to 20 tools in which it does (all, where they are 30 or fewer), at most
-four a server; beside them 150 of all tools, at random. What the first sample has is left out. The sheet has the
+four a server; beside them 150 of all tools, at random. What is labelled already is left out. The sheet has the
 definitions server by server, and no word of what was found, so that who reads it does not know. The key says which tool
-of the sheet was drawn for which rule, and is for afterwards. A fixed seed draws the same again while the rules are the
-same.
+of the sheet was drawn for which rule, and is for afterwards. A fixed seed draws the same again while rules and labels
+are the same.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from toolwright.check.subject import Subject
 from toolwright.contract.contract import digest
 from toolwright.jsonrpc.messages import is_object
 
-FIRST = Path(__file__).parent / "labels" / "tools.jsonl"
-MOST, FEW, A_SERVER, AT_RANDOM = 20, 30, 4, 150
+LABELS = Path(__file__).parent / "labels"
+MOST, FEW, A_SERVER = 20, 30, 4
 
 
 def main() -> None:
@@ -32,9 +32,11 @@ def main() -> None:
     parser.add_argument("--sheet", required=True, type=Path)
     parser.add_argument("--key", required=True, type=Path)
     parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--at-random", type=int, default=150, metavar="COUNT")
+    parser.add_argument("--labelled", nargs="*", type=Path, default=sorted(LABELS.glob("*.jsonl")), metavar="LABELS")
     options = parser.parse_args()
-    tools = _tools(sorted(options.data))
-    drawn = _drawn(tools, random.Random(options.seed))
+    tools = _tools(sorted(options.data), options.labelled)
+    drawn = _drawn(tools, options.at_random, random.Random(options.seed))
     by_server: dict[str, list[str]] = defaultdict(list)
     for name in drawn:
         by_server[tools[name].server].append(name)
@@ -52,21 +54,21 @@ def main() -> None:
     print(f"{len(key)} tools of {len(order)} servers")
 
 
-def _tools(data: Iterable[Path]) -> dict[str, Subject]:
-    """Those that the first sample does not have, by their digests; of a definition that several servers have, the
-    first."""
+def _tools(data: Iterable[Path], labelled: Iterable[Path]) -> dict[str, Subject]:
+    """Those without labels, by their digests; of a definition that several servers have, the first."""
     found: dict[str, Subject] = {}
     for server, listed in servers(data):
         for tool in shelf(server, listed):
             found.setdefault(digest(dict(tool.definition)), tool)
-    for line in FIRST.read_text("utf-8").splitlines():
-        found.pop(json.loads(line)["digest"], None)
+    for path in labelled:
+        for line in path.read_text("utf-8").splitlines():
+            found.pop(json.loads(line)["digest"], None)
     return found
 
 
-def _drawn(tools: Mapping[str, Subject], chance: random.Random) -> dict[str, set[str]]:
+def _drawn(tools: Mapping[str, Subject], at_random: int, chance: random.Random) -> dict[str, set[str]]:
     """Digest → the rules that it was drawn for; none where it was drawn at random alone."""
-    drawn: dict[str, set[str]] = {name: set() for name in chance.sample(sorted(tools), AT_RANDOM)}
+    drawn: dict[str, set[str]] = {name: set() for name in chance.sample(sorted(tools), at_random)}
     for card, problems in rules():
         found = [
             name

@@ -143,6 +143,9 @@ def test_a_list_of_values_is_read_out_of_a_text(text: str, values: tuple[str, ..
         ("Defaults to now", "string", None),
         ("0 for the default of 100", "integer", None),
         ("Defaults to 20.", "string", None),
+        ("Where to write. Defaults to `page-{timestamp}.pdf`.", "string", None),
+        ("Where to write, default: 'log-<date>.txt'", "string", None),
+        ("Where to write, default: '$HOME/log'", "string", None),
     ],
 )
 def test_a_default_is_read_out_of_a_text(text: str, kind: str, value: Any):
