@@ -2,138 +2,232 @@
 
 Precision is the share of the labelled tools in which a rule finds something where the label holds, recall the share of
 those where it holds in which a rule finds something. What the reader was unsure of counts for neither. A rule is judged
-by whether it finds something in a tool, not by where. The bounds are Wilson's, of 95 %.
+by whether it finds something in a tool, not by where, each of its levels by itself; a tool counts for the worst that it
+finds there. The bounds are Wilson's, of 95 %.
+
+The other samples are drawn for errors and warnings, by what the rules found; so they say nothing of hints, and of
+recall only by those of their tools that were drawn at random. The exit code is 1 where the errors, the warnings or a
+rule of either miss their aim.
 """
 
 import argparse
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from definitions import servers, shelf, table
 from toolwright.check.card import Level, cards
 from toolwright.check.checking import rules
 from toolwright.contract.contract import digest
 
-LABELS = Path(__file__).parent / "labels" / "tools.jsonl"
+LABELS = Path(__file__).parent / "labels"
+FIRST, SECOND, FRESH, DESCRIBED = SAMPLES = "tools", "enriched", "fresh", "described"
 
-# Label → the rules that claim the same. `no_effects` asks for more than `no_side_effects_told` does: what else is
-# changed, and whether that can be undone.
-CLAIMS: Mapping[str, tuple[str, ...]] = {
-    "name_not_verb_first": ("name_without_verb",),
-    "name_vague": ("vague_name",),
-    "several_actions": ("many_actions", "two_actions_in_name"),
-    "no_purpose": ("no_description", "vague_description"),
-    "no_when_to_use": ("no_when",),
-    "no_limits_or_not_when": ("no_limits",),
-    "no_return_told": ("no_result",),
-    "hedge": ("hedge",),
-    "promotional": ("promotion",),
-    "refers_to_missing_tool": ("unknown_tool",),
-    "placeholder_text": ("placeholder",),
-    "some_parameter_undescribed": ("no_parameter_text",),
-    "some_parameter_text_says_nothing": ("parameter_only_its_name",),
-    "unit_missing": ("no_unit",),
-    "id_source_missing": ("id_from_nowhere",),
-    "values_in_prose_without_enum": ("values_in_prose",),
-    "format_missing": ("text_format",),
-    "default_only_in_prose": ("default_in_prose",),
-    "text_contradicts_schema": ("default_differs", "values_differ", "unknown_name"),
-    "required_contradiction": ("required_in_prose", "undeclared_required"),
-    "too_nested": ("deep_arguments", "wrapped_arguments"),
-    "destructive_without_hint": ("destructive_unmarked",),
-    "read_only_lie": ("false_read_only",),
-    "poisoned": ("hidden_orders", "hidden_text", "secret_orders", "self_praise"),
+AIMS: Mapping[Level, float] = {Level.ERROR: 0.98, Level.WARNING: 0.9}
+
+# Rule → the labels that claim the same, in the first sample and in the others. Where there are two, either will do: who
+# wants to be taken before others praises itself as well. `no_effects` has none: it asks for more than
+# `no_side_effects_told` does, what else is changed, and whether that can be undone.
+CLAIMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "name_without_verb": (("name_not_verb_first",), ()),
+    "vague_name": (("name_vague",), ("name_vague",)),
+    "name_style": ((), ("name_other_style",)),
+    "two_actions_in_name": (("several_actions",), ("several_actions",)),
+    "no_description": (("no_purpose",), ("no_description",)),
+    "only_its_name": ((), ("only_the_name",)),
+    "vague_description": (("no_purpose",), ("no_purpose",)),
+    "no_when": (("no_when_to_use",), ()),
+    "no_limits": (("no_limits_or_not_when",), ()),
+    "no_result": (("no_return_told",), ()),
+    "hedge": (("hedge",), ()),
+    "long_description": ((), ("text_cut_by_hosts",)),
+    "promotion": (("promotional",), ("promotional", "prefers_itself")),
+    "unknown_tool": (("refers_to_missing_tool",), ("refers_to_missing_tool",)),
+    "placeholder": (("placeholder_text",), ("placeholder_text",)),
+    "arguments_in_description": ((), ("parameters_in_tool_text",)),
+    "same_description": ((), ("same_text_as_another",)),
+    "no_parameter_text": (("some_parameter_undescribed",), ("some_parameter_undescribed",)),
+    "parameter_only_its_name": (("some_parameter_text_says_nothing",), ("some_parameter_text_says_nothing",)),
+    "no_unit": (("unit_missing",), ("unit_missing",)),
+    "id_from_nowhere": (("id_source_missing",), ()),
+    "unreadable_parameter": ((), ("parameter_name_unreadable",)),
+    "many_actions": (("several_actions",), ("several_actions",)),
+    "same_parameter_text": ((), ("two_parameters_one_text",)),
+    "values_in_prose": (("values_in_prose_without_enum",), ("values_in_prose_without_enum",)),
+    "text_format": (("format_missing",), ()),
+    "no_bounds": ((), ("limit_only_in_prose",)),
+    "vague_type": ((), ("type_missing",)),
+    "default_in_prose": (("default_only_in_prose",), ("default_only_in_prose",)),
+    "deep_arguments": (("too_nested",), ()),
+    "wrapped_arguments": (("too_nested",), ()),
+    "many_arguments": ((), ("too_many_parameters",)),
+    "required_in_prose": (("required_contradiction",), ("required_contradiction",)),
+    "undeclared_required": (("required_contradiction",), ("required_undeclared",)),
+    "values_differ": (("text_contradicts_schema",), ()),
+    "default_differs": (("text_contradicts_schema",), ("default_contradicts_schema",)),
+    "unknown_name": (("text_contradicts_schema",), ("text_names_missing_parameter",)),
+    "bad_default": ((), ("default_does_not_fit",)),
+    "required_default": ((), ("required_with_default",)),
+    "false_read_only": (("read_only_lie",), ()),
+    "destructive_unmarked": (("destructive_without_hint",), ("destructive_without_hint",)),
+    "closed_world": ((), ("closed_world_lie",)),
+    "false_harmless": ((), ("harmless_lie",)),
+    "same_name": ((), ("name_taken_twice",)),
+    "annotation_type": ((), ("annotation_unreadable",)),
+    "invalid_schema": ((), ("schema_invalid",)),
+    "repeated": ((), ("value_stands_twice",)),
+    "strange_keyword": ((), ("keyword_without_meaning",)),
+    "hidden_orders": (("poisoned",), ("orders_to_model",)),
+    "hidden_text": (("poisoned",), ()),
+    "secret_orders": (("poisoned",), ("asks_for_secrets",)),
+    "self_praise": (("poisoned",), ("prefers_itself",)),
+    "other_servers": ((), ("speaks_of_other_server",)),
+    "confusable": ((), ("hard_to_tell_from_another",)),
 }
+
+Answer = Literal["right", "wrong", "unsure"]
 
 
 @dataclass(frozen=True)
 class Labelled:
     name: str
+    sample: str
+    is_random: bool
     true: frozenset[str]
     unsure: frozenset[str]
     found: Mapping[str, Level]
     """Rule → the worst of what it finds."""
 
+    def holds(self, rule: str) -> Answer | None:
+        """What the reader says where the rule finds something; nothing where the reader was not asked."""
+        if self.sample == DESCRIBED and rule != "no_description":
+            return None
+        labels = CLAIMS[rule][self.sample != FIRST]
+        if not labels:
+            return None
+        if not self.true.isdisjoint(labels):
+            return "right"
+        return "wrong" if self.unsure.isdisjoint(labels) else "unsure"
+
+    def answer(self, rule: str, level: Level) -> Answer | None:
+        """What comes of a finding of this rule, if it has one of this level here, and the sample can tell."""
+        if self.found.get(rule) is not level or (level is Level.HINT and self.sample != FIRST):
+            return None
+        return self.holds(rule)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--show", metavar="LABEL", help="the tools in which rules and reader differ on it")
+    parser.add_argument("--sample", choices=SAMPLES, help="this one alone")
+    parser.add_argument("--show", metavar="RULE", help="the tools in which this rule and the reader differ")
     options = parser.parse_args()
-    tools = list(_labelled(options.data))
+    tools = [tool for tool in _labelled(options.data) if options.sample in (None, tool.sample)]
     if options.show:
         _show(tools, options.show)
         return
     print(f"{len(tools)} labelled tools\n")
-    head = ("rule", "level", "label", "finds", "right", "wrong", "unsure", "precision", "of it", "recall")
+    head = ("rule", "finding", "right", "wrong", "unsure", "precision", "recall, first sample", "recall, at random")
     print(table(head, [*_lines(tools), *_together(tools)]))
+    missed = list(_missed(tools))
+    for line in missed:
+        print(f"\nmisses its aim: {line}")
+    sys.exit(bool(missed))
 
 
 def _labelled(data: Iterable[Path]) -> Iterator[Labelled]:
-    labels = {row["digest"]: row for row in map(json.loads, LABELS.read_text("utf-8").splitlines())}
-    for server, tools in servers(data):
+    labels = {
+        (row["digest"], row["server"]): (sample, row)
+        for sample in SAMPLES
+        for row in map(json.loads, (LABELS / f"{sample}.jsonl").read_text("utf-8").splitlines())
+    }
+    for server, tools in servers(sorted(data)):
         for tool in shelf(server, tools):
-            row = labels.pop(digest(dict(tool.definition)), None)
+            sample, row = labels.pop((digest(dict(tool.definition)), server), ("", None))
             if row is not None:
                 found: dict[str, Level] = {}
                 for card, problems in rules():
                     levels = [problem.level or card.level for problem in problems(tool)]
                     if levels:
                         found[card.name] = max(levels, key=lambda level: level.rank)
-                name = f"{server}: {tool.name}"
-                yield Labelled(name, frozenset(row["true"]), frozenset(row["unsure"]), found)
+                true, unsure = frozenset(row["true"]), frozenset(row["unsure"])
+                yield Labelled(f"{server}: {tool.name}", sample, row.get("at_random", False), true, unsure, found)
 
 
 def _lines(tools: list[Labelled]) -> Iterator[tuple[object, ...]]:
-    for label, names in CLAIMS.items():
-        for name in names:
-            if name in cards():
-                yield from _line(tools, label, [name], cards()[name].level.value, name)
-        if len(names) > 1:
-            yield from _line(tools, label, names, "", "any of these")
+    for rule in cards():
+        if rule not in CLAIMS:
+            continue
+        first = _recall([tool for tool in tools if tool.sample == FIRST], rule)
+        random = _recall([tool for tool in tools if tool.is_random], rule)
+        for level in Level:
+            right, wrong, unsure = _counts(tools, [rule], level)
+            if right or wrong or unsure:
+                yield (
+                    f"[{rule}](rules/{rule}.md)",
+                    level.value,
+                    right,
+                    wrong,
+                    unsure,
+                    share(right, right + wrong),
+                    first,
+                    random,
+                )
 
 
-def _line(
-    tools: list[Labelled], label: str, names: Iterable[str], level: str, title: str
-) -> Iterator[tuple[object, ...]]:
-    found = [tool for tool in tools if not tool.found.keys().isdisjoint(names)]
-    right = sum(label in tool.true for tool in found)
-    unsure = sum(label in tool.unsure for tool in found)
-    wrong, every = len(found) - right - unsure, sum(label in tool.true for tool in tools)
-    precision, recall = _share(right, right + wrong), _share(right, every)
-    yield title, level, label, len(found), right, wrong, unsure, precision, every, recall
+def _recall(tools: list[Labelled], rule: str) -> str:
+    holding = [tool for tool in tools if tool.holds(rule) == "right"]
+    return share(sum(rule in tool.found for tool in holding), len(holding))
 
 
 def _together(tools: list[Labelled]) -> Iterator[tuple[object, ...]]:
     """All rules of a level: each finding of a rule in a tool counts once."""
     for level in Level:
-        claims = [(label, name) for label, names in CLAIMS.items() for name in names if cards()[name].level is level]
-        found = [(tool, label) for label, name in claims for tool in tools if name in tool.found]
-        right = sum(label in tool.true for tool, label in found)
-        unsure = sum(label in tool.unsure for tool, label in found)
-        wrong = len(found) - right - unsure
-        yield "all", level.value, "", len(found), right, wrong, unsure, _share(right, right + wrong), "", ""
+        right, wrong, unsure = _counts(tools, CLAIMS, level)
+        yield "all", level.value, right, wrong, unsure, share(right, right + wrong), "", ""
 
 
-def _share(part: int, whole: int) -> str:
+def _counts(tools: Iterable[Labelled], names: Iterable[str], level: Level) -> tuple[int, int, int]:
+    answers = [tool.answer(name, level) for name in names for tool in tools]
+    return answers.count("right"), answers.count("wrong"), answers.count("unsure")
+
+
+def _missed(tools: list[Labelled]) -> Iterator[str]:
+    """What is known to be wrong too often; a rule that finds nothing here is not known to be."""
+    for level, aim in AIMS.items():
+        for name, names in (("all", list(CLAIMS)), *((rule, [rule]) for rule in CLAIMS)):
+            right, wrong, _ = _counts(tools, names, level)
+            if right < aim * (right + wrong):
+                yield f"{name}, {level.value}: {share(right, right + wrong)}"
+
+
+def share(part: int, whole: int) -> str:
+    """In percent, with the bounds; never better than it is."""
     if not whole:
         return "-"
-    share, spread = part / whole, 1.96 / math.sqrt(whole)
-    middle, wide = share + spread**2 / 2, spread * math.sqrt(share * (1 - share) + spread**2 / 4)
-    low, high = ((middle + sign * wide) / (1 + spread**2) for sign in (-1, 1))
-    return f"{100 * share:.0f} % ({100 * low:.0f}–{100 * high:.0f})"
+    low, high = bounds(part, whole)
+    percent = math.floor(100 * low), math.ceil(round(100 * high, 6))
+    return f"{100 * part // whole} % ({percent[0]}–{percent[1]})"
 
 
-def _show(tools: list[Labelled], label: str) -> None:
-    names = CLAIMS[label]
+def bounds(part: int, whole: int) -> tuple[float, float]:
+    """Between which the share of all is, by Wilson, nineteen times of twenty."""
+    spread = 1.96 / math.sqrt(whole)
+    middle, wide = part / whole + spread**2 / 2, spread * math.sqrt(part / whole * (1 - part / whole) + spread**2 / 4)
+    return (middle - wide) / (1 + spread**2), (middle + wide) / (1 + spread**2)
+
+
+def _show(tools: list[Labelled], rule: str) -> None:
     for tool in tools:
-        found = sorted(tool.found.keys() & names)
-        holds = label in tool.true
-        if label not in tool.unsure and holds != bool(found):
-            print(f"{'missed' if holds else 'wrong '}  {tool.name}  {', '.join(found)}")
+        level, holds = tool.found.get(rule), tool.holds(rule)
+        if level is None and holds == "right":
+            print(f"missed  {tool.name}")
+        elif level is not None and tool.answer(rule, level) == "wrong":
+            print(f"wrong   {tool.name}  {level.value}")
 
 
 if __name__ == "__main__":

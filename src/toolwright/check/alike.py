@@ -11,12 +11,14 @@ from typing import Final
 from toolwright.check.language import stem
 from toolwright.check.search import SILENT, telling
 from toolwright.check.subject import Subject
+from toolwright.check.verbs import READS, WRITES
 
 __all__ = ["Pair", "confusable", "names_alike"]
 
 LIKE: Final = 0.8
 _FEWEST: Final = 3
 _MOST_APART: Final = 2
+_CHANGING: Final = WRITES - READS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Pair:
 
 def confusable(tools: Sequence[Subject]) -> list[Pair]:
     """The pairs whose texts are one, or nearly, and do not say where to use which: one of the descriptions says nothing
-    that the other lacks, and what the other adds is a word or two, which are not what their names differ in.
+    that the other lacks, and what the other adds is a word or two, which are not what their names differ in, nor that
+    something is changed.
 
     Of many with the same words the first stands for all, so that as many tools have as many pairs and not the square.
     """
@@ -114,6 +117,8 @@ def _pair(first: Subject, second: Subject, like: float) -> Pair | None:
     apart, names_apart = _apart(*texts), _apart(*names)
     is_within = texts[0].keys() <= texts[1].keys() or texts[1].keys() <= texts[0].keys()
     if not is_within or len(apart) > _MOST_APART or apart.keys() & names_apart.keys():
+        return None
+    if not _CHANGING.isdisjoint(apart.values()):
         return None
     return Pair(first, second, like, tuple(apart.values()), tuple(names_apart.values()))
 

@@ -31,9 +31,11 @@ def default_said(text: str, kinds: frozenset[str]) -> Json:
         return _number(found["number"]) if kinds & _NUMBERS and found["end"] is not None else None
     if found["word"]:
         return found["word"].lower() == "true" if "boolean" in kinds else None
-    return found["text"] if "string" in kinds else None
+    # What is filled in when the tool runs is no value yet.
+    return found["text"] if "string" in kinds and _FILLED_IN.isdisjoint(found["text"]) else None
 
 
+_FILLED_IN: Final = frozenset("{<$")
 _NUMBERS: Final = frozenset({"number", "integer"})
 
 

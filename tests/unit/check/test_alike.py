@@ -56,6 +56,12 @@ def test_texts_of_which_each_has_a_word_of_its_own_tell_apart():
     )
 
 
+def test_that_one_of_them_changes_something_tells_them_apart():
+    told = "rights of the group that only its owners may send messages."
+    assert pairs(tool("get_rights", f"The {told}", "id"), tool("set_rights", f"Updates the {told}", "id")) == []
+    assert len(pairs(tool("get_rights", f"The {told}", "id"), tool("rights", f"Shows the {told}", "id"))) == 1
+
+
 def test_what_the_tools_take_counts():
     assert pairs(tool("a", "Add two numbers.", "a", "b"), tool("b", "Adds two numbers.", "a", "b")) == [("a", "b")]
     assert pairs(tool("a", "Add two numbers.", "a", "b"), tool("b", "Adds two numbers.", "text")) == []

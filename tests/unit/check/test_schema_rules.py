@@ -143,6 +143,9 @@ def test_a_list_of_values_is_read_out_of_a_text(text: str, values: tuple[str, ..
         ("Defaults to now", "string", None),
         ("0 for the default of 100", "integer", None),
         ("Defaults to 20.", "string", None),
+        ("Where to write. Defaults to `page-{timestamp}.pdf`.", "string", None),
+        ("Where to write, default: 'log-<date>.txt'", "string", None),
+        ("Where to write, default: '$HOME/log'", "string", None),
     ],
 )
 def test_a_default_is_read_out_of_a_text(text: str, kind: str, value: Any):
@@ -202,3 +205,10 @@ def test_what_is_plain_to_see_is_what_the_judge_takes(schema: dict[str, Any]):
     subject = Subject("server", {"inputSchema": schema})
     if is_plain(subject.nodes):
         compile_schema(schema)
+
+
+def test_what_a_broken_schema_lacks_is_not_told_before_it_is_mended():
+    deeper = tool({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+    assert found(deeper, "invalid_schema")
+    assert not found(deeper, "vague_type")
+    assert found(tool({"name": {}}), "vague_type")

@@ -43,6 +43,7 @@ def test_words_that_sell_a_tool_are_found(description: str):
     [
         "Find the best matching paper by its title.",
         "Tell which champion is powerful on a map.",
+        "Find tasks by the powerful query language of the tracker.",
         "Use this tool when a title is known; use list_papers otherwise.",
         "查询最近的车站，用于规划行程。",
     ],
@@ -88,3 +89,22 @@ def test_what_is_said_of_a_parameter_is_no_limit_of_the_tool():
     papers = tool("find_papers", described, limit={"type": "integer"})
     assert list(found("no_limits", papers))
     assert not list(found("no_result", papers))
+
+
+@pytest.mark.parametrize(
+    ("rule", "definition"),
+    [
+        ("vague_description", tool("git_notes", "Manage git notes.")),
+        ("vague_description", tool("dialog", "Dialogs of the page.")),
+        ("two_actions_in_name", tool("load_and_plot_table", "Draw a table from a file.")),
+        ("unreadable_parameter", tool("sum", "Add two numbers.", a={"type": "string"})),
+    ],
+)
+def test_what_readers_do_not_agree_on_is_a_hint(rule: str, definition: dict[str, Any]):
+    assert [one.level for one in found(rule, definition)] == [Level.HINT]
+
+
+def test_a_name_that_only_programs_have_is_a_fault():
+    assert [one.level for one in found("unreadable_parameter", tool("sum", "Add.", ctx={"type": "string"}))] == [
+        Level.WARNING
+    ]

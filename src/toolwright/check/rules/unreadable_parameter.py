@@ -21,7 +21,9 @@ _ABBREVIATIONS: Final = frozenset(listed("abbreviations"))
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.arguments:
         if _is_unreadable(one):
-            yield Problem(one.path, {"name": one.name}, Level.HINT if one.text else None)
+            # A letter is readable where everybody knows the formula.
+            is_clear = one.text or len(one.name) == 1
+            yield Problem(one.path, {"name": one.name}, Level.HINT if is_clear else None)
 
 
 def _is_unreadable(one: Parameter) -> bool:

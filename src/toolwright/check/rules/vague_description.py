@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolwright.check.card import Level
 from toolwright.check.checking import Problem
 from toolwright.check.lists import listed
 from toolwright.check.subject import Subject, Text
@@ -29,9 +28,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
     if not text or len(text.words) > _LONGEST or not text.language:
         return
     met = verbs(text)
-    if not met:
-        yield Problem(("description",), {"text": text.raw.strip()}, Level.HINT)
-    elif (met <= VAGUE and not met.isdisjoint(text.words[:_FIRST])) or _is_about_anything(text):
+    if not met or (met <= VAGUE and not met.isdisjoint(text.words[:_FIRST])) or _is_about_anything(text):
         yield Problem(("description",), {"text": text.raw.strip()})
 
 

@@ -18,6 +18,9 @@ _MEMBERS: Final = frozenset({"properties", "patternProperties", "propertyNames",
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
+    if tool.refusals:
+        # What is no schema is mended first: pasted in a level too deep, its keywords look like properties.
+        return
     for one in tool.parameters:
         schema = one.schema
         if _SAYS_MORE & schema.keys():
