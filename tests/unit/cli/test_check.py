@@ -403,6 +403,29 @@ def test_two_tools_of_one_name_are_judged_each_on_its_own(folder: Path):
     assert matrix["servers"][0]["tools"] == 3
 
 
+NAMELESS = """\
+{"tools": [
+  {"name": "find", "description": "Find notes by a word.", "inputSchema": {"type": "object"}},
+  {"description": "Find people.", "inputSchema": {"type": "object", "required": ["a", "a"]}},
+  {"name": 5, "description": "Find places.", "inputSchema": {"type": "object"}}
+]}
+"""
+
+
+def test_a_tool_without_a_name_is_a_finding_by_its_place_and_the_others_are_judged(folder: Path):
+    (folder / "nameless.json").write_text(NAMELESS)
+    done = run("check", "nameless.json", "--select", "TW9770", "--format", "json")
+    assert done.exit_code == 1
+    assert [(one["tool"], one["line"]) for one in json.loads(done.stdout)["findings"]] == [("#2", 3), ("#3", 4)]
+    assert json.loads(done.stdout)["unjudged"] == []
+    for form in ("text", "sarif", "github", "html"):
+        assert "#2" in run("check", "nameless.json", "--format", form).stdout
+    matrix = json.loads(run("check", "nameless.json", "--for", "all", "--format", "json").stdout)
+    assert matrix["servers"][0]["tools"] == 3
+    run("check", "nameless.json", "--fix", "--select", "TW9784")
+    assert (folder / "nameless.json").read_text() == NAMELESS.replace('["a", "a"]', '["a"]')
+
+
 def test_a_fix_goes_to_the_tool_that_it_is_for_and_not_to_another_of_its_name(folder: Path):
     (folder / "twins.json").write_text(TWINS)
     run("check", "twins.json", "--fix", "--select", "TW9784")
