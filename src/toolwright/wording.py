@@ -2992,11 +2992,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "没有名为 {word!r} 的规则：请给出代码或其开头、名称或分组。相近的有：{nearest}。",
     ),
     "TW9805": (
-        "{target} is no file whose definitions could be changed: only dumps of tools/list as JSON are. Where a value "
-        "is sure, the report says what to put where.",
-        "{target} 不是可以改写定义的文件：只有 tools/list 的 JSON 转储可以。值已确定之处，报告会说明写什么、写在哪里。",
+        "{target} is no file whose definitions could be changed: only dumps of tools/list as JSON and Python files "
+        "of ours are. Where a value is sure, the report says what to put where.",
+        "{target} 不是可以改写定义的文件：只有 tools/list 的 JSON 转储和我们自己的 Python 文件可以。"
+        "值已确定之处，报告会说明写什么、写在哪里。",
     ),
     "TW9806": ("Two targets are called {server}; give one of them once.", "有两个目标都叫 {server}；请只给出一次。"),
+    "TW9807": (
+        "{file} was left as it is: it cannot be loaded a second time, with what is sure put into it. {problem}",
+        "{file} 保持原样：写入已确定的值后，无法再次加载。{problem}",
+    ),
+    "TW9808": (
+        "{file} was left as it is: with what is sure put into it, more would be published otherwise than was meant.",
+        "{file} 保持原样：写入已确定的值后，对外发布的内容会有其他改变。",
+    ),
     # what an evaluation is given
     "TW9881": (
         '{place}: no question: {problem}. A question is one line, {{"question": TEXT, "tool": NAME, "arguments": '

@@ -82,7 +82,7 @@ class _Said(TypedDict):
 @click.option("--config", metavar="FILE", help="The operator's file, whose [[check.excused]] says what may stand.")
 @click.option("--baseline", metavar="FILE", help="Known findings: only others are told.")
 @click.option("--write-baseline", is_flag=True, help="Keep all findings of now in the file of --baseline.")
-@click.option("--fix", is_flag=True, help="Change dumps of tools/list where a rule is sure of the value.")
+@click.option("--fix", is_flag=True, help="Change dumps of tools/list, and Python files of ours, where a rule is sure.")
 @click.option("--dry-run", is_flag=True, help="With --fix: show what would change.")
 @click.option("--explain", metavar="RULE", help="Print all about a rule, and check nothing.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
