@@ -110,6 +110,18 @@ def test_tools_that_a_model_could_not_tell_apart_are_refused_with_what_to_do():
     assert "tools.json: Definitions 1 and 3 of the list are both called 'read_note'" in done.stderr
 
 
+def test_the_examples_can_be_asked_those_of_find_too():
+    examples = Path(__file__).parents[2] / "examples"
+    for name, asked in (("asked", 4), ("questions", 0)):
+        lines = (examples / f"{name}.jsonl").read_text("utf-8")
+        Path("asked.jsonl").write_text(lines, "utf-8")
+        done = evaluated(
+            ScriptedModel(lambda request: Says("No.")), "--format", "json", target=str(examples / "notes.py")
+        )
+        found = json.loads(done.stdout)["evaluations"][0]
+        assert found["right"]["of"] == (asked or len(lines.splitlines()))
+
+
 def test_a_wrong_choice_is_shown_with_what_was_chosen_instead():
     wrong = {
         "what": Says(calls=[Call("read_note", {"key": "lists", "mark": True})]),
