@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolwright.errors import AuthorizationFailed as AuthorizationFailed
     from toolwright.errors import ConfigurationError as ConfigurationError
     from toolwright.errors import DefinitionError as DefinitionError
+    from toolwright.errors import ModelAway as ModelAway
     from toolwright.errors import ModelBusy as ModelBusy
     from toolwright.errors import ModelError as ModelError
     from toolwright.errors import RpcError as RpcError
@@ -122,6 +123,7 @@ _EXPORTS = {
     "Link": "toolwright.tools.rounds",
     "LocalLibrary": "toolwright.tools.library",
     "LocalToolset": "toolwright.tools.local",
+    "ModelAway": "toolwright.errors",
     "ModelBusy": "toolwright.errors",
     "ModelError": "toolwright.errors",
     "OAuth": "toolwright.server.oauth",

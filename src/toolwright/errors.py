@@ -25,6 +25,7 @@
     ├── ConfigurationError        a setting or command is wrong; for the operator, at start
     ├── StateError                what workers share or record cannot be read or written now; nothing was changed
     ├── ModelError                a model's endpoint refuses, fails, or says what is no answer
+    │   ├── ModelAway                     nothing listens there, or nobody knows its host
     │   └── ModelBusy                     too much is asked of it at the moment; later it may answer
     └── TransportError            the carrier failed; never confused with an answer of the peer
         ├── ConnectionLost
@@ -58,6 +59,7 @@ __all__ = [
     "InvalidResult",
     "MethodNotFound",
     "MissingCapability",
+    "ModelAway",
     "ModelBusy",
     "ModelError",
     "ParseError",
@@ -261,6 +263,10 @@ class ModelError(ToolwrightError):
     one. What has been said so far can be said again."""
 
     status: int | None = None
+
+
+class ModelAway(ModelError):
+    """No connection was had: nothing listens at the address, or its host has none."""
 
 
 class ModelBusy(ModelError):

@@ -2412,8 +2412,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW8916": ("Its tools are too slow for hundreds of calls.", "其工具太慢，无法调用数百次。"),
     # contracts
-    "TW9001": ("A definition has no name.", "有定义缺少名称。"),
-    "TW9002": ("Two definitions are called {name!r}.", "有两个定义同名：{name!r}。"),
+    "TW9001": (
+        "Definition {number} of the list has no name, so nothing can ask for it. Give it one.",
+        "列表中第 {number} 个定义没有名称，无从调用。请为其命名。",
+    ),
+    "TW9002": (
+        "Definitions {first} and {second} of the list are both called {name!r}, and a call reaches one of them. "
+        "Give the other another name; `toolwright check` judges both as they are.",
+        "列表中第 {first} 个和第 {second} 个定义同名：{name!r}，而调用只能到达其中一个。请为另一个改名；"
+        "`toolwright check` 可按现状检查两者。",
+    ),
     "TW9003": ("{file} is no lock file: {problem}.", "{file} 不是锁文件：{problem}。"),
     "TW9004": (
         "{file} was written by a newer release: its format is {format}, this one reads {known}.",
@@ -2459,7 +2467,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW9031": ("{keyword} reads otherwise.", "{keyword} 的文字有变。"),
     "TW9032": ("{keyword} says the same in other words.", "{keyword} 写法不同而含义相同。"),
-    "TW9033": ("{file} is no list of tools: {problem}.", "{file} 不是工具列表：{problem}。"),
     "TW9040": (
         "{was} is called {now} now, and still answers to its old name.",
         "{was} 现名 {now}，仍可用旧名称调用。",
@@ -2828,6 +2835,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Say which tools there are, once: TARGET, or --config FILE.",
         "请指定工具来源，且只指定一次：TARGET 或 --config FILE。",
     ),
+    "TW9530": (
+        "There is nothing at the endpoint of {model}: {problem}. Start it, or correct its URL.",
+        "{model} 的端点处没有服务：{problem}。请启动它，或更正其 URL。",
+    ),
     # answers of servers that cannot be used
     "TW9602": (
         "{server} answered the call of {tool} with what cannot be used, so it was withheld. Its effects may have "
@@ -2981,11 +2992,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "没有名为 {word!r} 的规则：请给出代码或其开头、名称或分组。相近的有：{nearest}。",
     ),
     "TW9805": (
-        "{target} is no file whose definitions could be changed: only dumps of tools/list as JSON are. Where a value "
-        "is sure, the report says what to put where.",
-        "{target} 不是可以改写定义的文件：只有 tools/list 的 JSON 转储可以。值已确定之处，报告会说明写什么、写在哪里。",
+        "{target} is no file whose definitions could be changed: only dumps of tools/list as JSON and Python files "
+        "of ours are. Where a value is sure, the report says what to put where.",
+        "{target} 不是可以改写定义的文件：只有 tools/list 的 JSON 转储和我们自己的 Python 文件可以。"
+        "值已确定之处，报告会说明写什么、写在哪里。",
     ),
     "TW9806": ("Two targets are called {server}; give one of them once.", "有两个目标都叫 {server}；请只给出一次。"),
+    "TW9807": (
+        "{file} was left as it is: it cannot be loaded a second time, with what is sure put into it. {problem}",
+        "{file} 保持原样：写入已确定的值后，无法再次加载。{problem}",
+    ),
+    "TW9808": (
+        "{file} was left as it is: with what is sure put into it, more would be published otherwise than was meant.",
+        "{file} 保持原样：写入已确定的值后，对外发布的内容会有其他改变。",
+    ),
     # what an evaluation is given
     "TW9881": (
         '{place}: no question: {problem}. A question is one line, {{"question": TEXT, "tool": NAME, "arguments": '

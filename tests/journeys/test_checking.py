@@ -57,6 +57,21 @@ def test_the_action_annotates_what_is_wrong_and_fails(runner: Path):
     assert "TW9710" in (runner / "r.sarif").read_text("utf-8")
 
 
+def test_a_report_that_could_not_be_written_fails_the_action_and_the_findings_are_told(runner: Path):
+    (runner / "examples").symlink_to(ROOT / "examples")
+    given = {"TARGETS": "examples/notes.py", "ARGUMENTS": "--fail-on never", "SARIF": "nowhere/r.sarif"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", read("action.yml")["runs"]["steps"][1]["run"]],
+        cwd=runner,
+        env={**os.environ, **given, "RUNNER_TEMP": str(runner)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (done.returncode, "TW9009" in done.stderr) == (2, True)
+    assert "::notice file=examples/notes.py" in done.stdout
+
+
 def test_every_server_of_a_hosts_file_is_judged_once_somebody_has_agreed_to_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -92,6 +92,36 @@ def test_choices_are_graded_by_tool_and_arguments_and_defaults_that_are_spelled_
     ]
 
 
+def test_an_endpoint_that_is_not_there_is_said_at_once_and_nothing_is_kept():
+    said = ["--model", "gpt", "--base-url", "http://127.0.0.1:9/v1", "--questions", "asked.jsonl"]
+    done = CliRunner().invoke(cli, ["eval", "tools.json", *said])
+    assert (done.exit_code, done.stdout) == (4, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("toolwright: There is nothing at the endpoint of gpt: ")
+    assert "127.0.0.1" in line
+    assert line.endswith("[TW9530]")
+
+
+def test_tools_that_a_model_could_not_tell_apart_are_refused_with_what_to_do():
+    Path("tools.json").write_text(json.dumps({"tools": [*OLD, OLD[0]]}))
+    said = ["--model", "gpt", "--base-url", "http://127.0.0.1:9/v1", "--questions", "asked.jsonl"]
+    done = CliRunner().invoke(cli, ["eval", "tools.json", *said])
+    assert done.exit_code == 2
+    assert "tools.json: Definitions 1 and 3 of the list are both called 'read_note'" in done.stderr
+
+
+def test_the_examples_can_be_asked_those_of_find_too():
+    examples = Path(__file__).parents[2] / "examples"
+    for name, asked in (("asked", 4), ("questions", 0)):
+        lines = (examples / f"{name}.jsonl").read_text("utf-8")
+        Path("asked.jsonl").write_text(lines, "utf-8")
+        done = evaluated(
+            ScriptedModel(lambda request: Says("No.")), "--format", "json", target=str(examples / "notes.py")
+        )
+        found = json.loads(done.stdout)["evaluations"][0]
+        assert found["right"]["of"] == (asked or len(lines.splitlines()))
+
+
 def test_a_wrong_choice_is_shown_with_what_was_chosen_instead():
     wrong = {
         "what": Says(calls=[Call("read_note", {"key": "lists", "mark": True})]),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import ImageContent, LocalToolset, ModelBusy, ModelError, Server, ToolError
+from toolwright import ImageContent, LocalToolset, ModelAway, ModelBusy, ModelError, Server, ToolError
 from toolwright.host.calls import Ended, Hooks, Step
 from toolwright.host.guarding import Hosting, hosted
 from toolwright.host.models.endpoints import model_of
@@ -513,7 +513,8 @@ def test_an_endpoint_that_is_not_there_is_said(wire: str):
 
     with pytest.raises(ModelError) as caught:
         asyncio.run(scenario())
-    assert caught.value.code == "TW9523"
+    assert isinstance(caught.value, ModelAway)
+    assert caught.value.code == "TW9530"
 
 
 @every_wire

@@ -79,11 +79,30 @@ def test_a_call_by_an_old_name_is_explained_by_the_rule_that_decides_whichever_n
     for name in ("pay", "transfer"):
         done = run("policy", "explain", target, name, "account=a", "amount=11", "--config", file)
         assert done.returncode == 1, done.stderr
-        said, told, by, *rules = done.stdout.splitlines()
+        said, told, *rules = done.stdout.splitlines()
         assert said == "pay for local with these arguments: refused"
         assert told == "The caller is told: Over 10 a person pays."
-        assert by == "Rules that say its old name 'transfer' hold for it too, and one of them decides:"
-        assert [line.split()[-1] for line in rules] == ["write", "it", "matches"]
+        assert [line.split("  ")[-1].strip() for line in rules] == [
+            "the effect is write",
+            "may match: it depends on the arguments",  # whatever they are, the next one denies it
+            "matches its old name transfer",
+        ]
+
+
+def test_where_several_rules_count_for_the_names_of_a_tool_that_is_said(bank: tuple[str, str]):
+    target, file = bank
+    Path(target).write_text(SOURCE.replace('effect="write"', 'effect="write", replaces="transfer"'))
+    asks, rest = '[[rules]]\ntools = "transfer"\nthen = "ask"\n', '[[rules]]\nname = "rest"\nthen = "deny"\n'
+    Path(file).write_text(f'[[rules]]\ntools = "pay"\nthen = "allow"\n{asks}{rest}')
+    done = run("policy", "explain", target, "pay", "account=a", "amount=1", "--config", file)
+    said, several, *rules = done.stdout.splitlines()
+    assert said == "pay for local with these arguments: a person is asked"
+    assert several.endswith("Of those that match, the strictest decides:")
+    assert [line.split("  ")[-1].strip() for line in rules] == ["matches", "matches its old name transfer"]
+    Path(file).write_text(f"{asks}{rest}")
+    done = run("policy", "explain", target, "pay", "account=a", "amount=1", "--config", file)
+    assert "a person is asked" in done.stdout
+    assert "an earlier rule has decided about another name of the tool" in done.stdout.splitlines()[-1]
 
 
 def test_everything_that_is_wrong_is_said_with_its_line(bank: tuple[str, str]):

@@ -1,17 +1,19 @@
-"""Fixes put into the text of a JSON file: what a rule is sure of changes, and not a character beside it."""
+"""Fixes put into the text of a JSON file: what a rule is sure of changes, and not a character beside it. And whether
+nothing else has changed in a contract."""
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from toolwright.check.positions import Positions
-from toolwright.contract.contract import Path
-from toolwright.jsonrpc.messages import Json
+from toolwright.contract.contract import Contract, Path
+from toolwright.jsonrpc.messages import Json, is_array, is_object
 
-__all__ = ["put"]
+__all__ = ["is_only", "put"]
 
 
 class _Edit(NamedTuple):
@@ -74,3 +76,33 @@ def _laid_out(text: str, span: tuple[int, int], value: Json) -> str:
 
 def _written(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+# -- what has come of it -----------------------------------------------------------------------------------------------
+
+
+def is_only(values: Iterable[tuple[str, Path, Json]], before: Contract, after: Contract) -> bool:
+    """Whether nothing but some of these values came into the contract. ``1`` and ``1.0`` are two here."""
+    expected = copy.deepcopy(before.data())
+    there = after.data()
+    for tool, path, value in values:
+        *steps, last = ("tools", tool, *path)
+        inner, now = _inside(expected, steps), _inside(there, steps)
+        if inner is not None and now is not None and _exact(now.get(last)) == _exact(value):
+            inner[last] = value
+    return _exact(expected) == _exact(there)
+
+
+def _inside(said: Json, steps: Iterable[str | int]) -> dict[str, Json] | None:
+    for step in steps:
+        if is_object(said):
+            said = said.get(str(step))
+        elif is_array(said) and isinstance(step, int) and step < len(said):
+            said = said[step]
+        else:
+            return None
+    return said if is_object(said) else None
+
+
+def _exact(said: Json) -> str:
+    return json.dumps(said, sort_keys=True)

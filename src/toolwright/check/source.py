@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from toolwright.check.positions import Positions
 from toolwright.contract.contract import Contract, Path
+from toolwright.jsonrpc.messages import Json
 
-__all__ = ["Place", "Source"]
+__all__ = ["Place", "Rewrite", "Source"]
+
+Rewrite: TypeAlias = Callable[["Source", Sequence[tuple[str, Path, Json]]], "Source"]
+"""What a source would be with values at paths of tools; itself where none of them has a place in its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,9 @@ class Place:
 class Source:
     """``target`` is what was asked for, ``server`` what it is called in a report.
 
-    Of a JSON file ``file`` and ``text`` are there, and for each tool ``roots``, the path to its definition in it; of a
-    server of ours ``written``, the places of its functions, and ``excused``, the rules that a tool does not follow.
-    ``can_fix``: whoever changes the file changes the definitions.
+    Of a file ``file`` and ``text`` are there; where it is JSON, for each tool ``roots``, the path to its definition in
+    it; of a server of ours ``written``, the places of its functions, and ``excused``, the rules that a tool does not
+    follow. ``rewrite`` is there where whoever changes the file changes the definitions.
     """
 
     target: str
@@ -38,7 +43,7 @@ class Source:
     file: str = ""
     text: str = field(default="", repr=False)
     roots: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    can_fix: bool = False
+    rewrite: Rewrite | None = field(default=None, repr=False)
     written: Mapping[str, Place] = field(default_factory=dict[str, Place])
     excused: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 

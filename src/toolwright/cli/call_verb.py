@@ -18,6 +18,7 @@ from toolwright.cli.asking import asked_here
 from toolwright.cli.connecting import connected, show_log, target_of
 from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_result
 from toolwright.cli.printing import printable
 from toolwright.client.answers import Elicit, Elicitation
@@ -40,7 +41,7 @@ _SECONDS = 60.0
     "--args", "whole", metavar="JSON", help="All arguments as a JSON object; '-' reads it from standard input."
 )
 @families.options
-@click.option("--timeout", type=float, show_default="60, or what the file says", help="Seconds to wait.")
+@click.option("--timeout", type=SECONDS, show_default="60, or what the file says", help="Seconds to wait.")
 @click.option("--yes", is_flag=True, help="Answer every question with yes, its defaults taken.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def command(

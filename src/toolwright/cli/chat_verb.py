@@ -18,6 +18,7 @@ from toolwright.cli.audit_log import show
 from toolwright.cli.chat_screens import Json, Person, Screen, why
 from toolwright.cli.chat_tools import Tools, chat_tools
 from toolwright.cli.families import Family
+from toolwright.cli.numbers import SECONDS
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.host.chat import Chat
 from toolwright.host.fronts import at_terminal, typed_line
@@ -37,7 +38,7 @@ __all__ = ["command"]
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint; its key is $TOOLWRIGHT_MODEL_KEY.")
 @families.options
 @click.option("--rules", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds for the servers to start.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds for the servers to start.")
 @click.option("--system", metavar="TEXT", help="What the model is told before all else.")
 @click.option("--steps", type=click.IntRange(1), default=32, show_default=True, help="Answers of the model a question.")
 @click.option("--no-stream", is_flag=True, help="Wait for whole answers: for endpoints that cannot stream calls.")

@@ -1,17 +1,14 @@
-"""``toolwright check --fix``: what rules are sure of, put into dumps of tools; and what that would be, as a diff."""
+"""``toolwright check --fix``: what rules are sure of, put into dumps of tools and into Python files of ours; and what
+that would be, as a diff."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from toolwright.check.fixing import put
 from toolwright.check.report import Report
 from toolwright.check.source import Source
-from toolwright.cli.contracts import lock_in
-from toolwright.contract.contract import Contract
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
 
@@ -25,24 +22,28 @@ def fixed(judge: Callable[[Sequence[Source]], Report], sources: Sequence[Source]
 
     ``ConfigurationError`` where there is no source that could be fixed.
     """
-    if not any(one.can_fix for one in sources):
+    if all(one.rewrite is None for one in sources):
         raise ConfigurationError.of("TW9805", target=", ".join(one.target for one in sources) or "-")
+    by = dict[str, str]()
     for _ in range(_ROUNDS):  # a fix may uncover another
         report = judge(sources)
-        better = [_better(report, one) if one.can_fix else one for one in sources]
+        better = [_better(report, one, by) for one in sources]
         if all(one is before for one, before in zip(better, sources, strict=True)):
             return report
         sources = better
     return judge(sources)
 
 
-def _better(report: Report, source: Source) -> Source:
+def _better(report: Report, source: Source, by: dict[str, str]) -> Source:
+    """``by``: of several servers in one file, that one which is fixed. The others know what stood there before."""
     fixes = ((one.tool, one.problem.fix) for one in report.findings if one.server == source.server)
-    values = [((*source.roots[tool], *fix.path), fix.value) for tool, fix in fixes if fix is not None]
-    text, _ = put(source.text, values)
-    if text == source.text:
+    values = [(tool, fix.path, fix.value) for tool, fix in fixes if fix is not None]
+    if source.rewrite is None or by.get(source.file, source.server) != source.server:
         return source
-    return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file), Contract.as_listed).contract)
+    better = source.rewrite(source, values)
+    if better is not source:
+        by[source.file] = source.server
+    return better
 
 
 def difference(before: Sequence[Source], after: Sequence[Source]) -> Iterator[str]:

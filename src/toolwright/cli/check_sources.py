@@ -3,11 +3,14 @@ be had keeps nobody from judging the rest."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from toolwright.check import fixing, literals
 from toolwright.check.report import Unjudged
 from toolwright.check.source import Place, Source
 from toolwright.cli.connecting import auth_of, target_of
@@ -74,17 +77,51 @@ def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
 # -- servers -----------------------------------------------------------------------------------------------------------
 
 
-def _ours(target: str, family: Family) -> Source:
-    """A server of ours is not called: what it has for whomever is judged, and each tool says where it is written."""
-    server = load_server(Spec.of(target, family))
+def _ours(target: str, family: Family, text: str | None = None) -> Source:
+    """A server of ours is not called: what it has for whomever is judged, and each tool says where it is written.
+    ``text`` is what is to stand in its file."""
+    file = target.partition(":")[0]
+    said = _python(file) if text is None else text
+    server = load_server(Spec.of(target, family), text)
     tools = asyncio.run(server.inventory()).tools
     return Source(
         target,
         server.name,
         Contract.of(tool.definition for tool in tools),
+        "" if said is None else file,
+        said or "",
+        rewrite=None if said is None else partial(_rewritten, family),
         written={tool.name: Place(_shown(tool.written[0]), tool.written[1]) for tool in tools if tool.written},
         excused={tool.name: tool.excused for tool in tools if tool.excused},
     )
+
+
+def _python(file: str) -> str | None:
+    """The text of a Python file that can be put back as it was; what else there may be is left alone."""
+    try:
+        text = Path(file).read_bytes().decode() if file.endswith(".py") else None
+        if text is not None:
+            ast.parse(text)
+        return text
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError):
+        return None
+
+
+def _rewritten(family: Family, source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
+    """With these values in the file of a server of ours. It is loaded again, and has to publish what it did, but for
+    them: ``ConfigurationError`` where it does not."""
+    here = Path(source.file).resolve()
+    lines = {tool: place.line for tool, place in source.written.items() if Path(place.file).resolve() == here}
+    text = literals.put(source.text, [literals.Wanted(tool, lines.get(tool, 0), *one) for tool, *one in values])
+    if text == source.text:
+        return source
+    try:
+        after = _ours(source.target, family, text)
+    except ToolwrightError as error:
+        raise ConfigurationError.of("TW9807", file=source.file, problem=error) from None
+    if not fixing.is_only(values, source.contract, after.contract):
+        raise ConfigurationError.of("TW9808", file=source.file)
+    return replace(after, server=source.server)
 
 
 def _shown(file: str) -> str:
@@ -131,8 +168,15 @@ def _written(target: str, path: Path, data: bytes, said: Json) -> Source:
         target,
         data.decode(),
         roots,
-        can_fix=not is_lock(said),
+        rewrite=None if is_lock(said) else _dumped_with,
     )
+
+
+def _dumped_with(source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
+    text, _ = fixing.put(source.text, [((*source.roots[tool], *path), value) for tool, path, value in values])
+    if text == source.text:
+        return source
+    return replace(source, text=text, contract=lock_in(text.encode(), Path(source.file), Contract.as_listed).contract)
 
 
 def _in_lock(contract: Contract) -> Mapping[str, At]:

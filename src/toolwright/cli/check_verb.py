@@ -27,6 +27,7 @@ from toolwright.cli.check_fixes import difference, fixed, save
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.printing import printable
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
@@ -81,10 +82,10 @@ class _Said(TypedDict):
 @click.option("--config", metavar="FILE", help="The operator's file, whose [[check.excused]] says what may stand.")
 @click.option("--baseline", metavar="FILE", help="Known findings: only others are told.")
 @click.option("--write-baseline", is_flag=True, help="Keep all findings of now in the file of --baseline.")
-@click.option("--fix", is_flag=True, help="Change dumps of tools/list where a rule is sure of the value.")
+@click.option("--fix", is_flag=True, help="Change dumps of tools/list, and Python files of ours, where a rule is sure.")
 @click.option("--dry-run", is_flag=True, help="With --fix: show what would change.")
 @click.option("--explain", metavar="RULE", help="Print all about a rule, and check nothing.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
 def command(context: click.Context, targets: tuple[str, ...], family: Family, explain: str | None, **said: Any) -> None:
     """Check the tools of each TARGET: a server of ours, a URL, a command in quotes, a host's file of servers, a dump of

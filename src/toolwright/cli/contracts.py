@@ -23,17 +23,13 @@ Gather: TypeAlias = Callable[..., Contract]
 """``Contract.of``, or ``Contract.as_listed`` for what is to be judged."""
 
 
-def lock_of(source: str, family: Family | None = None, timeout: float = 30.0) -> Lock:
+def lock_of(source: str, family: Family | None = None, timeout: float = 30.0, gather: Gather = Contract.of) -> Lock:
     """What SOURCE promises: a file is read, anything else is asked."""
     path = Path(source)
     named = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
     if named or (path.is_file() and path.suffix != ".py"):
-        return _read(path)
-    return asyncio.run(listed(target_of(source, family), timeout))
-
-
-def _read(path: Path) -> Lock:
-    return lock_in(bytes_of(path), path)
+        return lock_in(bytes_of(path), path, gather)
+    return asyncio.run(listed(target_of(source, family), timeout, gather))
 
 
 def bytes_of(path: Path) -> bytes:
@@ -73,7 +69,8 @@ def _dumped(said: Json, path: Path, gather: Gather) -> Contract:
     try:
         return gather(tools, instructions if isinstance(instructions, str) else None)
     except DefinitionError as error:
-        raise ConfigurationError.of("TW9033", file=str(path), problem=str(error).removesuffix(".")) from None
+        error.locate(str(path))
+        raise
 
 
 async def listed(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:

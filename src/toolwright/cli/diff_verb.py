@@ -9,9 +9,12 @@ import click
 from toolwright.cli import families
 from toolwright.cli.contracts import lock_of
 from toolwright.cli.families import Family
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
 from toolwright.cli.printing import printable
+from toolwright.contract.contract import Contract
 from toolwright.contract.diff import Class, Diff, diff
+from toolwright.contract.phrases import counted, grows, phrase
 
 __all__ = ["command"]
 
@@ -29,7 +32,7 @@ _CLASSES = [kind.value for kind in Class]
     show_default=True,
     help="The least class that makes the command fail.",
 )
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(
@@ -39,7 +42,7 @@ def command(
 
     Exits with 1 when a change is of the class of --fail-on or a worse one.
     """
-    found = diff(*(lock_of(one, family, timeout).contract for one in (old, new)))
+    found = diff(*(lock_of(one, family, timeout, Contract.as_listed).contract for one in (old, new)))
     if as_json:
         show_json(found.data())
     else:
@@ -52,7 +55,6 @@ def _show(found: Diff, language: str) -> None:
     for line in found.lines(language):
         click.echo(printable(line))
     if not found:
-        click.echo("Nothing has changed.")
+        click.echo(phrase("same", language))
         return
-    counts = ", ".join(f"{count} {kind}" for kind, count in found.counts().items())
-    click.echo(f"{counts}; the version has to grow by: {found.bump.value}")
+    click.echo(counted(found, language) + phrase("bump", language, bump=grows(found.bump, language)))

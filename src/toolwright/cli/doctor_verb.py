@@ -19,7 +19,7 @@ from toolwright.cli import families
 from toolwright.cli.audit_log import with_log
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
-from toolwright.cli.numbers import Finite
+from toolwright.cli.numbers import SECONDS, Finite
 from toolwright.cli.printing import printable
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError, ParseError
@@ -51,7 +51,7 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
     "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write it there.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
 def command(
     context: click.Context,

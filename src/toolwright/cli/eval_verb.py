@@ -14,17 +14,18 @@ from typing import Any, Final
 
 import click
 
+from toolwright.check.source import Source
 from toolwright.cli import families
 from toolwright.cli.chat_tools import chat_tools
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.contracts import bytes_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
-from toolwright.cli.numbers import Finite
+from toolwright.cli.numbers import SECONDS, Finite
 from toolwright.cli.printing import printable
-from toolwright.contract.contract import Contract
+from toolwright.contract.contract import Contract, Definition
 from toolwright.contract.files import write_whole
-from toolwright.errors import ConfigurationError
+from toolwright.errors import ConfigurationError, DefinitionError
 from toolwright.host.catalogue import Row
 from toolwright.host.evaluation.answers import Kept
 from toolwright.host.evaluation.asking import Ways, ask_all
@@ -65,7 +66,7 @@ _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "j
     "--format", "form", type=click.Choice([*_FORMS]), default="text", show_default=True, help="How to say it."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the report there.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for a server.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for a server.")
 @click.pass_context
 def command(context: click.Context, target: str, family: Family, output: str | None, form: str, **said: Any) -> None:
     """Ask MODEL each question of a file with the tools of TARGET before it, and say which it chose, and with what
@@ -159,7 +160,7 @@ class _Wish:
         sources, unread = sources_of([target], self.family, self.timeout)
         if unread:
             raise unread[0].reason
-        tools = {source.server: Contract.of(source.contract.tools.values()).tools for source in sources}
+        tools = {source.server: _told_apart(source) for source in sources}
         names = Counter(name for listed in tools.values() for name in listed)
         return [
             _tool(name if names[name] == 1 else f"{server}_{name}", definition)
@@ -179,6 +180,15 @@ def _names(rows: Sequence[Row]) -> Mapping[str, str]:
     """What a tool is called by its server, by its name here; a name that two servers have is that one."""
     counts = Counter(row.name for row in rows)
     return {row.alias: row.name if counts[row.name] == 1 else row.alias for row in rows}
+
+
+def _told_apart(source: Source) -> Mapping[str, Definition]:
+    """Its tools; ``DefinitionError`` where a model could not be offered each by a name of its own."""
+    try:
+        return Contract.of(source.contract.tools.values()).tools
+    except DefinitionError as error:
+        error.locate(source.target)
+        raise
 
 
 def _tool(name: str, definition: Mapping[str, Json]) -> Tool:

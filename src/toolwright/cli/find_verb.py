@@ -19,6 +19,7 @@ from toolwright.cli import families
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
 from toolwright.cli.printing import printable
 from toolwright.errors import ConfigurationError
@@ -41,7 +42,7 @@ _HITS = 10
 @click.option("--queries", metavar="FILE", help='Questions: {"tool": NAME, "query": TEXT} a line.')
 @click.option("--query", metavar="WORDS", help="Show what these words find, and nothing else.")
 @click.option("--fail-beyond", type=click.IntRange(1), metavar="N", help="Fail where a tool is not among the first N.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(

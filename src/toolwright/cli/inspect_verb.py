@@ -13,6 +13,7 @@ from toolwright.cli import families
 from toolwright.cli.connecting import connected, target_of
 from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_rows
 from toolwright.client.client import Target
 from toolwright.client.eras import ServerFacts
@@ -27,7 +28,7 @@ __all__ = ["command"]
 @click.argument("target")
 @families.options
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str, family: Family, config: str | None, timeout: float, as_json: bool) -> None:
     """Inspect TARGET.

@@ -11,6 +11,7 @@ from toolwright.cli import families
 from toolwright.cli.connecting import connected, target_of
 from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_entries, show_json, show_tools
 
 __all__ = ["command"]
@@ -21,7 +22,7 @@ __all__ = ["command"]
 @families.options
 @click.option("--resources", "what", flag_value="resources", help="List resources and templates instead.")
 @click.option("--prompts", "what", flag_value="prompts", help="List prompts instead.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str, family: Family, what: str | None, timeout: float, as_json: bool) -> None:
     """List the tools of TARGET, its resources, or its prompts.

@@ -9,9 +9,11 @@ import click
 from toolwright.cli import families
 from toolwright.cli.contracts import lock_of
 from toolwright.cli.families import Family
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.printing import printable
 from toolwright.contract import lock as locks
 from toolwright.contract.diff import diff
+from toolwright.contract.phrases import counted, phrase
 from toolwright.errors import ConfigurationError
 
 __all__ = ["command"]
@@ -21,8 +23,9 @@ __all__ = ["command"]
 @click.argument("target")
 @families.options
 @click.option("-o", "--file", default="toolwright.lock", show_default=True, metavar="FILE", help="Where to keep it.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for an answer.")
-def command(target: str, family: Family, file: str, timeout: float) -> None:
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@click.pass_context
+def command(context: click.Context, target: str, family: Family, file: str, timeout: float) -> None:
     """Write every field of every tool of TARGET to a file that is read in a review.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, or a command in quotes.
@@ -31,10 +34,11 @@ def command(target: str, family: Family, file: str, timeout: float) -> None:
     before = _before(path)
     found = lock_of(target, family, timeout)
     locks.write(path, found)
-    click.echo(f"{printable(file)}: {len(found.contract.tools)} tools, sha256 {found.contract.pin[:16]}…")
+    language, contract = context.obj or "en", found.contract
+    said = phrase("kept", language, file=file, count=len(contract.tools), pin=contract.pin[:16])
+    click.echo(printable(said))
     if before is not None:
-        changed = diff(before.contract, found.contract)
-        click.echo(", ".join(f"{count} {kind}" for kind, count in changed.counts().items()) or "Nothing has changed.")
+        click.echo(counted(diff(before.contract, contract), language) or phrase("same", language))
 
 
 def _before(path: Path) -> locks.Lock | None:

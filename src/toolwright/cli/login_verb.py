@@ -8,6 +8,7 @@ import webbrowser
 
 import click
 
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.printing import printable
 from toolwright.client.client import Client
 from toolwright.client.oauth import SignIn
@@ -25,7 +26,7 @@ __all__ = ["command"]
 @click.option("--trust", "trusted", multiple=True, metavar="URL", help="An issuer in a private network. Repeatable.")
 @click.option("--port", type=int, help="Where the browser comes back to. Default: any that is free.")
 @click.option("--no-browser", is_flag=True, help="Only print where to sign in.")
-@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for the person.")
+@click.option("--timeout", type=SECONDS, default=300.0, show_default=True, help="Seconds to wait for the person.")
 def command(
     url: str,
     client_id: str | None,

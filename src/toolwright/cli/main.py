@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 import toolwright
+from toolwright.cli.language import speaking
 from toolwright.cli.printing import printable
 from toolwright.errors import (
     ConfigurationError,
@@ -63,17 +64,6 @@ def exit_code(error: ToolwrightError) -> int:
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3)
 
 
-def _speak(context: click.Context, param: click.Parameter, said: str | None) -> None:
-    if said is not None:
-        context.obj = context.find_root().obj = said
-
-
-# People write it behind the verb as well.
-_LANGUAGE = click.Option(
-    ["--lang"], type=click.Choice(["en", "zh"]), hidden=True, is_eager=True, expose_value=False, callback=_speak
-)
-
-
 class _Verbs(click.Group):
     """Each verb is loaded when it is used, so that none pays for another."""
 
@@ -81,12 +71,7 @@ class _Verbs(click.Group):
         return list(_VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _VERBS:
-            return None
-        verb: click.Command = load(f"cli.{cmd_name}_verb:command")
-        if _LANGUAGE not in verb.params:
-            verb.params.append(_LANGUAGE)
-        return verb
+        return speaking(load(f"cli.{cmd_name}_verb:command")) if cmd_name in _VERBS else None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

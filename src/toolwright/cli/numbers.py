@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Finite"]
+__all__ = ["SECONDS", "Finite"]
 
 
 class Finite(click.FloatRange):
@@ -16,3 +16,7 @@ class Finite(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is no number that can be counted with.", param, ctx)
         return number
+
+
+SECONDS = Finite(0, min_open=True)
+"""How long something is waited for."""

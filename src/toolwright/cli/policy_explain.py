@@ -106,9 +106,10 @@ def _show(
         click.echo(printable(f"The caller is told: {reason}"))
     if not verdict.rule and not isinstance(verdict, Allow):
         click.echo("No rule says so: none of them matches, or the tool or its server asks for more.")
-    if found.old_name:
-        old = printable(found.old_name)
-        click.echo(f"Rules that say its old name '{old}' hold for it too, and one of them decides:")
+    if sum(not step.stop for step in found.steps) > 1:
+        click.echo(
+            "Rules that say an old name of the tool hold for it too. Of those that match, the strictest decides:"
+        )
     show_rows(
         (
             config.place(("rules", step.rule.number)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from toolwright.cli.language import speaking
 from toolwright.loading import load
 
 __all__ = ["command"]
@@ -16,7 +17,7 @@ class _Verbs(click.Group):
         return list(_VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return load(f"cli.policy_{cmd_name}:command") if cmd_name in _VERBS else None
+        return speaking(load(f"cli.policy_{cmd_name}:command")) if cmd_name in _VERBS else None
 
 
 @click.group("policy", cls=_Verbs, short_help="Check, explain and try out rules.")

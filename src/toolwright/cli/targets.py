@@ -252,9 +252,10 @@ def _is_toolbox(target: str) -> bool:
     return all(name in TOOLBOX for name in target.split(","))
 
 
-def load_server(spec: Spec) -> Server:
-    """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found."""
-    server = _load(spec)
+def load_server(spec: Spec, text: str | None = None) -> Server:
+    """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found.
+    ``text`` is taken for what stands in its file."""
+    server = _load(spec, text)
     if spec.config is not None:
         server.configure(load("policy.config").read(*spec.config))
     if spec.confirm:
@@ -262,7 +263,7 @@ def load_server(spec: Spec) -> Server:
     return server.with_guard("--no-confirm", confirm=replaced(server.settings.confirm, effects=Confirm.never().effects))
 
 
-def _load(spec: Spec) -> Server:
+def _load(spec: Spec, text: str | None) -> Server:
     families = {name: TOOLBOX[name] for name in spec.names} if _is_toolbox(spec.target) else {}
     for option in spec.family.said:
         if not any(option in family.options for family in families.values()):
@@ -274,7 +275,7 @@ def _load(spec: Spec) -> Server:
         )
         return Server("-".join(families), version=__version__, toolsets=apart(toolsets), instance=instance)
     place, _, attribute = spec.target.partition(":")
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place, spec.target)
+    module = _load_file(Path(place), text) if place.endswith(".py") else _load_module(place, spec.target)
     server = _find(module, attribute, spec.target)
     server.started_as(instance_of(module.__file__ or place, attribute))
     return server
@@ -295,7 +296,7 @@ def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
     ]
 
 
-def _load_file(path: Path) -> ModuleType:
+def _load_file(path: Path, text: str | None) -> ModuleType:
     if not path.is_file():
         raise ConfigurationError.of("TW4002", target=str(path), problem="there is no such file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -305,7 +306,10 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[path.stem] = module  # type annotations are looked up there
     sys.path.insert(0, str(path.parent.resolve()))
     try:
-        spec.loader.exec_module(module)
+        if text is None:
+            spec.loader.exec_module(module)
+        else:
+            exec(compile(text, spec.origin or str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - it is a target that was loaded before, with other literals
     except ToolwrightError:
         raise
     except Exception as error:

@@ -11,6 +11,7 @@ import click
 from toolwright.cli import families
 from toolwright.cli.connecting import target_of
 from toolwright.cli.families import Family
+from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
 from toolwright.cli.printing import printable
 from toolwright.cli.targets import is_ours
@@ -46,7 +47,7 @@ _USUAL = Plan()
 @click.option(
     "--in-flight", type=click.IntRange(1, 1_000), default=_USUAL.in_flight, show_default=True, help="Calls at once."
 )
-@click.option("--p95", type=float, metavar="SECONDS", help="Fail a tool of which one call in twenty takes longer.")
+@click.option("--p95", type=SECONDS, metavar="SECONDS", help="Fail a tool of which one call in twenty takes longer.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(

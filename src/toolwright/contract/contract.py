@@ -106,7 +106,8 @@ class Contract(Value, frozen=True):
         prompts: Iterable[Prompt | Definition] = (),
         resources: Iterable[Resource | ResourceTemplate | Definition] = (),
     ) -> Self:
-        """The same of a list that is to be judged: the second of two with one name stands under ``name#2``."""
+        """The same of a list that is to be judged as it is: the second of two with one name stands under ``name#2``,
+        the fifth of the list, where that has no name, under ``#5``."""
         return cls(
             _numbered(map(definition_of, tools)),
             instructions,
@@ -143,10 +144,12 @@ class Contract(Value, frozen=True):
 
 def _named(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
-    for definition in definitions:
+    for number, definition in enumerate(definitions, 1):
         name = _name(definition)
+        if name is None:
+            raise DefinitionError.of("TW9001", number=number)
         if name in found:
-            raise DefinitionError.of("TW9002", name=name)
+            raise DefinitionError.of("TW9002", name=name, first=[*found].index(name) + 1, second=number)
         found[name] = definition
     return found
 
@@ -154,8 +157,8 @@ def _named(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
 def _numbered(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     last: dict[str, int] = {}
-    for definition in definitions:
-        key = name = _name(definition)
+    for number, definition in enumerate(definitions, 1):
+        key = name = _name(definition) or f"#{number}"
         while key in found:
             last[name] = last.get(name, 1) + 1
             key = f"{name}#{last[name]}"
@@ -163,8 +166,6 @@ def _numbered(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
     return found
 
 
-def _name(definition: Definition) -> str:
+def _name(definition: Definition) -> str | None:
     name = definition.get("uri") or definition.get("uriTemplate") or definition.get("name")
-    if not isinstance(name, str):
-        raise DefinitionError.of("TW9001")
-    return name
+    return name if isinstance(name, str) else None

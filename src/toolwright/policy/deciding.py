@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from toolwright.policy.rules import (
@@ -24,10 +24,9 @@ from toolwright.policy.rules import (
     can_obtain,
     lacking,
 )
-from toolwright.protocol.types import replaced
 from toolwright.tools.toolset import RequestContext, Tool
 
-__all__ = ["by_old_names", "decision", "required_only", "strictest"]
+__all__ = ["decision", "required_only", "strictest"]
 
 _log = logging.getLogger("toolwright")
 _VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
@@ -37,7 +36,7 @@ def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
     """The decision; ``required_only`` itself where nobody has said anything else."""
     if rules is None and decide is allow_all and not held:
         return required_only
-    said = [*([by_each_name(rules.decide)] if rules else []), *([decide] if decide is not allow_all else [])]
+    said = [*([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
     return together([requires(held), *map(total, said)])
 
 
@@ -59,24 +58,6 @@ def _required(tool: Tool, context: RequestContext, held: Held) -> Verdict:
     if not lacking(tool.requires, context.principal, held):
         return ALLOW
     return Deny(scopes=tool.requires) if can_obtain(context.principal) else Deny(hidden=True)
-
-
-def by_each_name(decide: Decide) -> Decide:
-    """Rules that name a tool by an old name mean it still: the strictest of what they say of each of its names counts.
-    A name that no rule matches says nothing, while another one is matched."""
-
-    def decided(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        verdict = decide(subject, context, arguments)
-        if not isinstance(subject, Tool) or not subject.replaces:
-            return verdict
-        verdicts = [verdict, *(decide(tool, context, arguments) for tool in by_old_names(subject))]
-        return strictest([one for one in verdicts if one.rule] or [verdict])
-
-    return decided
-
-
-def by_old_names(tool: Tool) -> Iterator[Tool]:
-    return (replaced(tool, definition=replaced(tool.definition, name=name)) for name in tool.replaces)
 
 
 def total(decide: Decide) -> Decide:

@@ -6,12 +6,12 @@ the very rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from toolwright.policy.deciding import by_old_names, decision
+from toolwright.policy.deciding import decision
 from toolwright.policy.pipeline import Guard
-from toolwright.policy.rules import OPEN, Allow, Ask, Deny, Step, Subject, Verdict, lacking
+from toolwright.policy.rules import Allow, Ask, Deny, Rule, Step, Subject, Verdict, lacking
 from toolwright.protocol.types import Value
 from toolwright.tools.toolset import RequestContext, Tool
 
@@ -20,13 +20,11 @@ __all__ = ["Explanation", "explain", "in_words", "why"]
 
 class Explanation(Value, frozen=True):
     """``shown`` is what is decided about the subject alone, ``called`` about these arguments: for tools only, and only
-    when the first let the call pass. ``steps`` are those of the last of the two that was asked, by the name of a tool
-    that decides: ``old_name``, where that is not the present one."""
+    when the first let the call pass. ``steps`` are those of the last of the two that was asked."""
 
     shown: Verdict
     called: Verdict | None
     steps: tuple[Step, ...]
-    old_name: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -44,18 +42,7 @@ def explain(
     asked = arguments if goes_on else None
     if guard.rules is None:
         return Explanation(shown, called, ())
-    steps = guard.rules.trace(subject, context.principal, asked)
-    verdict = called or shown
-    if isinstance(subject, Tool) and not _decides(steps, verdict):
-        for tool in by_old_names(subject):
-            if _decides(others := guard.rules.trace(tool, context.principal, asked), verdict):
-                return Explanation(shown, called, others, tool.name)
-    return Explanation(shown, called, steps)
-
-
-def _decides(steps: Iterable[Step], verdict: Verdict) -> bool:
-    """Whether the rule that made the verdict is among those that match, or may."""
-    return any(step.rule.name == verdict.rule and step.stop in ("", OPEN) for step in steps)
+    return Explanation(shown, called, guard.rules.trace(subject, context.principal, asked))
 
 
 def in_words(verdict: Verdict) -> str:
@@ -80,7 +67,9 @@ def why(
     rule, principal = step.rule, context.principal
     match step.stop:
         case "":
-            return "matches"
+            return f"matches{_by_old_name(rule, subject)}"
+        case "earlier":
+            return "an earlier rule has decided about another name of the tool that this one says as well"
         case "?":
             return "may match: it depends on the " + ("arguments" if isinstance(subject, Tool) else "URI")
         case "server":
@@ -96,3 +85,10 @@ def why(
             return "; ".join(map(str, problems)) or "is for tools only"
         case _:
             return f"{step.stop} does not name it"
+
+
+def _by_old_name(rule: Rule, subject: Subject) -> str:
+    """What a reader of the rule would miss: that it says the tool by a name that it had."""
+    if not isinstance(subject, Tool) or subject.name in (said := rule.names_of(subject)):
+        return ""
+    return f" its old name {', '.join(sorted(said))}"

@@ -4,6 +4,8 @@ at which arguments.
 Rules are data, in an order. The first that matches decides; where none matches it is no, but to what an allowed call
 has handed out. Asked without arguments, of a tool that some arguments might be allowed for, or of a template that some
 URIs might, the answer is not settled yet: it is no only where nothing could be allowed.
+
+A tool that had other names is decided about by all of them (``Rules._of_names``).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from toolwright.tools.toolset import Effect, Entry, Principal, RequestContext, T
 
 __all__ = [
     "ALLOW",
+    "EARLIER",
     "OPEN",
     "Allow",
     "Ask",
@@ -108,6 +111,9 @@ Then: TypeAlias = Literal["allow", "deny", "ask", "hide"]
 OPEN: Final = "?"
 """It depends on what is not known yet: the arguments, or which URI of a template it will be."""
 
+EARLIER: Final = "earlier"
+"""It would match, but an earlier rule has decided about another name of the tool that it matches too."""
+
 
 class Rule(Value, frozen=True):
     """Conditions, all of which have to hold, and what follows. ``None`` and an empty set of scopes hold for all.
@@ -137,10 +143,16 @@ class Rule(Value, frozen=True):
     def is_for_all(self) -> bool:
         return self.tools is None and self.resources is None and self.prompts is None
 
+    def names_of(self, tool: Tool) -> frozenset[str]:
+        """Those of its names, present and old, that the rule says."""
+        if self.is_for_all:
+            return frozenset(tool.names)
+        return frozenset(filter(self.tools.match, tool.names)) if self.tools is not None else frozenset()
+
     def stop_at(self, subject: Subject) -> str:
         """The key of the condition that keeps the rule from this subject; none is ``""``, and ``OPEN`` may be."""
         if isinstance(subject, Tool):
-            if not (self.is_for_all or (self.tools is not None and self.tools.match(subject.name))):
+            if not self.names_of(subject):
                 return "tools"
             return "" if self.effect is None or subject.effect in self.effect else "effect"
         if self.effect is not None or self.arguments is not None:
@@ -221,6 +233,8 @@ class Rules:
 
     def decide(self, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
         """What follows for this caller. Hidden is what could not be allowed to it, and has no reason to be told."""
+        if isinstance(subject, Tool) and subject.replaces:
+            return self._of_names(subject, context.principal, arguments)
         principal, held = context.principal, self.held
         possible: list[Verdict] = []
         obtainable: frozenset[str] = frozenset()
@@ -240,6 +254,34 @@ class Rules:
         if arguments is not None:
             return last
         return _unsettled([*possible, last]) if possible else _settled(last)
+
+    def _of_names(self, tool: Tool, principal: Principal, arguments: Mapping[str, Any] | None) -> Verdict:
+        """Rules that say an old name of the tool mean it still. One counts when it comes first for every name that it
+        says: what is for ``*`` says nothing new of the old name where an earlier rule says the present one. Of those
+        that count, the strictest decides.
+
+        Where a rule may match or not, both are followed. ``ways`` are the names about which it is decided by then, and
+        the most promising verdict that leads there.
+        """
+        ways: dict[frozenset[str], Verdict] = {frozenset(): ALLOW}
+        obtainable: frozenset[str] = frozenset()
+        for rule in self.here(tool.server):
+            stop = rule.stop_at(tool) or rule.stop(principal, arguments, self.held)
+            if stop == "scopes" and not obtainable and rule.then in ("allow", "ask") and can_obtain(principal):
+                obtainable = rule.scopes
+            if stop not in ("", OPEN):
+                continue
+            said = rule.names_of(tool)
+            for decided, so_far in tuple(ways.items()):
+                if said <= decided:
+                    continue
+                verdict = so_far if said & decided else max(so_far, rule.verdict(), key=_severity)
+                if not stop:
+                    del ways[decided]
+                if (already := ways.get(decided | said)) is None or _promise(verdict) < _promise(already):
+                    ways[decided | said] = verdict
+        verdict = min((way if by else Deny(scopes=obtainable) for by, way in ways.items()), key=_promise)
+        return verdict if arguments is not None else _settled(verdict)
 
     def _is_handed_out(self, subject: Subject) -> bool:
         """What an allowed call has handed out, by reference, to this very caller, unless a rule names it."""
@@ -261,15 +303,20 @@ class Rules:
         return steps
 
     def trace(self, subject: Subject, principal: Principal, arguments: Mapping[str, Any] | None) -> tuple[Step, ...]:
-        """Each rule in its order, down to the one that decides, with what stopped it."""
+        """Each rule in its order, down to the one that decides, with what stopped it. Of a tool that had other names,
+        down to where it is decided about all of them."""
         steps: list[Step] = []
+        every = frozenset(subject.names) if isinstance(subject, Tool) else frozenset("-")
+        decided: frozenset[str] = frozenset()
         for rule in self.rules:
             elsewhere = rule.server is not None and not rule.server.match(_server(subject) or self.server)
             stop = "server" if elsewhere else rule.stop_at(subject)
             if stop in ("", OPEN):
                 stop = rule.stop(principal, arguments, self.held) or stop
-            steps.append(Step(rule, stop))
-            if not stop:
+            said = rule.names_of(subject) if isinstance(subject, Tool) else every
+            steps.append(Step(rule, EARLIER if stop in ("", OPEN) and said & decided else stop))
+            decided |= said if not stop else frozenset()
+            if decided == every:
                 break
         return tuple(steps)
 
@@ -310,6 +357,10 @@ def _promise(verdict: Verdict) -> int:
             return 1
         case Deny():
             return 2 if verdict.scopes else 3 if verdict.reason else 4
+
+
+def _severity(verdict: Verdict) -> tuple[int, bool]:
+    return _promise(verdict), bool(verdict.rule)
 
 
 _VARIABLE: Final = re.compile(r"\{[^}]*\}")

@@ -129,8 +129,7 @@ class _Named(Wrapper, frozen=True):
             return replaced(tool, definition=definition)
         names = (self.outward(old) for old in tool.replaces)
         replaces = tuple(name for name in names if is_name(name) and name != definition.name)
-        meta = {**(definition.meta or {}), REPLACES: list(replaces)}
-        return replaced(tool, definition=replaced(definition, meta=meta), replaces=replaces)
+        return _replacing(replaced(tool, definition=definition), replaces)
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
@@ -153,6 +152,11 @@ class _Named(Wrapper, frozen=True):
         return await self.inner.call_tool(replaced(call, name=tool.name, tool=tool))
 
 
+def _replacing(tool: Tool, names: tuple[str, ...]) -> Tool:
+    meta = {**(tool.definition.meta or {}), REPLACES: list(names)}
+    return replaced(tool, definition=replaced(tool.definition, meta=meta), replaces=names)
+
+
 def _only(name: str, found: list[T]) -> T:
     """The one that was found. The error has the name that the caller used, not the one behind it."""
     if not found:
@@ -170,6 +174,18 @@ def _sorted(tools: Iterable[Tool]) -> Tools:
     return ordered
 
 
+def _without_taken(tools: Tools) -> Tools:
+    present = frozenset(tool.name for tool in tools)
+    return tuple(_left(tool, present) for tool in tools)
+
+
+def _left(tool: Tool, taken: frozenset[str]) -> Tool:
+    """The tool without the old names that stand for other tools: what is said of those is not said of it."""
+    if taken.isdisjoint(tool.replaces):
+        return tool
+    return _replacing(tool, tuple(name for name in tool.replaces if name not in taken))
+
+
 class _Combined(Value, frozen=True):
     """Several providers as one. The first that has a resource or prompt answers for it; a resource of anybody's goes
     before the templates of all."""
@@ -180,7 +196,7 @@ class _Combined(Value, frozen=True):
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
-        return self._memo.of(lists, lambda: _sorted(tool for tools in lists for tool in tools))
+        return self._memo.of(lists, lambda: _without_taken(_sorted(chain.from_iterable(lists))))
 
     async def _owner(self, name: str, context: RequestContext) -> tuple[Provider, Tool]:
         owners: list[tuple[Provider, Tool]] = []
@@ -191,7 +207,16 @@ class _Combined(Value, frozen=True):
         return _only(name, [one for one in owners if one[1].name == name] or owners)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
-        return (await self._owner(name, context))[1]
+        tool = (await self._owner(name, context))[1]
+        return _left(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
+
+    async def _is_there(self, name: str, context: RequestContext) -> bool:
+        """Whether a tool is called so now."""
+        for part in self.parts:
+            with contextlib.suppress(UnknownTool):
+                if (await part.find_tool(name, context)).name == name:
+                    return True
+        return False
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         part, tool = await self._owner(call.name, call.context)

@@ -367,14 +367,136 @@ def test_what_a_rule_is_sure_of_is_put_there_once_and_nothing_else_changes(folde
         assert not any("fix" in one for one in json.loads(run(*words, "--format", "json").stdout)["findings"]), code
 
 
-@pytest.mark.parametrize("target", ["sums.py", "toolwright.lock"])
+@pytest.mark.parametrize("target", ["math", "toolwright.lock"])
 def test_what_is_made_of_something_else_is_not_fixed(folder: Path, target: str):
     run("lock", "sums.py")
-    before = (folder / target).read_text()
+    before = (folder / "toolwright.lock").read_text()
     done = run("check", target, "--fix")
     assert done.exit_code == 2
     assert "[TW9805]" in done.stderr
-    assert (folder / target).read_text() == before
+    assert (folder / "toolwright.lock").read_text() == before
+
+
+OURS = """\
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+from toolwright import Server
+
+server = Server("ours")
+HALF = 5.0
+
+
+class Page(BaseModel):
+    size: Annotated[int, Field(ge=1.0, description="每页")] = 20.0  # 5.0 is too few
+
+
+@server.tool(effect="read")
+def pages(page: Page, first: int = 5.0, *, 步: Annotated[int, Field(ge=-1.0, le=1e2)] = 3, half: int = HALF) -> str:
+    '''Read pages, from 5.0 on.'''
+    return f"{first / 5.0}"
+
+
+server.add_raw_tool(
+    "raw",
+    {"type": "object", "properties": {"unit": {"type": "string", "enum": ["m", "m", "ft", "m"], "default": "m"}}},
+    lambda arguments: "",
+    effect="read",
+)
+
+
+@server.tool
+def delete_page(name: str) -> str:
+    '''Delete a page.'''
+    return name
+"""
+
+MENDED = {
+    "Field(ge=1.0,": "Field(ge=1,",
+    "= 20.0 ": "= 20 ",
+    "first: int = 5.0": "first: int = 5",
+    "ge=-1.0, le=1e2": "ge=-1, le=100",
+    '["m", "m", "ft", "m"]': '["m", "ft"]',
+}
+
+
+def mended(text: str) -> str:
+    for old, new in MENDED.items():
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_literals_of_a_python_file_of_ours_are_fixed_and_not_a_character_beside_them(folder: Path, end: str):
+    ours, before = folder / "ours.py", OURS.replace("\n", end)
+    ours.write_bytes(before.encode())
+    words = ("check", "ours.py", "--fix", "--fail-on", "never")
+
+    shown = run(*words, "--dry-run")
+    assert (shown.exit_code, ours.read_bytes().decode()) == (1, before)
+    assert [line for line in shown.stdout.splitlines() if line.startswith("+")] == [
+        "+++ ours.py",
+        *(f"+{line}" for old, line in zip(OURS.splitlines(), mended(OURS).splitlines(), strict=True) if old != line),
+    ]
+
+    done = run(*words, "--format", "json")
+    assert ours.read_bytes().decode() == mended(OURS).replace("\n", end)
+    sure = [(one["tool"], one["path"]) for one in json.loads(done.stdout)["findings"] if "fix" in one]
+    # What has a name is used elsewhere, and the effect decides whether a person is asked: both are the author's.
+    assert sorted(sure) == [
+        ("delete_page", "$.annotations.destructiveHint"),
+        ("pages", "$.inputSchema.properties.half.default"),
+    ]
+    assert run(*words, "--dry-run").exit_code == 0
+
+
+def test_a_fix_of_one_server_of_a_file_is_a_fix_of_the_file(folder: Path):
+    (folder / "ours.py").write_text(OURS + 'other = Server("other")\n')
+    assert run("check", "ours.py:server", "--fix", "--fail-on", "never").exit_code == 0
+    assert (folder / "ours.py").read_text() == mended(OURS) + 'other = Server("other")\n'
+
+
+def test_of_two_servers_in_a_file_one_is_fixed_after_the_other_and_no_fix_is_lost(folder: Path):
+    two = "from toolwright import Server\none, two = Server('one'), Server('two')\n"
+    two += "@one.tool\ndef a(n: int = 5.0) -> str: ...\n@two.tool\ndef b(n: int = 5.0) -> str: ...\n"
+    (folder / "two.py").write_text(two)
+    for fixed in (two.replace("5.0", "5", 1), two.replace("5.0", "5")):
+        run("check", "two.py:one", "two.py:two", "--fix", "--fail-on", "never")
+        assert (folder / "two.py").read_text() == fixed
+
+
+def test_a_tool_that_is_written_elsewhere_is_not_fixed_here(folder: Path):
+    (folder / "elsewhere.py").write_text("def pages(first: int = 5.0) -> str:\n    return ''\n")
+    here = "from elsewhere import pages\nfrom toolwright import Server\nserver = Server('here')\nserver.tool(pages)\n"
+    here += "def other(first: int = 5.0) -> str:\n    return ''\n"
+    (folder / "here.py").write_text(here)
+    assert run("check", "here.py", "--fix", "--fail-on", "never").exit_code == 0
+    assert (folder / "here.py").read_text() == here
+
+
+ONCE = """
+import os
+if os.environ.pop("TO_BE_LOADED", "") != "once":
+    raise RuntimeError("it was loaded twice")
+"""
+
+OTHERWISE = """
+server.add_raw_tool(
+    "later", {"type": "object"}, lambda arguments: "", effect="read", description=f"From {pages.__defaults__[0]} on."
+)
+"""
+
+
+@pytest.mark.parametrize(("more", "code"), [(ONCE, "TW9807"), (OTHERWISE, "TW9808")])
+def test_a_python_file_that_would_not_be_the_same_otherwise_is_left_as_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, more: str, code: str
+):
+    monkeypatch.setenv("TO_BE_LOADED", "once")
+    (folder / "ours.py").write_text(OURS + more)
+    (folder / "dump.json").write_text(NAMELESS)  # which could be fixed
+    done = run("check", "ours.py", "dump.json", "--fix")
+    assert (done.exit_code, f"[{code}]" in done.stderr) == (2, True), done.output
+    assert ((folder / "ours.py").read_text(), (folder / "dump.json").read_text()) == (OURS + more, NAMELESS)
 
 
 def test_a_file_without_anything_to_fix_is_not_touched(folder: Path):
@@ -401,6 +523,29 @@ def test_two_tools_of_one_name_are_judged_each_on_its_own(folder: Path):
     assert [(one["tool"], one["line"]) for one in json.loads(done.stdout)["findings"]] == [("find", 2), ("find#2", 3)]
     matrix = json.loads(run("check", "twins.json", "--for", "openai", "--format", "json").stdout)
     assert matrix["servers"][0]["tools"] == 3
+
+
+NAMELESS = """\
+{"tools": [
+  {"name": "find", "description": "Find notes by a word.", "inputSchema": {"type": "object"}},
+  {"description": "Find people.", "inputSchema": {"type": "object", "required": ["a", "a"]}},
+  {"name": 5, "description": "Find places.", "inputSchema": {"type": "object"}}
+]}
+"""
+
+
+def test_a_tool_without_a_name_is_a_finding_by_its_place_and_the_others_are_judged(folder: Path):
+    (folder / "nameless.json").write_text(NAMELESS)
+    done = run("check", "nameless.json", "--select", "TW9770", "--format", "json")
+    assert done.exit_code == 1
+    assert [(one["tool"], one["line"]) for one in json.loads(done.stdout)["findings"]] == [("#2", 3), ("#3", 4)]
+    assert json.loads(done.stdout)["unjudged"] == []
+    for form in ("text", "sarif", "github", "html"):
+        assert "#2" in run("check", "nameless.json", "--format", form).stdout
+    matrix = json.loads(run("check", "nameless.json", "--for", "all", "--format", "json").stdout)
+    assert matrix["servers"][0]["tools"] == 3
+    run("check", "nameless.json", "--fix", "--select", "TW9784")
+    assert (folder / "nameless.json").read_text() == NAMELESS.replace('["a", "a"]', '["a"]')
 
 
 def test_a_fix_goes_to_the_tool_that_it_is_for_and_not_to_another_of_its_name(folder: Path):

@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 from toolwright.cli.contracts import lock_of
 from toolwright.cli.main import cli
 from toolwright.contract import lock as locks
+from toolwright.contract.diff import Bump, Change, Class, Diff
+from toolwright.contract.phrases import counted, grows
 
 SERVER = '''
 from toolwright import Server
@@ -81,9 +83,34 @@ def test_a_dump_of_tools_is_read_however_it_was_cut_out(folder: Path, members: l
     assert lock_of("dump.json").contract.tools == lock_of("sums_v1.py").contract.tools
 
 
+def test_of_two_tools_of_one_name_and_of_one_without_each_is_compared_with_what_stood_in_its_place(folder: Path):
+    old = [{"name": "a"}, {"name": "a", "description": "Adds."}, {"description": "Is not called."}]
+    new = [{"name": "a"}, {"name": "a", "description": "Subtracts."}, {"description": "Has no name."}]
+    for name, tools in (("old", old), ("new", new)):
+        (folder / f"{name}.json").write_text(json.dumps(tools))
+    changes = json.loads(run("diff", "old.json", "new.json", "--json").output)["changes"]
+    assert [one["path"] for one in changes] == ['$.tools["#3"].description', '$.tools["a#2"].description']
+    assert run("diff", "old.json", "old.json").output == "Nothing has changed.\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "code"), [("{}", "TW9007"), ("no", "TW9007"), ("[1]", "TW9007"), ('[{"name":"a"},{"name":"a"}]', "TW9033")]
+    ("tools", "which"),
+    [
+        ([{"name": "a"}, {"name": "b"}, {"name": "a"}], "dump.json: Definitions 1 and 3 of"),
+        ([{"name": "a"}, {"description": "b"}], "dump.json: Definition 2 of"),
+        ([{"name": "a"}, {"name": 5}], "dump.json: Definition 2 of"),
+    ],
 )
+def test_no_promise_is_locked_of_a_tool_that_nobody_could_call_and_it_is_said_which(
+    folder: Path, tools: list[Any], which: str
+):
+    (folder / "dump.json").write_text(json.dumps({"tools": tools}))
+    done = run("lock", "dump.json")
+    assert (done.exit_code, which in done.output) == (2, True)
+    assert not (folder / "toolwright.lock").exists()
+
+
+@pytest.mark.parametrize(("text", "code"), [("{}", "TW9007"), ("no", "TW9007"), ("[1]", "TW9007")])
 def test_what_holds_no_definitions_is_refused(folder: Path, text: str, code: str):
     (folder / "dump.json").write_text(text)
     done = run("diff", "dump.json", "dump.json")
@@ -105,4 +132,19 @@ def test_an_edited_lock_is_written_again_and_another_file_is_not_written_over(fo
 
 def test_chinese_is_spoken(folder: Path):
     (folder / "sums_v2.py").write_text(SERVER.replace("def add", "def plus"))
-    assert "add 已不存在。" in run("--lang", "zh", "diff", "sums_v1.py", "sums_v2.py").output
+    said = run("--lang", "zh", "diff", "sums_v1.py", "sums_v2.py").output
+    assert "add 已不存在。" in said
+    assert said.splitlines()[-1] == "新增（added）：1，移除（removed）：1；版本号须提升：主版本号（major）"
+    assert run("lock", "sums_v1.py", "--lang", "zh").output.startswith("toolwright.lock：1 个工具，sha256 ")
+    assert run("lock", "sums_v1.py", "--lang", "zh").output.splitlines()[-1] == "没有变化。"
+    assert run("lock", "sums_v2.py", "--lang", "zh").output.splitlines()[-1] == "新增（added）：1，移除（removed）：1"
+    assert run("diff", "sums_v1.py", "sums_v1.py", "--lang", "zh").output == "没有变化。\n"
+
+
+def test_a_class_has_a_word_and_a_part_of_a_version_too_in_both_languages():
+    for kind in Class:
+        found = Diff((Change(("instructions",), kind, "TW9012"),))
+        assert counted(found, "en") == f"1 {kind.value}"
+        assert counted(found, "zh").endswith(f"（{kind.value}）：1")
+    assert [grows(bump, "en") for bump in Bump] == [bump.value for bump in Bump]
+    assert len({grows(bump, "zh") for bump in Bump}) == len(Bump)

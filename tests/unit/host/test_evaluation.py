@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.errors import ConfigurationError, ModelBusy, ModelError
+from toolwright.errors import ConfigurationError, ModelAway, ModelBusy, ModelError
 from toolwright.host.evaluation.answers import Answer, Kept, Made
 from toolwright.host.evaluation.asking import Asked, Ways, ask_all
 from toolwright.host.evaluation.choosing import made
@@ -192,6 +192,10 @@ def busy(seconds: float | None) -> ModelBusy:
     return error
 
 
+def away() -> ModelAway:
+    return ModelAway.of("TW9530", model="m", problem="refused")
+
+
 def asked(
     script: Scripted, *questions: Question, kept: Kept | None = None, **more: Any
 ) -> tuple[list[Asked], list[float]]:
@@ -215,6 +219,20 @@ def test_what_will_not_pass_is_not_tried_again_and_keeps_nobody_else_from_an_ans
     found, pauses = asked(Scripted(failure(400), WRONG), FIND, DROP, at_once=1)
     assert [one.answer for one in found] == [None, WRONG]
     assert pauses == []
+
+
+def test_where_nothing_listens_and_nothing_has_been_heard_it_ends_at_once():
+    script = Scripted(away(), RIGHT, RIGHT)
+    with pytest.raises(ModelAway):
+        asked(script, FIND, DROP, at_once=1)
+    assert script.script == [RIGHT, RIGHT]
+
+
+@pytest.mark.parametrize("heard", [RIGHT, busy(1)])
+def test_an_endpoint_that_goes_away_on_the_way_is_waited_for(heard: Answer | ModelError):
+    found, pauses = asked(Scripted(heard, away(), away(), RIGHT, RIGHT), FIND, DROP, at_once=1)
+    assert [one.answer for one in found] == [RIGHT, RIGHT]
+    assert len(pauses) == (2 if heard == RIGHT else 3)
 
 
 def test_no_more_are_asked_at_once_than_was_said_and_all_come_in_their_order():

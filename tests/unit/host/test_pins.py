@@ -82,6 +82,13 @@ def test_a_tool_that_has_changed_is_held_back_until_it_is_accepted(tmp_path: Pat
     assert Seen(tmp_path, {**MAIL, **change}, tool("other")).shown == ["mail", "other"]
 
 
+@pytest.mark.attack("A23")
+def test_a23_a_tool_that_says_it_had_the_name_of_an_accepted_one_is_held_back(tmp_path: Path) -> None:
+    Seen(tmp_path, MAIL)
+    renamed = Seen(tmp_path, {**MAIL, "name": "post", "_meta": {"toolwright/replaces": ["mail"]}})
+    assert (renamed.shown, renamed.held) == ([], [("post", "TW9272")])
+
+
 @pytest.mark.twin(*CHANGED)
 def test_what_changes_in_looks_only_is_no_other_tool(tmp_path: Path) -> None:
     Seen(tmp_path, MAIL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from hypothesis import strategies as st
 from toolwright import Client, Confirm, LocalToolset, Rate, RateLimits, Server, combined, filtered, prefixed, renamed
 from toolwright.client.results import Result
 from toolwright.errors import DefinitionError, RpcError, ToolError
-from toolwright.policy.deciding import by_each_name
 from toolwright.policy.globs import globs
-from toolwright.policy.rules import Deny, Rule, Rules, Then, Verdict
+from toolwright.policy.rules import Allow, Deny, Rule, Rules, Then, Verdict
 from toolwright.protocol.names import DEPRECATED, REPLACES
 from toolwright.protocol.schema import compile_schema
 from toolwright.protocol.types import Tool as Definition
+from toolwright.protocol.types import replaced
 from toolwright.server.served import SILENT
 from toolwright.tools.toolset import LOCAL, Principal, Provider, RequestContext, Tool
 
@@ -150,6 +151,18 @@ def test_who_is_called_so_now_goes_before_who_was():
     assert only(served(renamed(notes(), {"get_note": "read_note"})), "read_note").value == "text"
 
 
+@pytest.mark.attack("B05")
+def test_b05_what_is_allowed_to_the_tool_of_that_name_is_not_allowed_to_one_that_had_it(tmp_path: Path):
+    other = LocalToolset()
+    other.add(lambda: "other", name="read_note", effect="read")
+    rules = tmp_path / "toolwright.toml"
+    rules.write_text('[[rules]]\ntools = "read_note"\nthen = "allow"\n')
+    server = served(combined(notes(effect="read"), other), rules=rules)
+    assert [(tool.name, tool.meta) for tool in listed(server)] == [("read_note", None)]
+    assert "Unknown tool" in str(use(server, "get_note")[0])
+    assert only(server, "read_note").value == "other"
+
+
 def _nobody(principal: Principal) -> bool:
     return False
 
@@ -202,6 +215,15 @@ def test_b05_twin_a_rule_that_allows_the_old_name_is_served_and_allows_the_tool(
     assert only(server, "read_note").value == only(server, "get_note").value == "text"
 
 
+@pytest.mark.parametrize("allowed", ["get_note", "read_note"])
+def test_who_is_allowed_by_either_name_is_not_denied_by_a_last_rule_for_all(tmp_path: Path, allowed: str):
+    rules = tmp_path / "toolwright.toml"
+    rules.write_text(f'[[rules]]\ntools = "{allowed}"\nthen = "allow"\n[[rules]]\nthen = "deny"\n')
+    server = served(notes(effect="read"), rules=rules)
+    assert [tool.name for tool in listed(server)] == ["get_note"]
+    assert only(server, "read_note").value == only(server, "get_note").value == "text"
+
+
 @pytest.mark.attack("B05")
 def test_b05_scopes_consent_and_limits_are_those_of_the_tool():
     needing = served(notes(requires=["notes"]), decide=_refuse)
@@ -226,21 +248,164 @@ def tool(name: str, *replaces: str) -> Tool:
     return Tool(Definition(name=name, inputSchema=SCHEMA), "read", compile_schema(SCHEMA), replaces=replaces)
 
 
-RULES = st.lists(st.tuples(st.sampled_from([*NAMES, "*"]), st.sampled_from(["allow", "deny", "ask"])), max_size=5)
+def who(*scopes: str) -> RequestContext:
+    return RequestContext(Principal("ann", frozenset(scopes)), SILENT)
+
+
+ANN = who()
+
+
+def rule(number: int, then: Then, *said: str, **conditions: Any) -> Rule:
+    return Rule(then, f"rule {number}", number, tools=globs(said), **conditions)
 
 
 @pytest.mark.attack("B05")
-@given(RULES)
-def test_b05_a_tool_may_do_what_no_rule_denies_it_under_any_name(written: list[tuple[str, Then]]):
-    """The oracle reads each name by itself: the first rule that matches. A no beats a question, that beats a yes."""
-    rules = tuple(Rule(then, f"rule {n}", n, tools=globs([name])) for n, (name, then) in enumerate(written))
-    firsts = [next((then for pattern, then in written if pattern in (name, "*")), "") for name in ("a", "b")]
-    expected = next((then for then in ("deny", "ask", "allow") if then in firsts), "deny")
-    decide = by_each_name(Rules(rules).decide)
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("allow a, deny *", "allow"),
+        ("allow b, deny *", "allow"),
+        ("ask b, deny *", "ask"),
+        ("allow a, ask *", "allow"),
+        ("allow a, deny b", "deny"),
+        ("allow *, deny b", "allow"),
+        ("deny b, allow *", "deny"),
+        ("ask b, allow *", "ask"),
+        ("allow a, ask b", "ask"),
+        ("allow a", "allow"),
+        ("allow b", "allow"),
+        ("allow c, deny *", "deny"),
+        ("allow c", "deny"),
+        ("allow a, deny b, allow *", "deny"),
+        ("", "deny"),
+    ],
+)
+def test_b05_a_rule_counts_where_no_earlier_one_has_decided_about_a_name_that_it_says(said: str, expected: str):
+    """The tool is a and was b; a rule that says ``*`` is none that says b."""
+    rules = [one.split() for one in said.split(", ") if one]
+    decide = Rules(tuple(rule(n, then, name) for n, (then, name) in enumerate(rules))).decide
     for subject in (tool("a", "b"), tool("b", "a")):
-        assert type(decide(subject, HERE, {})).__name__.lower() == expected
-        hidden = decide(subject, HERE, None)
-        assert (isinstance(hidden, Deny) and hidden.hidden) == (expected == "deny")
+        verdict, shown = decide(subject, HERE, {}), decide(subject, HERE, None)
+        assert type(verdict).__name__.lower() == expected
+        assert (isinstance(shown, Deny) and shown.hidden) == (expected == "deny")
+
+
+def test_the_scopes_that_a_rule_on_the_old_name_needs_are_asked_for():
+    decide = Rules((rule(0, "allow", "b", scopes=frozenset("x")), rule(1, "deny", "c"))).decide
+    for arguments in ({}, None):
+        assert decide(tool("a", "b"), ANN, arguments) == Deny(scopes=frozenset("x"))
+        assert decide(tool("a", "b"), who("x"), arguments) == Allow("rule 0")
+
+
+def test_a_rule_on_arguments_decides_about_all_names_where_they_match_it():
+    small = compile_schema({"type": "object", "properties": {"n": {"maximum": 9}}, "required": ["n"]})
+    decide = Rules((rule(0, "allow", "a", arguments=small), rule(1, "deny", "*"))).decide
+    verdicts = [decide(tool("a", "b"), HERE, arguments) for arguments in (None, {"n": 1}, {"n": 10})]
+    assert verdicts == [Allow("rule 0"), Allow("rule 0"), Deny(rule="rule 1")]
+
+
+def test_rules_for_other_servers_effects_and_callers_say_nothing_of_any_name():
+    others = (
+        rule(0, "allow", "a", server=globs(["elsewhere"])),
+        rule(1, "allow", "b", effect=frozenset({"write"})),
+        rule(2, "allow", "b", principal=globs(["bob"])),
+        rule(3, "deny", "*"),
+    )
+    assert Rules(others).decide(tool("a", "b"), ANN, {}) == Deny(rule="rule 3")
+
+
+@dataclass(frozen=True)
+class Written:
+    then: Then
+    said: tuple[str, ...]
+    effect: str
+    caller: str
+    scope: str
+    at_least: int | None
+
+    def rule(self, number: int) -> Rule:
+        at_least = {"type": "object", "properties": {"n": {"minimum": self.at_least}}, "required": ["n"]}
+        return rule(
+            number,
+            self.then,
+            *self.said,
+            effect=frozenset({self.effect}) if self.effect else None,
+            principal=globs([self.caller]) if self.caller else None,
+            scopes=frozenset(self.scope),
+            arguments=None if self.at_least is None else compile_schema(at_least),
+        )
+
+    def holds(self, caller: Principal, n: int) -> bool:
+        return (
+            self.effect in ("", "read")
+            and self.caller in ("", caller.id)
+            and (not self.scope or self.scope in caller.scopes)
+            and (self.at_least is None or n >= self.at_least)
+        )
+
+    def says(self, name: str) -> bool:
+        return not {name, f"{name[0]}*", "*"}.isdisjoint(self.said)
+
+
+WRITTEN = st.lists(
+    st.builds(
+        Written,
+        st.sampled_from(["allow", "deny", "ask", "hide"]),
+        st.lists(st.sampled_from([*NAMES, "a*", "b*", "*"]), min_size=1, max_size=2, unique=True).map(tuple),
+        st.sampled_from(["", "", "read", "write"]),
+        st.sampled_from(["", "", "ann", "bob"]),
+        st.sampled_from(["", "", "x", "y"]),
+        st.sampled_from([None, None, 0, 1, 2]),
+    ),
+    max_size=6,
+)
+CALLED = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
+
+
+def by_name(written: list[Written], names: list[str], caller: Principal, n: int) -> str:
+    """The oracle, as the page says it: the first rule for each name; without those that say a name, too, about which
+    another has decided; and of the rest, the strictest."""
+    matching = [(number, one) for number, one in enumerate(written) if one.holds(caller, n)]
+    firsts = {name: next(((number, one) for number, one in matching if one.says(name)), None) for name in names}
+    left = [
+        first[1].then
+        for first in firsts.values()
+        if first and not any(first[1].says(name) and other and other[0] < first[0] for name, other in firsts.items())
+    ]
+    verdicts = ["deny" if then == "hide" else then for then in left]
+    return next((then for then in ("deny", "ask", "allow") if then in verdicts), "deny")
+
+
+@pytest.mark.attack("B05")
+@given(WRITTEN, CALLED, st.sampled_from(["", "x", "xy"]), st.integers(0, 3))
+def test_b05_all_names_of_a_tool_are_judged_as_the_page_says(
+    written: list[Written], names: list[str], scopes: str, n: int
+):
+    decide = Rules(tuple(one.rule(number) for number, one in enumerate(written))).decide
+    caller, subject = who(*scopes), tool(*names)
+    verdict, shown = decide(subject, caller, {"n": n}), decide(subject, caller, None)
+    assert type(verdict).__name__.lower() == by_name(written, names, caller.principal, n)
+    if isinstance(verdict, Allow):
+        assert written[int(verdict.rule.split()[1])].then == "allow"
+        assert any(map(written[int(verdict.rule.split()[1])].says, names))
+    if not isinstance(verdict, Deny):  # nobody is kept from what the arguments would allow
+        assert not isinstance(shown, Deny)
+    assert decide(tool(*sorted(names)), caller, {"n": n}) == decide(
+        tool(*sorted(names, reverse=True)), caller, {"n": n}
+    )
+
+
+@given(WRITTEN, st.integers(0, 3))
+def test_what_no_arguments_could_allow_is_hidden_and_names_nobody_says_change_nothing(written: list[Written], n: int):
+    decide = Rules(tuple(one.rule(number) for number, one in enumerate(written))).decide
+    plain = [one for one in written if "*" not in one.said]
+    without = Rules(tuple(one.rule(number) for number, one in enumerate(plain))).decide
+    for arguments in ({"n": n}, None):
+        two, one = (without(subject, ANN, arguments) for subject in (tool("a", "none"), tool("a")))
+        assert replaced(two, rule="") == replaced(one, rule="")
+    if all(one.at_least is None for one in written):
+        shown, called = decide(tool("a", "b"), ANN, None), decide(tool("a", "b"), ANN, {"n": n})
+        assert type(shown) is type(called)
 
 
 def test_a_tool_error_is_not_covered_by_the_hint():

@@ -24,4 +24,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 def _once(values: list[Json]) -> list[Json]:
     if all(isinstance(value, str) for value in values):
         return list(dict.fromkeys(values))
-    return list({canonical(value): value for value in reversed(values)}.values())[::-1]
+    once: dict[bytes, Json] = {}
+    for value in values:
+        once.setdefault(canonical(value), value)
+    return list(once.values())

@@ -1,7 +1,8 @@
 """All questions, some at once: what is known is not asked again, and what fails in passing is no answer.
 
 A busy or unreachable endpoint is asked again after a while. When that does not help, the question has no answer: it
-counts neither as right nor as wrong, and is asked the next time.
+counts neither as right nor as wrong, and is asked the next time. An endpoint that has never been heard of is not waited
+for: nothing listens there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolwright.contract.contract import digest
-from toolwright.errors import ModelBusy, ModelError, ToolwrightError
+from toolwright.errors import ModelAway, ModelBusy, ModelError, ToolwrightError
 from toolwright.host.evaluation.answers import Answer, Kept
 from toolwright.host.evaluation.choosing import Asks
 from toolwright.host.evaluation.questions import Question
@@ -55,8 +56,8 @@ class Ways:
 
 async def ask_all(asks: Asks, questions: Sequence[Question], kept: Kept, ways: Ways | None = None) -> list[Asked]:
     """Every question in every round, in the order of the questions. ``ModelError`` where none can be answered, since
-    the endpoint does not know the key or the model; ``ConfigurationError`` where an answer cannot be kept. What was
-    answered before that is kept."""
+    the endpoint is not there, or does not know the key or the model; ``ConfigurationError`` where an answer cannot be
+    kept. What was answered before that is kept."""
     return await _Asking(asks, kept, ways or Ways()).all(questions)
 
 
@@ -67,6 +68,7 @@ class _Asking:
         self._ways = ways
         self._done: dict[int, Asked] = {}
         self._stopped: ToolwrightError | None = None
+        self._is_heard = False
 
     async def all(self, questions: Sequence[Question]) -> list[Asked]:
         wanted = [(one, round) for one in questions for round in range(1, self._ways.rounds + 1)]
@@ -80,9 +82,9 @@ class _Asking:
 
     async def _work(self, turns: Iterator[tuple[int, tuple[Question, int]]], count: int) -> None:
         for number, (question, round) in turns:
+            self._done[number] = await self._one(question, round)
             if self._stopped is not None:
                 return
-            self._done[number] = await self._one(question, round)
             self._ways.told(len(self._done), count)
 
     async def _one(self, question: Question, round: int) -> Asked:
@@ -93,7 +95,7 @@ class _Asking:
             answer = await self._answered(question)
             self._kept.add(key, answer)
         except ToolwrightError as error:
-            if not isinstance(error, ModelError) or error.status in _HOPELESS:
+            if not isinstance(error, ModelError) or error.status in _HOPELESS or self._is_nobody(error):
                 self._stopped = error
             return Asked(question, round, None, error)
         return Asked(question, round, answer)
@@ -101,12 +103,25 @@ class _Asking:
     async def _answered(self, question: Question) -> Answer:
         for number in range(1, self._ways.tries):
             try:
-                return await self._asks.answer(question)
+                return await self._heard(question)
             except ModelError as error:
-                if not _passes(error):
+                if not _passes(error) or self._is_nobody(error):
                     raise
                 await self._ways.sleep(self._pause(error, number))
-        return await self._asks.answer(question)
+        return await self._heard(question)
+
+    async def _heard(self, question: Question) -> Answer:
+        try:
+            answer = await self._asks.answer(question)
+        except ModelError as error:
+            self._is_heard |= not isinstance(error, ModelAway)
+            raise
+        self._is_heard = True
+        return answer
+
+    def _is_nobody(self, error: ModelError) -> bool:
+        """Whether it says that nobody is there, and nobody ever was: an endpoint that starts anew was heard before."""
+        return isinstance(error, ModelAway) and not self._is_heard
 
     def _pause(self, error: ModelError, number: int) -> float:
         said = error.seconds if isinstance(error, ModelBusy) else None

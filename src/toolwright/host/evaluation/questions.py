@@ -43,8 +43,8 @@ _LINE: Final = frozenset({"question", "answer"})
 
 def questions_in(text: str, file: str) -> list[Question]:
     """``{"question": TEXT, "tool": NAME, "arguments": {…}}`` a line, or ``"steps": [{"tool": …, "result": …}, …]`` for
-    several calls; ``"tool": null`` for none; ``"answer": TEXT`` besides. ``ConfigurationError`` for a line that is
-    something else, and for a file without any."""
+    several calls; ``"tool": null`` for none; ``"answer": TEXT`` besides. ``"query"``, as searches have it, is
+    ``"question"``. ``ConfigurationError`` for a line that is something else, and for a file without any."""
     found = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not found:
         raise ConfigurationError.of("TW9881", place=file, problem="there is none")
@@ -64,13 +64,19 @@ def check_tools(questions: Collection[Question], tools: Collection[str], target:
 
 def _question(line: str, place: str) -> Question:
     try:
-        said = decode(line.encode())
+        said = _as_asked(decode(line.encode()))
         if problem := next(_problems(said), None):
             raise ConfigurationError.of("TW9881", place=place, problem=problem)
     except ParseError as error:
         raise ConfigurationError.of("TW9881", place=place, problem=str(error).removesuffix(".")) from None
     steps = said["steps"] if "steps" in said else [said] if said["tool"] is not None else []
     return Question(said["question"], tuple(map(_expected, steps)), said.get("answer"), place)
+
+
+def _as_asked(said: Json) -> Json:
+    if not is_object(said) or "query" not in said or "question" in said:
+        return said
+    return {"question": said["query"], **{name: value for name, value in said.items() if name != "query"}}
 
 
 def _problems(said: Json) -> Iterator[str]:

@@ -53,7 +53,7 @@ class _Anthropic:
         except (APITimeoutError, httpx2.TimeoutException):  # the SDK lets through what happens within a stream
             raise silent(self._model, self._seconds) from None
         except (APIConnectionError, httpx2.HTTPError) as error:
-            raise unreachable(self._model, str(error.__cause__ or error)) from None
+            raise unreachable(self._model, error) from None
         except APIStatusError as error:
             raise refused(self._model, error.status_code, error.message, error.response.headers) from None
         except (APIError, AnthropicError) as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
 
-from toolwright.errors import ModelBusy, ModelError
+from toolwright.errors import ModelAway, ModelBusy, ModelError
 
 __all__ = ["measured", "no_answer", "refused", "silent", "unreachable"]
 
@@ -27,8 +28,18 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
     return error
 
 
-def unreachable(model: str, problem: str) -> ModelError:
-    return ModelError.of("TW9523", model=model, problem=problem[:_MAX_WORDS])
+def unreachable(model: str, error: BaseException) -> ModelError:
+    """The error for a connection that was not had, or has gone; ``error`` is the SDK's, with what it came from."""
+    for one in _behind(error):
+        if isinstance(one, ConnectionRefusedError | socket.gaierror):
+            return ModelAway.of("TW9530", model=model, problem=one.strerror or str(one))
+    return ModelError.of("TW9523", model=model, problem=str(error.__cause__ or error)[:_MAX_WORDS])
+
+
+def _behind(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def silent(model: str, seconds: float) -> ModelError:

@@ -46,7 +46,7 @@ class _OpenAI:
         except APITimeoutError:
             raise silent(self._model, self._seconds) from None
         except APIConnectionError as error:
-            raise unreachable(self._model, str(error.__cause__ or error)) from None
+            raise unreachable(self._model, error) from None
         except APIStatusError as error:
             raise refused(self._model, error.status_code, error.message, error.response.headers) from None
         except APIError as error:

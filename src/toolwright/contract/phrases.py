@@ -1,0 +1,50 @@
+"""The words around what has changed, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from toolwright.contract.diff import Bump, Class, Diff
+
+__all__ = ["counted", "grows", "phrase"]
+
+_PHRASES: Final[Mapping[str, tuple[str, str]]] = {
+    "kept": ("{file}: {count} tools, sha256 {pin}…", "{file}：{count} 个工具，sha256 {pin}…"),
+    "same": ("Nothing has changed.", "没有变化。"),
+    "bump": ("; the version has to grow by: {bump}", "；版本号须提升：{bump}"),
+}
+
+_CLASSES: Final[Mapping[Class, str]] = {
+    Class.COSMETIC: "外观",
+    Class.TEXT: "文字",
+    Class.WIDENED: "放宽",
+    Class.ADDED: "新增",
+    Class.NARROWED: "收窄",
+    Class.REMOVED: "移除",
+    Class.LOOSENED: "降低防护",
+}
+
+_BUMPS: Final[Mapping[Bump, str]] = {
+    Bump.NONE: "不变",
+    Bump.PATCH: "修订号",
+    Bump.MINOR: "次版本号",
+    Bump.MAJOR: "主版本号",
+}
+
+
+def phrase(name: str, language: str, **facts: object) -> str:
+    return _PHRASES[name][language == "zh"].format(**facts)
+
+
+def counted(found: Diff, language: str) -> str:
+    """How many changes there are of each class; nothing where there are none. A class is said as options and JSON say
+    it, in Chinese as well."""
+    counts = [(Class(kind), count) for kind, count in found.counts().items()]
+    if language == "zh":
+        return "，".join(f"{_CLASSES[kind]}（{kind.value}）：{count}" for kind, count in counts)
+    return ", ".join(f"{count} {kind.value}" for kind, count in counts)
+
+
+def grows(bump: Bump, language: str) -> str:
+    return f"{_BUMPS[bump]}（{bump.value}）" if language == "zh" else bump.value

@@ -1,0 +1,48 @@
+"""What holds for an option wherever it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from toolwright.cli.main import cli
+
+
+def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name in group.list_commands(click.Context(group)):
+        verb = group.get_command(click.Context(group), name)
+        assert verb is not None
+        yield (*words, name), verb
+        if isinstance(verb, click.Group):
+            yield from commands(verb, *words, name)
+
+
+EVERY = dict(commands(cli))
+WAITING = sorted(words for words, verb in EVERY.items() if any("--timeout" in one.opts for one in verb.params))
+
+
+@pytest.mark.parametrize("words", WAITING)
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "inf", "soon"])
+def test_a_time_that_nobody_can_wait_is_refused_in_a_sentence(words: tuple[str, ...], seconds: str):
+    needed = [one for one in EVERY[words].params if isinstance(one, click.Option) and one.required]
+    given = [word for one in needed for word in (one.opts[0], "x")]
+    done = CliRunner().invoke(cli, [*words, "x", "x", *given, "--timeout", seconds])
+    assert done.exit_code == 2
+    last = done.output.splitlines()[-1]
+    assert last.startswith("Error: Invalid value for '--timeout': ")
+    assert seconds.lstrip("-") in last
+
+
+@pytest.mark.parametrize("words", sorted(EVERY))
+def test_the_language_is_taken_behind_every_verb(words: tuple[str, ...]):
+    done = CliRunner().invoke(cli, [*words, "--lang", "zh", "--help"])
+    assert done.exit_code == 0, done.output
+
+
+def test_the_language_behind_a_verb_of_a_verb_is_that_of_its_errors():
+    done = CliRunner().invoke(cli, ["audit", "verify", "--log", "none:there", "--lang", "zh"])
+    assert done.exit_code == 2
+    assert any("\u4e00" <= letter <= "\u9fff" for letter in done.output)
