@@ -579,6 +579,35 @@ def moved() -> Server:
     return server
 
 
+BY_OLD_NAMES = """
+[[rules]]
+tools = ["balance", "transfer"]
+then = "allow"
+[[rules]]
+name = "no sums"
+tools = "sum"
+then = "deny"
+reason = "Sums are of last year."
+[[rules]]
+tools = "get_sum"
+then = "allow"
+[[rules]]
+then = "deny"
+"""
+
+
+def ledger() -> Server:
+    """Rules that name tools by the names that they had, and one for all that is left."""
+    config, problems = examine("toolwright.toml", BY_OLD_NAMES)
+    assert problems == []
+    server = Server("ledger", version="1", rules=config.rules)
+    server.add_tool(_balance, name="get_balance", replaces="balance", effect="read")
+    server.add_tool(_pay, name="transfer", replaces="pay", effect="write")
+    server.add_tool(secret, name="get_sum", replaces="sum", effect="read")
+    server.add_tool(secret, name="get_vault", replaces="vault", effect="read")
+    return server
+
+
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
@@ -593,6 +622,7 @@ SERVERS: dict[str, Callable[[], Server]] = {
         desk,
         empty,
         gallery,
+        ledger,
         letters,
         library,
         moved,

@@ -211,9 +211,9 @@ class _Combined(Value, frozen=True):
         return _left(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
 
     async def _is_there(self, name: str, context: RequestContext) -> bool:
-        """Whether a tool is called so now."""
+        """Whether a tool is called so now. What two were called in one part is what none is called."""
         for part in self.parts:
-            with contextlib.suppress(UnknownTool):
+            with contextlib.suppress(UnknownTool, DefinitionError):
                 if (await part.find_tool(name, context)).name == name:
                     return True
         return False

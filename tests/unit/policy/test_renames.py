@@ -151,6 +151,15 @@ def test_who_is_called_so_now_goes_before_who_was():
     assert only(served(renamed(notes(), {"get_note": "read_note"})), "read_note").value == "text"
 
 
+def test_two_that_had_one_name_are_called_by_those_that_they_have():
+    one, other = LocalToolset(), LocalToolset()
+    one.add(lambda: "one", name="get_note", replaces="note")
+    other.add(lambda: "other", name="set_note", replaces="note")
+    server = served(combined(one, other))
+    assert [only(server, name).value for name in ("get_note", "set_note")] == ["one", "other"]
+    assert only(server, "note").is_error
+
+
 @pytest.mark.attack("B05")
 def test_b05_what_is_allowed_to_the_tool_of_that_name_is_not_allowed_to_one_that_had_it(tmp_path: Path):
     other = LocalToolset()
