@@ -21,23 +21,26 @@ _CUES: Final = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("ut
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """The ways to say one thing. ``phrases`` stand under their first word."""
+    """The ways to say one thing. ``phrases`` stand under their first word; ``firsts`` are those, and the words."""
 
     words: frozenset[str]
     phrases: Mapping[str, tuple[str, ...]]
+    firsts: frozenset[str]
     chinese: re.Pattern[str]
 
     def found(self, text: Text) -> str | None:
         """The words of the text that say it, if some do: the first of them, each time."""
+        if not self.firsts.isdisjoint(text.word_set) and (said := self._said(text)):
+            return said
+        match = None if text.raw.isascii() else self.chinese.search(text.plain)
+        return match[0] if match else None
+
+    def _said(self, text: Text) -> str | None:
         if met := self.words & text.word_set:
             return min(met, key=text.words.index)
         firsts = self.phrases.keys() & text.word_set
-        if said := [phrase for first in firsts for phrase in self.phrases[first] if phrase in text.spoken]:
-            return min(said, key=lambda phrase: (text.spoken.index(phrase), phrase)).strip()
-        if text.raw.isascii():
-            return None
-        match = self.chinese.search(text.plain)
-        return match[0] if match else None
+        said = [phrase for first in firsts for phrase in self.phrases[first] if phrase in text.spoken]
+        return min(said, key=lambda phrase: (text.spoken.index(phrase), phrase)).strip() if said else None
 
 
 def cue(name: str) -> Cue:
@@ -46,4 +49,5 @@ def cue(name: str) -> Cue:
     for phrase in said["phrases"]:
         first = phrase.split()[0]
         phrases[first] = (*phrases.get(first, ()), f" {phrase} ")
-    return Cue(frozenset(said["words"]), phrases, re.compile("|".join(said["chinese"])))
+    words = frozenset(said["words"])
+    return Cue(words, phrases, words.union(phrases), re.compile("|".join(said["chinese"])))

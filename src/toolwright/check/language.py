@@ -24,7 +24,8 @@ _HAN: Final = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHINESE: Final = re.compile(rf"[{_HAN}]+")
 _WORD: Final = re.compile(rf"[{_HAN}]+|[^\W_]+(?:['’][^\W\d_]+)?")
 _LATIN: Final = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_APART: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|_")
+# A capital where a word begins: after a small one, or before one, ``HTTPServer``; not the last of ``URLs``.
+_HUMP: Final = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z])(?!s(?![a-z])))")
 _JOINED: Final = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
 _END: Final = re.compile(r"[。！？；]\s*|[.!?;](?=\s|$)\s*|\n[ \t]*\n\s*|\n(?=\s*[-*•\d#])\s*")
 
@@ -46,7 +47,7 @@ def searched(text: str) -> tuple[str, ...]:
 
 
 def _words(text: str, cut: Callable[[str], Iterable[str]]) -> Iterable[str]:
-    apart = _APART.sub(" ", text)
+    apart = _HUMP.sub(r" \g<0>", text).replace("_", " ")
     return _LATIN.findall(apart.lower()) if apart.isascii() else _mixed(apart, cut)
 
 

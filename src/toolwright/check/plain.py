@@ -71,11 +71,12 @@ def _are_values(value: Json) -> bool:
 
 
 def _is_anything(value: Json) -> bool:
-    return isinstance(value, str | bool | None) or _is_number(value)
+    return isinstance(value, str | bool | None) or _is_number(value) or value in ([], {})
 
 
 def _is_kind(value: Json) -> bool:
-    return isinstance(value, str) and value in _KINDS
+    kinds = value if is_array(value) else [value]
+    return bool(kinds) and _are_names(kinds) and _KINDS.issuperset(kinds)
 
 
 _KINDS: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})

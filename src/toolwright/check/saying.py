@@ -136,7 +136,7 @@ _STOP: Final = re.compile(r"[.。;；\n](?=\s|$|[^\x00-\x7f])")
 
 def said_required(text: str) -> bool:
     """Whether a text says, without an if, that a value has to be given."""
-    found = _NEEDED.search(text)
+    found = _NEEDED.search(text) if _has(text, "required", "mandatory", "must be", "必") else None
     if found is None:
         return False
     before = [one.end() for one in _STOP.finditer(text, 0, found.start())]
@@ -145,7 +145,12 @@ def said_required(text: str) -> bool:
 
 
 def said_optional(text: str) -> bool:
-    return _FREE.search(text) is not None and not said_required(text)
+    return _has(text, "optional", "选") and _FREE.search(text) is not None and not said_required(text)
+
+
+def _has(text: str, *signs: str) -> bool:
+    lowered = text.lower()
+    return any(sign in lowered for sign in signs)
 
 
 _LIMIT: Final = re.compile(

@@ -237,6 +237,11 @@ class Subject:
         return tuple(one for one in self.parameters if one.depth == 1)
 
     @kept
+    def described(self) -> tuple[Parameter, ...]:
+        """Those of the parameters that have a text."""
+        return tuple(one for one in self.parameters if one.text.raw)
+
+    @kept
     def nodes(self) -> tuple[Node, ...]:
         """Each schema there is, of arguments and of results, those that nothing refers to as well."""
         return tuple(_nodes(self.definition))
@@ -284,6 +289,8 @@ _LONGEST: Final = 4 * DEEPEST
 
 
 def _inner(node: Node) -> Iterator[Node]:
+    if APPLICATORS.isdisjoint(node.schema):
+        return  # most have a type and a description
     for keyword, value in node.schema.items():
         if keyword in APPLICATORS and (is_object(value) or is_array(value)):
             for steps, schema in subschemas(keyword, value):

@@ -22,7 +22,7 @@ from pathlib import Path as File
 from typing import Any, Final, NamedTuple
 
 from toolwright.contract.contract import Contract, Definition, Path, definition_of
-from toolwright.contract.finding import Finding, Severity, is_blocked
+from toolwright.contract.finding import Finding, Severity
 from toolwright.contract.names import latin, words
 from toolwright.contract.neighbours import NOBODY, Neighbours, beside
 from toolwright.contract.shown import excerpt, shown
@@ -47,10 +47,10 @@ def scan(
     """What is suspicious in a definition. ``neighbours`` are tools of other servers, ``own`` the other ones of its own
     server, which it may speak of."""
     said = definition if isinstance(definition, dict) else definition_of(definition)
-    read = _strings(said)
-    if isinstance(read, int):
-        return (Finding("TW9150", Severity.BLOCK, (), "", {"size": read, "limit": MAX_CHARACTERS}),)
-    return tuple(_unique(_scan(said, read, neighbours, own)))
+    texts, size = _texts(said)
+    if size > MAX_CHARACTERS:
+        return (Finding("TW9150", Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
+    return tuple(_unique(_scan(said, texts, neighbours, own)))
 
 
 def scan_text(
@@ -79,27 +79,31 @@ def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _scan(
-    definition: dict[str, Json], read: list[_Read], neighbours: Neighbours, own: frozenset[str]
+    definition: dict[str, Json], texts: list[str], neighbours: Neighbours, own: frozenset[str]
 ) -> Iterator[Finding]:
     name = definition.get("name")
     name = name if isinstance(name, str) and "uri" not in definition else ""
     if name and not is_name(name):
         yield from _odd_name(name)
-    yield from _alone(definition, read)
+    read = _strings(definition) if neighbours or _may_hide(texts) or _have_orders(texts) else []
+    yield from _alone(read)
+    if "x-mcp-header" in texts:
+        yield from _headers(definition)
+    yield from _icons(definition)
     if neighbours:
         yield from beside(name, [(one.path, one.text) for one in read], neighbours, own)
 
 
-def _alone(definition: dict[str, Json], read: list[_Read]) -> Iterator[Finding]:
+def _alone(read: Iterable[_Read]) -> Iterator[Finding]:
     for one in read:
         yield from _hiding(one)
         if len(one.text) > _LONG_TEXT:
             yield from _out_of_sight(one)
             yield from _encoded(one)
-    yield from _phrases(read)
-    if any(one.is_key and one.text == "x-mcp-header" for one in read):
-        yield from _headers(definition)
-    yield from _icons(definition)
+    for path, text, is_key in read:
+        for pattern, said in _orders(text):
+            if is_key or not pattern.keys:
+                yield Finding(pattern.code, pattern.severity, path, said)
 
 
 # -- what there is to read ---------------------------------------------------------------------------------------------
@@ -113,33 +117,39 @@ class _Read(NamedTuple):
     is_key: bool = False
 
 
-def _strings(value: Json) -> list[_Read] | int:
-    """Each string and each key, in the order in which they stand; or how much there is, where that is too much."""
+def _texts(value: Json) -> tuple[list[str], int]:
+    """Each string and each key that somebody has made up, once, and how much there is of all."""
+    found: list[str] = []
+    nodes: list[Json] = [value]
+    for node in nodes:  # what is within one is looked at after all others
+        if isinstance(node, str):
+            found.append(node)
+        elif is_object(node):
+            found += node
+            nodes += node.values()
+        elif is_array(node):
+            nodes += node
+    texts = [text for text in dict.fromkeys(found) if text not in _WELL_KNOWN]
+    return texts, len(nodes) - 1 + sum(map(len, found))
+
+
+def _strings(value: Json) -> list[_Read]:
+    """The same, wherever it stands, in the order in which it stands. Most definitions are found harmless before."""
     found: list[_Read] = []
-    size = 0
     waiting: list[tuple[Path, Json]] = [((), value)]
     while waiting:
         path, node = waiting.pop()
         if isinstance(node, str):
-            size += len(node)
             if node not in _VALUES:
                 found.append(_Read(path, node))
         elif is_object(node):
-            size += sum(map(len, node)) + len(node)
-            if not _KEYWORDS.issuperset(node):
-                found += [_Read((*path, key), key, True) for key in node if key not in _KEYWORDS]
-            waiting += [
-                ((*path, key), inner) for key, inner in reversed(node.items()) if inner.__class__ not in _SCALARS
-            ]
+            found += [_Read((*path, key), key, True) for key in node if key not in _KEYWORDS]
+            waiting += [((*path, key), inner) for key, inner in reversed(node.items())]
         elif is_array(node):
-            size += len(node)
             waiting += [((*path, index), inner) for index, inner in reversed(list(enumerate(node)))]
-        if size > MAX_CHARACTERS:
-            return size
     return found
 
 
-_SCALARS: Final = frozenset({bool, int, float, type(None)})
 _KEYWORDS: Final = frozenset(
     {"name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta", "src", "mimeType"}
     | {"type", "properties", "required", "items", "enum", "default", "const", "anyOf", "oneOf", "allOf", "not"}
@@ -154,11 +164,13 @@ _VALUES: Final = frozenset(
 )
 """Of JSON Schema, too."""
 
+_WELL_KNOWN: Final = _KEYWORDS | _VALUES
+
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
     code: str
     severity: Severity
@@ -199,31 +211,46 @@ def _pattern(row: Mapping[str, Any], secret: str) -> Pattern:
     )
 
 
-class _Need(NamedTuple):
-    """A word, in which of the two texts it is looked for, and the places of the patterns that it may be the word of."""
-
-    word: str
-    cased: bool
-    places: tuple[int, ...]
+@functools.cache
+def _needs(is_ascii: bool) -> tuple[re.Pattern[str], Mapping[str, list[Pattern]]]:
+    """What finds the words that patterns need in a text in lower case, and the patterns that need each. A word that
+    others begin with stands for them."""
+    needs = [(word.casefold(), pattern) for pattern in patterns() for word in pattern.needs]
+    needs = [(word, pattern) for word, pattern in needs if word.isascii() or not is_ascii]
+    expression = re.compile(_tree(word for word, _ in needs))
+    found: dict[str, list[Pattern]] = {}
+    for word, pattern in needs:
+        found.setdefault(expression.findall(word)[0], []).append(pattern)
+    return expression, found
 
 
 @functools.cache
-def _needs(is_ascii: bool) -> tuple[_Need, ...]:
-    """Of all patterns, each once; those that a text in ASCII can have, or all."""
-    places: dict[tuple[str, bool], list[int]] = {}
-    for place, pattern in enumerate(patterns()):
-        for word in pattern.needs:
-            if word.isascii() or not is_ascii:
-                places.setdefault((word, pattern.cased), []).append(place)
-    return tuple(_Need(word, cased, tuple(found)) for (word, cased), found in places.items())
+def _unread_needs() -> re.Pattern[str]:
+    """What finds them in ASCII before it is read: its names are not taken apart yet and its lines not put together, so
+    that between two words there may be anything but letters, or nothing."""
+    return re.compile(_needs(True)[0].pattern.replace(r"\ ", r"[\s_.-]*"))
 
 
-def _possible(cased: str, lowered: str) -> list[Pattern]:
-    """The patterns that may match one of the texts that stand here, a line or more each."""
-    needs = _needs(lowered.isascii())
-    met = {place for one in needs if one.word in (cased if one.cased else lowered) for place in one.places}
-    every = [patterns()[place] for place in sorted(met)]
-    return [one for one in every if one.keys or one.first_in(cased if one.cased else lowered)]
+def _tree(words: Iterable[str]) -> str:
+    """An expression for any of these words that goes by their letters, for it is quicker than word by word."""
+    branches: dict[str, list[str]] = {}
+    for word in words:
+        branches.setdefault(word[:1], []).append(word[1:])
+    if "" in branches:
+        return ""
+    options = [re.escape(first) + _tree(rest) for first, rest in branches.items()]
+    return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
+
+
+def _needed(text: str) -> set[Pattern]:
+    """The patterns whose words stand in a text in lower case, in which one word may begin within another."""
+    expression, needing = _needs(text.isascii())
+    found: set[Pattern] = set()
+    at = 0
+    while match := expression.search(text, at):
+        found.update(needing[match[0]])
+        at = match.start() + 1
+    return found
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -232,13 +259,19 @@ def _parts(text: str) -> Iterator[str]:
 
 def _without_marks(text: str) -> str:
     """Letters without the marks on them: ``ígnore`` is read as ``ignore``."""
-    return "".join(one for one in unicodedata.normalize("NFD", text) if not unicodedata.combining(one))
+    apart = unicodedata.normalize("NFD", text)
+    marks = {ord(one) for one in set(apart) if unicodedata.combining(one)}
+    return apart.translate(dict.fromkeys(marks)) if marks else apart
+
+
+def _seen(text: str) -> str:
+    return latin(_without_marks(cleaned(text, {}) if may_hide(text) else text))
 
 
 def _plain(text: str) -> str:
     """A text as a reader would take it: nothing hidden in it, one form for each letter, blanks that are one."""
     if not text.isascii():
-        text = "".join(latin(_without_marks(cleaned(part, {}))) for part in _parts(text))
+        text = "".join(map(_seen, _parts(text)))
     if text.isprintable() and "  " not in text:
         return text  # most are so, and this is a tenth of the time
     text = _BLANK.sub(" ", text)
@@ -249,45 +282,37 @@ _BLANK: Final = re.compile(r"[ \t\r\f\v]{2,200}|[\t\r\f\v]")
 _END_OF_LINE: Final = re.compile(r" ?\n[ \n]{0,200}")
 
 
-def _phrases(read: Iterable[_Read]) -> Iterator[Finding]:
-    """What the patterns find. Most of them are ruled out by one look at all texts together."""
-    plain = [(one, text) for one in read for text in _readings(one.text)]
-    cased = "\n".join(text for _, text in plain)
-    lowered = cased.casefold()
-    possible = _possible(cased, lowered)
-    only_keys = all(one.keys for one in possible)
-    found: set[tuple[Path, Pattern]] = set()
-    for one, text in plain if possible else ():
-        if only_keys and not one.is_key:
-            continue
-        lowered = text.casefold()
-        for pattern in possible:
-            searched = text if pattern.cased else lowered
-            if (one.is_key or not pattern.keys) and (match := pattern.first_in(searched)):
-                written = text if len(text) == len(searched) else searched  # as it was, where that is in the same place
-                if (one.path, pattern) not in found:
-                    found.add((one.path, pattern))
-                    said = excerpt(written, match.start(), match.end())
-                    yield Finding(pattern.code, pattern.severity, one.path, said)
+def _have_orders(texts: Iterable[str]) -> bool:
+    """Whether the patterns find something. With most definitions one look at all their texts together rules it out."""
+    together = "\n".join(texts)
+    return _may_match(together) and any(True for text in texts for _ in _orders(text))
 
 
-def _readings(text: str) -> tuple[str, ...]:
+def _orders(text: str) -> Iterator[tuple[Pattern, str]]:
+    """What the patterns find, and what stands there."""
+    if not _may_match(text):
+        return
+    for reading in _readings(text):
+        lowered = reading.casefold()
+        needed = _needed(lowered)
+        for pattern in patterns() if needed else ():
+            searched = reading if pattern.cased else lowered
+            if pattern in needed and (match := pattern.first_in(searched)):
+                written = reading if len(reading) == len(searched) else searched  # as it was, if that is in its place
+                yield pattern, excerpt(written, match.start(), match.end())
+
+
+def _may_match(text: str) -> bool:
+    return not text.isascii() or _unread_needs().search(text.lower()) is not None
+
+
+def _readings(text: str) -> Iterator[str]:
     """A text as patterns read it; once more with its lines put together, where it has some. Orders take two words."""
-    return _known_readings(text) if len(text) < _LONG_NAME else tuple(_read_anew(text))
-
-
-def _read_anew(text: str) -> Iterator[str]:
     if len(text) < _LONG_WORD and text.isascii() and text.isalpha() and text.islower():
         return
     yield _in_words(text)
     if "\n" in text and (together := _WRAPPED.sub(_as_one_line, text)) != text:
         yield _in_words(together)
-
-
-@functools.lru_cache(maxsize=4096)
-def _known_readings(text: str) -> tuple[str, ...]:
-    """Short ones recur: names such as id, query, limit."""
-    return tuple(_read_anew(text))
 
 
 # The end of a line within a paragraph; not before an item of a list, a heading, a quotation or a row.
@@ -306,7 +331,6 @@ def _in_words(text: str) -> str:
 
 
 _LONG_WORD: Final = 16
-_LONG_NAME: Final = 64
 
 
 # -- what hides --------------------------------------------------------------------------------------------------------
@@ -342,9 +366,25 @@ def _first_hidden(text: str) -> tuple[int, int]:
     return start, min(len(text), start + 40)
 
 
+def _may_hide(texts: Iterable[str]) -> bool:
+    """Whether one of these may hide something, or have what a person does not see."""
+    together = "".join(texts)
+    if not (together.isascii() and together.isprintable()) and may_hide(together):
+        return True
+    return any(map(_may_be_out_of_sight, (text for text in texts if len(text) > _LONG_TEXT)))
+
+
+def _may_be_out_of_sight(text: str) -> bool:
+    """Whether a text has a long gap, or a long word, or a word of a page's markup."""
+    is_long = max(map(len, text.split()), default=0) >= _LONG_RUN or _WIDE.search(text) is not None
+    return is_long or "<!--" in text or "display:" in text
+
+
 _LONG_TEXT: Final = 100
+_WIDE: Final = re.compile(r"[ \t\n][ \t\n]{19}")  # what _BLANKS finds has one, or one of the words
 _BLANKS: Final = re.compile(r"[ \t]{80}|\n[ \t]{0,8}(?:\n[ \t]{0,8}){19}|<!--|\bdisplay:\s?none\b")
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,4000}")
+_LONG_RUN: Final = 40
+_BASE64: Final = re.compile(rf"[A-Za-z0-9+/]{{{_LONG_RUN},4000}}")
 
 
 def _out_of_sight(read: _Read) -> Iterator[Finding]:
@@ -365,7 +405,7 @@ def _encoded(read: _Read) -> Iterator[Finding]:
             decoded = base64.b64decode(said[: len(said) // 4 * 4], validate=True).decode()
         except (binascii.Error, ValueError):
             continue
-        if is_blocked(_phrases([_Read(path, decoded)])):
+        if any(pattern.severity is Severity.BLOCK and not pattern.keys for pattern, _ in _orders(decoded)):
             yield Finding("TW9128", Severity.BLOCK, path, shown(decoded[:120]))
 
 

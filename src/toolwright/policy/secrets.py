@@ -105,10 +105,8 @@ def is_short_and_plain(data: bytes, classes: str) -> bool:
 def suspects(data: bytes, classes: str) -> tuple[Shape, ...]:
     """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class."""
     found = _plain(data, classes)
-    if "%" in classes and _PERCENT.search(data):
-        unquoted = unquote_to_bytes(data)
-        if _plain(unquoted, classes_of(unquoted)):
-            found[_QUOTED] = None
+    if "%" in classes and (unquoted := unquote_to_bytes(_quoted(data))) and _plain(unquoted, classes_of(unquoted)):
+        found[_QUOTED] = None
     return tuple(found)
 
 
@@ -135,6 +133,19 @@ def _plain(data: bytes, classes: str) -> dict[Shape, None]:
 
 
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
+_APART = bytes.maketrans(b"\t\n\v\f\r\"'<>", b" " * 9)
+
+
+def _quoted(data: bytes) -> bytes:
+    """The words in which something is quoted for a URL."""
+    apart = data.translate(_APART) + b" "
+    words, done = list[bytes](), 0
+    for match in _PERCENT.finditer(data):
+        if match.start() >= done:
+            start = max(done, apart.rfind(b" ", done, match.start()))
+            done = apart.find(b" ", match.end())
+            words.append(data[start:done])
+    return b" ".join(words)
 
 
 def _runs(classes: str) -> Iterator[int]:

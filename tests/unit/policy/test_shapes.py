@@ -78,3 +78,15 @@ def test_an_encrypted_private_key_is_masked_with_what_stands_in_its_head():
 )
 def test_what_only_begins_like_a_secret_stays(text: str):
     assert masked(text) == text
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n", "100% of ", "%41 ", '"', "<a href='https://example.org/?t="])
+@pytest.mark.parametrize("behind", ["", " ", "\n", "'>", " %42", " and more"])
+def test_a_secret_that_is_quoted_is_masked_whatever_stands_around_it(before: str, behind: str):
+    quoted = TOKEN.replace("_", "%5F")
+    assert quoted not in masked(f"{before}{quoted}{behind}")
+
+
+def test_a_secret_is_not_suspected_to_be_quoted_where_something_else_is():
+    (plain,) = look(f"{TOKEN} on https://example.org/a%20page".encode(), True).shapes
+    assert plain.kind == "github-token"

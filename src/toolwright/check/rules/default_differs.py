@@ -13,7 +13,7 @@ __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for one in tool.parameters:
+    for one in tool.described:
         declared = one.schema.get("default")
         if not isinstance(declared, str | int | float):
             continue

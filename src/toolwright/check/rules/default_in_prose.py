@@ -13,7 +13,7 @@ __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for one in tool.parameters:
+    for one in tool.described:
         if one.schema.get("default") is None and "const" not in one.schema:
             said = default_said(one.text.raw, one.kinds)
             if said is not None:

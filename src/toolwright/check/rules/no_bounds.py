@@ -31,9 +31,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _is_endless(one: Parameter) -> bool:
-    kinds = one.kinds & _LIMITS.keys()
-    return (
-        bool(kinds)
-        and not _SAYS_MORE & one.schema.keys()
-        and not any(_LIMITS[kind] & one.schema.keys() for kind in kinds)
-    )
+    limits = [_LIMITS[kind] for kind in one.kinds if kind in _LIMITS]
+    return bool(limits) and _SAYS_MORE.isdisjoint(one.schema) and all(limit.isdisjoint(one.schema) for limit in limits)

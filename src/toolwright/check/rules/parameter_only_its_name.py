@@ -22,7 +22,7 @@ _TELLING: Final = frozenset(("enum", "const", "format", "pattern", "examples", "
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for one in tool.parameters:
+    for one in tool.described:
         if one.text and _TELLING.isdisjoint(one.schema) and _says_only_its_name(one):
             facts = {"name": one.name, "text": one.text.raw.strip()}
             yield Problem((*one.path, "description"), facts, None if _leaves_questions(one) else Level.HINT)

@@ -21,7 +21,7 @@ _SHORT: Final = max(map(len, _WHOLE)) + 4
 def problems(tool: Subject) -> Iterator[Problem]:
     if found := _placeholder(tool.text):
         yield Problem(("description",), {"word": found})
-    for one in tool.parameters:
+    for one in tool.described:
         if found := _placeholder(one.text):
             yield Problem((*one.path, "description"), {"word": found})
 

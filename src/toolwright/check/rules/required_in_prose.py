@@ -12,7 +12,7 @@ __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for one in tool.parameters:
+    for one in tool.described:
         text = one.text.raw
         if one.required and "default" not in one.schema and said_optional(text):
             yield Problem(one.path, {"name": one.name, "text": "optional", "schema": "required"})

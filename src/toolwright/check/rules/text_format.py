@@ -28,7 +28,7 @@ _SAYS_MORE: Final = frozenset({"format", "pattern", "enum", "const", "contentEnc
 
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.parameters:
-        if one.kinds == _TEXT and not _SAYS_MORE & one.schema.keys() and (format := _FORMATS.get(_last_word(one))):
+        if one.kinds == _TEXT and _SAYS_MORE.isdisjoint(one.schema) and (format := _FORMATS.get(_last_word(one))):
             yield Problem(one.path, {"name": one.name, "format": format})
 
 

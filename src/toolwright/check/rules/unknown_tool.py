@@ -25,7 +25,7 @@ _VALUES: Final = frozenset(listed("values"))
 def problems(tool: Subject) -> Iterator[Problem]:
     for name in _named(tool.text, tool):
         yield Problem(("description",), {"name": name})
-    for one in tool.parameters:
+    for one in tool.described:
         for name in _named(one.text, tool):
             yield Problem((*one.path, "description"), {"name": name})
 

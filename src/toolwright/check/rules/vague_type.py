@@ -23,11 +23,11 @@ def problems(tool: Subject) -> Iterator[Problem]:
         return
     for one in tool.parameters:
         schema = one.schema
-        if _SAYS_MORE & schema.keys():
+        if not _SAYS_MORE.isdisjoint(schema):
             continue
         if "type" not in schema:
             yield Problem(one.path, {"name": one.name, "what": "type"}, Level.WARNING)
-        elif "array" in one.kinds and not _ITEMS & schema.keys():
+        elif "array" in one.kinds and _ITEMS.isdisjoint(schema):
             yield Problem(one.path, {"name": one.name, "what": "items"}, Level.WARNING)
         elif "object" in one.kinds and _is_free(schema):
             yield Problem(one.path, {"name": one.name, "what": "properties"})
@@ -35,4 +35,4 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 def _is_free(schema: Mapping[str, Json]) -> bool:
     """An object of which neither names nor values are known; with a schema for them, it is a map."""
-    return not _MEMBERS & schema.keys() and schema.get("additionalProperties") in (None, True, {})
+    return _MEMBERS.isdisjoint(schema) and schema.get("additionalProperties") in (None, True, {})

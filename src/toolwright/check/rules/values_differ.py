@@ -13,7 +13,7 @@ __all__ = ["problems"]
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for one in tool.parameters:
+    for one in tool.described:
         options = one.schema.get("enum")
         if not is_array(options) or not all(isinstance(value, str) for value in options):
             continue

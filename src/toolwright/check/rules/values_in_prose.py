@@ -15,6 +15,6 @@ _LISTED: Final = frozenset({"enum", "const", "pattern", "anyOf", "oneOf", "allOf
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
-    for one in tool.parameters:
-        if "string" in one.kinds and not _LISTED & one.schema.keys() and len(values := values_said(one.text.raw)) > 1:
+    for one in tool.described:
+        if "string" in one.kinds and _LISTED.isdisjoint(one.schema) and len(values := values_said(one.text.raw)) > 1:
             yield Problem(one.path, {"name": one.name, "values": ", ".join(values)})
