@@ -80,7 +80,9 @@ def test_what_only_begins_like_a_secret_stays(text: str):
     assert masked(text) == text
 
 
-@pytest.mark.parametrize("before", ["", " ", "\n", "100% of ", "%41 ", '"', "<a href='https://example.org/?t="])
+@pytest.mark.parametrize(
+    "before", ["", " ", "\n", r"a\n", "a\\", "100% of ", "%41 ", '"', "<a href='https://example.org/?t="]
+)
 @pytest.mark.parametrize("behind", ["", " ", "\n", "'>", " %42", " and more"])
 def test_a_secret_that_is_quoted_is_masked_whatever_stands_around_it(before: str, behind: str):
     quoted = TOKEN.replace("_", "%5F")
