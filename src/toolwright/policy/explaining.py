@@ -69,7 +69,7 @@ def why(
         case "":
             return f"matches{_by_old_name(rule, subject)}"
         case "earlier":
-            return "an earlier rule has decided about another name of the tool that this one says as well"
+            return "an earlier rule has decided about the tool"
         case "?":
             return "may match: it depends on the " + ("arguments" if isinstance(subject, Tool) else "URI")
         case "server":

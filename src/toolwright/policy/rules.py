@@ -112,7 +112,7 @@ OPEN: Final = "?"
 """It depends on what is not known yet: the arguments, or which URI of a template it will be."""
 
 EARLIER: Final = "earlier"
-"""It would match, but an earlier rule has decided about another name of the tool that it matches too."""
+"""It would match, but earlier rules have decided about the tool by all the names that it means."""
 
 
 class Rule(Value, frozen=True):
@@ -142,6 +142,10 @@ class Rule(Value, frozen=True):
     @property
     def is_for_all(self) -> bool:
         return self.tools is None and self.resources is None and self.prompts is None
+
+    @property
+    def is_for_every_tool(self) -> bool:
+        return self.is_for_all or (self.tools is not None and "*" in self.tools.patterns)
 
     def names_of(self, tool: Tool) -> frozenset[str]:
         """Those of its names, present and old, that the rule says."""
@@ -256,9 +260,9 @@ class Rules:
         return _unsettled([*possible, last]) if possible else _settled(last)
 
     def _of_names(self, tool: Tool, principal: Principal, arguments: Mapping[str, Any] | None) -> Verdict:
-        """Rules that say an old name of the tool mean it still. One counts when it comes first for every name that it
-        says: what is for ``*`` says nothing new of the old name where an earlier rule says the present one. Of those
-        that count, the strictest decides.
+        """Rules that say an old name of the tool mean it still. The first for each of its names counts, but one for
+        every tool only where none came before it for any of them: it does not mean the old name. Of those that count,
+        the strictest decides.
 
         Where a rule may match or not, both are followed. ``ways`` are the names about which it is decided by then, and
         the most promising verdict that leads there.
@@ -275,7 +279,7 @@ class Rules:
             for decided, so_far in tuple(ways.items()):
                 if said <= decided:
                     continue
-                verdict = so_far if said & decided else max(so_far, rule.verdict(), key=_severity)
+                verdict = so_far if decided and rule.is_for_every_tool else max(so_far, rule.verdict(), key=_severity)
                 if not stop:
                     del ways[decided]
                 if (already := ways.get(decided | said)) is None or _promise(verdict) < _promise(already):
@@ -314,7 +318,8 @@ class Rules:
             if stop in ("", OPEN):
                 stop = rule.stop(principal, arguments, self.held) or stop
             said = rule.names_of(subject) if isinstance(subject, Tool) else every
-            steps.append(Step(rule, EARLIER if stop in ("", OPEN) and said & decided else stop))
+            is_late = said <= decided or (decided and rule.is_for_every_tool)
+            steps.append(Step(rule, EARLIER if stop in ("", OPEN) and is_late else stop))
             decided |= said if not stop else frozenset()
             if decided == every:
                 break

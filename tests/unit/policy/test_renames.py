@@ -279,6 +279,8 @@ def rule(number: int, then: Then, *said: str, **conditions: Any) -> Rule:
         ("allow a, deny b", "deny"),
         ("allow *, deny b", "allow"),
         ("deny b, allow *", "deny"),
+        ("allow a, deny a+b", "deny"),
+        ("allow a, deny a+*", "allow"),
         ("ask b, allow *", "ask"),
         ("allow a, ask b", "ask"),
         ("allow a", "allow"),
@@ -289,10 +291,10 @@ def rule(number: int, then: Then, *said: str, **conditions: Any) -> Rule:
         ("", "deny"),
     ],
 )
-def test_b05_a_rule_counts_where_no_earlier_one_has_decided_about_a_name_that_it_says(said: str, expected: str):
+def test_b05_the_first_rule_for_each_name_counts_but_not_one_for_every_tool_behind_another(said: str, expected: str):
     """The tool is a and was b; a rule that says ``*`` is none that says b."""
     rules = [one.split() for one in said.split(", ") if one]
-    decide = Rules(tuple(rule(n, then, name) for n, (then, name) in enumerate(rules))).decide
+    decide = Rules(tuple(rule(n, then, *name.split("+")) for n, (then, name) in enumerate(rules))).decide
     for subject in (tool("a", "b"), tool("b", "a")):
         verdict, shown = decide(subject, HERE, {}), decide(subject, HERE, None)
         assert type(verdict).__name__.lower() == expected
@@ -372,14 +374,14 @@ CALLED = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
 
 
 def by_name(written: list[Written], names: list[str], caller: Principal, n: int) -> str:
-    """The oracle, as the page says it: the first rule for each name; without those that say a name, too, about which
-    another has decided; and of the rest, the strictest."""
+    """The oracle, as the page says it: the first rule for each name; without those for every tool, where another came
+    before; and of the rest, the strictest."""
     matching = [(number, one) for number, one in enumerate(written) if one.holds(caller, n)]
     firsts = {name: next(((number, one) for number, one in matching if one.says(name)), None) for name in names}
     left = [
         first[1].then
         for first in firsts.values()
-        if first and not any(first[1].says(name) and other and other[0] < first[0] for name, other in firsts.items())
+        if first and not ("*" in first[1].said and any(other and other[0] < first[0] for other in firsts.values()))
     ]
     verdicts = ["deny" if then == "hide" else then for then in left]
     return next((then for then in ("deny", "ask", "allow") if then in verdicts), "deny")
