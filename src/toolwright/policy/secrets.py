@@ -37,7 +37,9 @@ _KNOWN_EQUAL = _beside(lambda known: known[-1] == "=")
 _KNOWN_LONG = _beside(lambda known: known in _LONG)
 
 _ENCODED = Shape("encoded-secret", (), r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
-_QUOTED = Shape("encoded-secret", (), r"(?:(?<![^\s\"'<>])|\\)(?P<secret>[^\s\"'<>\\]*%[0-9A-Fa-f]{2}[^\s\"'<>\\]*)")
+_QUOTED = Shape(
+    "encoded-secret", (), r"(?:(?<![^\s\"'<>])|\\[bfnrt]?)(?P<secret>[^\s\"'<>\\]*%[0-9A-Fa-f]{2}[^\s\"'<>\\]*)"
+)
 """What may hold a secret, encoded: in base64 or hexadecimal digits, or quoted for a URL."""
 
 
@@ -228,7 +230,7 @@ def _replaced(shape: Shape, found: list[str], match: re.Match[str]) -> str:
     kind, (start, end) = shape.kind, match.span("secret" if "secret" in match.re.groupindex else 0)
     secret = match.string[start:end]
     if shape is _ENCODED or shape is _QUOTED:
-        # With the backslash before it: in `\ntoken` the first letter is none of the token's.
+        # With the backslash before it: in `\npm_…` the letter is the token's as well.
         inner = unquote_to_bytes(match[0]) if shape is _QUOTED else _decoded("".join(secret.split()))
         kind = next((f"encoded-{kind}" for kind in _revealed(inner)), "")
     elif _is_placeholder(secret):

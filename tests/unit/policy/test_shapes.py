@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -87,6 +88,11 @@ def test_what_only_begins_like_a_secret_stays(text: str):
 def test_a_secret_that_is_quoted_is_masked_whatever_stands_around_it(before: str, behind: str):
     quoted = TOKEN.replace("_", "%5F")
     assert quoted not in masked(f"{before}{quoted}{behind}")
+
+
+def test_json_within_a_text_is_json_when_what_is_quoted_in_it_is_masked():
+    said = json.dumps({"log": f"one\n{TOKEN.replace('_', '%5F')}\nend"})
+    assert json.loads(masked(said))["log"].startswith("one\n[secret masked: ")
 
 
 def test_a_secret_is_not_suspected_to_be_quoted_where_something_else_is():
