@@ -13,7 +13,7 @@ from toolwright.check.positions import Positions
 from toolwright.contract.contract import Contract, Path
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 
-__all__ = ["is_only", "put"]
+__all__ = ["arrived", "is_only", "put"]
 
 
 class _Edit(NamedTuple):
@@ -91,6 +91,17 @@ def is_only(values: Iterable[tuple[str, Path, Json]], before: Contract, after: C
         if inner is not None and now is not None and _exact(now.get(last)) == _exact(value):
             inner[last] = value
     return _exact(expected) == _exact(there)
+
+
+def arrived(values: Iterable[tuple[str, Path, Json]], contract: Contract) -> list[tuple[str, Path, Json]]:
+    """Those of the values that stand in the contract."""
+    there = contract.data()
+    return [
+        (tool, path, value)
+        for tool, path, value in values
+        if (inner := _inside(there, ("tools", tool, *path[:-1]))) is not None
+        and _exact(inner.get(str(path[-1]))) == _exact(value)
+    ]
 
 
 def _inside(said: Json, steps: Iterable[str | int]) -> dict[str, Json] | None:

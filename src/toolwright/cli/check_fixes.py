@@ -38,11 +38,12 @@ def _better(report: Report, source: Source, by: dict[str, str]) -> Source:
     """``by``: of several servers in one file, that one which is fixed. The others know what stood there before."""
     fixes = ((one.tool, one.problem.fix) for one in report.findings if one.server == source.server)
     values = [(tool, fix.path, fix.value) for tool, fix in fixes if fix is not None]
-    if source.rewrite is None or by.get(source.file, source.server) != source.server:
+    file = str(Path(source.file).resolve())
+    if source.rewrite is None or by.get(file, source.server) != source.server:
         return source
     better = source.rewrite(source, values)
     if better is not source:
-        by[source.file] = source.server
+        by[file] = source.server
     return better
 
 

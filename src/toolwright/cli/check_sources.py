@@ -110,18 +110,25 @@ def _python(file: str) -> str | None:
 def _rewritten(family: Family, source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
     """With these values in the file of a server of ours. It is loaded again, and has to publish what it did, but for
     them: ``ConfigurationError`` where it does not."""
-    here = Path(source.file).resolve()
-    lines = {tool: place.line for tool, place in source.written.items() if Path(place.file).resolve() == here}
-    text = literals.put(source.text, [literals.Wanted(tool, lines.get(tool, 0), *one) for tool, *one in values])
+    text = _with(source, values)
     if text == source.text:
         return source
     try:
         after = _ours(source.target, family, text)
     except ToolwrightError as error:
         raise ConfigurationError.of("TW9807", file=source.file, problem=error) from None
+    kept = fixing.arrived(values, after.contract)
+    if _with(source, kept) != text:  # a literal that is like what is published, and is not that
+        return _rewritten(family, source, kept)
     if not fixing.is_only(values, source.contract, after.contract):
         raise ConfigurationError.of("TW9808", file=source.file)
     return replace(after, server=source.server)
+
+
+def _with(source: Source, values: Sequence[tuple[str, At, Json]]) -> str:
+    here = Path(source.file).resolve()
+    lines = {tool: place.line for tool, place in source.written.items() if Path(place.file).resolve() == here}
+    return literals.put(source.text, [literals.Wanted(tool, lines.get(tool, 0), *one) for tool, *one in values])
 
 
 def _shown(file: str) -> str:

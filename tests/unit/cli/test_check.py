@@ -465,6 +465,24 @@ def test_of_two_servers_in_a_file_one_is_fixed_after_the_other_and_no_fix_is_los
         assert (folder / "two.py").read_text() == fixed
 
 
+def test_two_servers_of_a_file_that_is_said_in_two_ways_are_fixed_one_after_the_other(folder: Path):
+    two = "from toolwright import Server\none, two = Server('one'), Server('two')\n"
+    two += "@one.tool\ndef a(n: int = 5.0) -> str: ...\n@two.tool\ndef b(n: int = 5.0) -> str: ...\n"
+    (folder / "two.py").write_text(two)
+    run("check", "two.py:one", "./two.py:two", "--fix", "--fail-on", "never")
+    assert (folder / "two.py").read_text() == two.replace("5.0", "5", 1)
+
+
+def test_a_model_of_the_same_name_that_nothing_is_published_of_is_left_as_it_is(folder: Path):
+    model = "from pydantic import BaseModel\nclass Page(BaseModel):\n    size: int = 5.0\n"
+    (folder / "paging.py").write_text(model)
+    here = model + "import paging\nfrom toolwright import Server\nserver = Server('here')\n"
+    here += "@server.tool\ndef pages(page: paging.Page, first: int = 5.0) -> str:\n    return ''\n"
+    (folder / "here.py").write_text(here)
+    assert run("check", "here.py", "--fix", "--fail-on", "never").exit_code == 0
+    assert (folder / "here.py").read_text() == here.replace("first: int = 5.0", "first: int = 5")
+
+
 def test_a_tool_that_is_written_elsewhere_is_not_fixed_here(folder: Path):
     (folder / "elsewhere.py").write_text("def pages(first: int = 5.0) -> str:\n    return ''\n")
     here = "from elsewhere import pages\nfrom toolwright import Server\nserver = Server('here')\nserver.tool(pages)\n"
