@@ -170,7 +170,7 @@ _WELL_KNOWN: Final = _KEYWORDS | _VALUES
 # -- patterns ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Pattern:
     code: str
     severity: Severity
@@ -212,15 +212,15 @@ def _pattern(row: Mapping[str, Any], secret: str) -> Pattern:
 
 
 @functools.cache
-def _needs(is_ascii: bool) -> tuple[re.Pattern[str], Mapping[str, list[Pattern]]]:
-    """What finds the words that patterns need in a text in lower case, and the patterns that need each. A word that
-    others begin with stands for them."""
-    needs = [(word.casefold(), pattern) for pattern in patterns() for word in pattern.needs]
-    needs = [(word, pattern) for word, pattern in needs if word.isascii() or not is_ascii]
+def _needs(is_ascii: bool) -> tuple[re.Pattern[str], Mapping[str, list[int]]]:
+    """What finds the words that patterns need in a text in lower case, and the places of the patterns that need each.
+    A word that others begin with stands for them."""
+    needs = [(word.casefold(), place) for place, pattern in enumerate(patterns()) for word in pattern.needs]
+    needs = [(word, place) for word, place in needs if word.isascii() or not is_ascii]
     expression = re.compile(_tree(word for word, _ in needs))
-    found: dict[str, list[Pattern]] = {}
-    for word, pattern in needs:
-        found.setdefault(expression.findall(word)[0], []).append(pattern)
+    found: dict[str, list[int]] = {}
+    for word, place in needs:
+        found.setdefault(expression.findall(word)[0], []).append(place)
     return expression, found
 
 
@@ -242,10 +242,10 @@ def _tree(words: Iterable[str]) -> str:
     return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
 
 
-def _needed(text: str) -> set[Pattern]:
-    """The patterns whose words stand in a text in lower case, in which one word may begin within another."""
+def _needed(text: str) -> set[int]:
+    """The places of the patterns whose words stand in a text in lower case; one word may begin within another."""
     expression, needing = _needs(text.isascii())
-    found: set[Pattern] = set()
+    found: set[int] = set()
     at = 0
     while match := expression.search(text, at):
         found.update(needing[match[0]])
@@ -294,10 +294,10 @@ def _orders(text: str) -> Iterator[tuple[Pattern, str]]:
         return
     for reading in _readings(text):
         lowered = reading.casefold()
-        needed = _needed(lowered)
-        for pattern in patterns() if needed else ():
+        for place in sorted(_needed(lowered)):
+            pattern = patterns()[place]
             searched = reading if pattern.cased else lowered
-            if pattern in needed and (match := pattern.first_in(searched)):
+            if match := pattern.first_in(searched):
                 written = reading if len(reading) == len(searched) else searched  # as it was, if that is in its place
                 yield pattern, excerpt(written, match.start(), match.end())
 
