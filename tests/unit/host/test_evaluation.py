@@ -20,6 +20,7 @@ from toolwright.host.evaluation.grading import Comparison, Evaluation
 from toolwright.host.evaluation.questions import Expected, Question
 from toolwright.host.evaluation.statistics import Share, exact_p
 from toolwright.host.exposed import Exposed
+from toolwright.host.models.failures import unreachable
 from toolwright.host.models.model import ModelMessage, ToolUse, Turn
 
 SCHEMAS: Schemas = {"find": {"properties": {"limit": {"type": "integer", "default": 10}}}}
@@ -226,6 +227,24 @@ def test_where_nothing_listens_and_nothing_has_been_heard_it_ends_at_once():
     with pytest.raises(ModelAway):
         asked(script, FIND, DROP, at_once=1)
     assert script.script == [RIGHT, RIGHT]
+
+
+@pytest.mark.parametrize(
+    ("tried", "is_away"),
+    [
+        ([ConnectionRefusedError(111, "refused")], True),
+        ([ConnectionRefusedError(111, "refused"), ConnectionRefusedError(111, "refused")], True),
+        ([ConnectionRefusedError(111, "refused"), TimeoutError()], False),
+        ([ConnectionResetError(104, "reset")], False),
+    ],
+)
+def test_nothing_listens_where_each_address_that_was_tried_says_so(tried: list[Exception], is_away: bool):
+    """A name may stand for several: localhost does for two, on most machines."""
+    failed = OSError("All connection attempts failed")
+    failed.__cause__ = tried[0] if len(tried) == 1 else ExceptionGroup("several", tried)
+    sdk = RuntimeError("Connection error.")
+    sdk.__cause__ = failed
+    assert isinstance(unreachable("m", sdk), ModelAway) == is_away
 
 
 @pytest.mark.parametrize("heard", [RIGHT, busy(1)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import cast
 
 from toolwright.errors import ModelAway, ModelBusy, ModelError
 
@@ -30,16 +31,21 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
 
 def unreachable(model: str, error: BaseException) -> ModelError:
     """The error for a connection that was not had, or has gone; ``error`` is the SDK's, with what it came from."""
-    for one in _behind(error):
-        if isinstance(one, ConnectionRefusedError | socket.gaierror):
-            return ModelAway.of("TW9530", model=model, problem=one.strerror or str(one))
+    if (why := _absence(error)) is not None:
+        return ModelAway.of("TW9530", model=model, problem=why.strerror or str(why))
     return ModelError.of("TW9523", model=model, problem=str(error.__cause__ or error)[:_MAX_WORDS])
 
 
-def _behind(error: BaseException | None) -> Iterator[BaseException]:
+def _absence(error: BaseException | None) -> OSError | None:
+    """What says that nothing is there; where several addresses were tried, each of them has to say it."""
     while error is not None:
-        yield error
+        if isinstance(error, BaseExceptionGroup):
+            found = [_absence(one) for one in cast("BaseExceptionGroup[BaseException]", error).exceptions]
+            return found[0] if all(found) else None
+        if isinstance(error, ConnectionRefusedError | socket.gaierror):
+            return error
         error = error.__cause__ or error.__context__
+    return None
 
 
 def silent(model: str, seconds: float) -> ModelError:
