@@ -54,8 +54,8 @@ def put(text: str, wanted: Iterable[Wanted]) -> str:
 class _File:
     def __init__(self, text: str) -> None:
         self._nodes = [*ast.walk(ast.parse(text))]
-        lines = text.encode().splitlines(keepends=True)
-        self._starts = [0, *accumulate(map(len, lines))]
+        self._data = text.encode()
+        self._starts = [0, *accumulate(map(len, self._data.splitlines(keepends=True)))]
 
     def edits(self, wanted: Wanted) -> list[_Edit]:
         found = [edits for node in self._literals(wanted) if (edits := self._becomes(node, wanted.value))]
@@ -104,9 +104,14 @@ class _File:
         said = _value(node)
         if isinstance(said, float) and isinstance(value, int) and said.is_integer() and int(said) == value:
             return [(*self._span(node), str(value).encode())]
-        if isinstance(node, ast.List) and is_array(said) and is_array(value):
+        if isinstance(node, ast.List) and is_array(said) and is_array(value) and self._is_plain(node.elts):
             return [*self._without_repeated(node.elts, said)]
         return []
+
+    def _is_plain(self, items: list[ast.expr]) -> bool:
+        """Whether only commas stand between them: a comment or a bracket would have to go, or stay, with one of two."""
+        gaps = (self._data[self._span(before)[1] : self._span(item)[0]] for before, item in pairwise(items))
+        return all(gap.strip() == b"," for gap in gaps)
 
     def _without_repeated(self, items: list[ast.expr], values: list[Json]) -> Iterator[_Edit]:
         met = {canonical(value) for value in values[:1]}

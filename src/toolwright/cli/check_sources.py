@@ -120,7 +120,7 @@ def _rewritten(family: Family, source: Source, values: Sequence[tuple[str, At, J
     kept = fixing.arrived(values, after.contract)
     if _with(source, kept) != text:  # a literal that is like what is published, and is not that
         return _rewritten(family, source, kept)
-    if not fixing.is_only(values, source.contract, after.contract):
+    if not fixing.is_only(kept, source.contract, after.contract):
         raise ConfigurationError.of("TW9808", file=source.file)
     return replace(after, server=source.server)
 

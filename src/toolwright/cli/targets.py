@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.util
 import os
 import sys
@@ -299,22 +300,34 @@ def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
 def _load_file(path: Path, text: str | None) -> ModuleType:
     if not path.is_file():
         raise ConfigurationError.of("TW4002", target=str(path), problem="there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loader = None if text is None else _Told(path, text)
+    spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
     if spec is None or spec.loader is None:
         raise ConfigurationError.of("TW4002", target=str(path), problem="it is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # type annotations are looked up there
     sys.path.insert(0, str(path.parent.resolve()))
     try:
-        if text is None:
-            spec.loader.exec_module(module)
-        else:
-            exec(compile(text, spec.origin or str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - it is a target that was loaded before, with other literals
+        spec.loader.exec_module(module)
     except ToolwrightError:
         raise
     except Exception as error:
         raise ConfigurationError.of("TW4002", target=str(path), problem=_crash(error, path)) from error
     return module
+
+
+class _Told(importlib.abc.ExecutionLoader):
+    """Loads a file as if ``text`` stood in it."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    def get_filename(self, fullname: str) -> str:
+        return str(self._path)
+
+    def get_source(self, fullname: str) -> str:
+        return self._text
 
 
 def _crash(error: Exception, path: Path) -> str:

@@ -40,7 +40,7 @@ def at(path: tuple[str | int, ...], value: Any, line: int = 1, tool: str = "t") 
             "s.add_raw_tool('t', {'properties': {'n': [{'x': 1}, {'const': 2}]}}, f)",
         ),
         (
-            "add_raw(input_schema={}, name='t', output_schema={'enum': [1.0,  # one\n  1, 2, 1]})",
+            "add_raw(input_schema={}, name='t', output_schema={'enum': [1.0,\n  1, 2, 1]})",
             at(("outputSchema", "enum"), [1.0, 2], 0),
             "add_raw(input_schema={}, name='t', output_schema={'enum': [1.0, 2]})",
         ),
@@ -73,6 +73,8 @@ def test_a_literal_that_declares_it_is_changed(text: str, wanted: Wanted, expect
         ("add_raw('t', {**SCHEMA}, f)", at(DEFAULT, 5)),
         ("add_raw('t', {'properties': {'n': 5.0}}, f)", at(DEFAULT, 5)),
         ("add_raw('other', {'properties': {'n': {'default': 5.0}}}, f)", at(DEFAULT, 5, 0)),
+        ("add_raw('t', {'enum': [1,  # one\n  1]}, f)", at(("inputSchema", "enum"), [1], 0)),
+        ("add_raw('t', {'enum': [1, (1)]}, f)", at(("inputSchema", "enum"), [1], 0)),
         ("f(2)(3)[1]; {1: 2}", at(DEFAULT, 5, 0)),
     ],
 )
