@@ -20,10 +20,10 @@ _ROUNDS = 20
 def fixed(judge: Callable[[Sequence[Source]], Report], sources: Sequence[Source]) -> Report:
     """The report on what the sources are with each fix of each finding in its place; nothing is written yet.
 
-    ``ConfigurationError`` where there is no source that could be fixed.
+    ``ConfigurationError`` where none of the sources could be fixed.
     """
-    if all(one.rewrite is None for one in sources):
-        raise ConfigurationError.of("TW9805", target=", ".join(one.target for one in sources) or "-")
+    if sources and all(one.rewrite is None for one in sources):
+        raise ConfigurationError.of("TW9805", target=", ".join(one.target for one in sources))
     by = dict[str, str]()
     for _ in range(_ROUNDS):  # a fix may uncover another
         report = judge(sources)

@@ -450,6 +450,14 @@ def test_literals_of_a_python_file_of_ours_are_fixed_and_not_a_character_beside_
     assert run(*words, "--dry-run").exit_code == 0
 
 
+def test_a_file_that_cannot_be_loaded_is_said_to_be_so_and_stays_as_it_is(folder: Path):
+    (folder / "broken.py").write_text("def pages(:\n")
+    done, plain = run("check", "broken.py", "--fix"), run("check", "broken.py")
+    assert (done.exit_code, done.output) == (plain.exit_code, plain.output)
+    assert "invalid syntax (line 1)" in done.output
+    assert (folder / "broken.py").read_text() == "def pages(:\n"
+
+
 def test_a_fix_of_one_server_of_a_file_is_a_fix_of_the_file(folder: Path):
     (folder / "ours.py").write_text(OURS + 'other = Server("other")\n')
     assert run("check", "ours.py:server", "--fix", "--fail-on", "never").exit_code == 0
