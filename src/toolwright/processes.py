@@ -37,9 +37,10 @@ def descendants(parent: int | None = None) -> Iterator[int]:
 
 def _children(parent: int) -> list[int]:
     found: list[int] = []
-    for listing in Path(f"/proc/{parent}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, listing.read_text().split())
+    with contextlib.suppress(OSError):  # it has ended; a pattern over its folder would say so in some moments only
+        for thread in os.listdir(f"/proc/{parent}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
     return found
 
 

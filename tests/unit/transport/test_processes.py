@@ -11,6 +11,7 @@ import textwrap
 import pytest
 
 from journeys.serving import left_of
+from toolwright import processes
 from toolwright.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -70,3 +71,14 @@ def test_without_children_there_is_nothing_to_wait_for():
     code = "import time; from toolwright.transport import processes as p; s = time.monotonic(); p.end_children(); "
     code += "assert time.monotonic() - s < 0.2"
     assert subprocess.run([sys.executable, "-c", code], timeout=LIMIT, env=dict(os.environ)).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+def test_what_ends_while_it_is_looked_for_is_no_error():
+    comings_and_goings = "while :; do for each in 1 2 3 4 5 6; do (:) & done; wait; done"
+    with subprocess.Popen(["sh", "-c", comings_and_goings]) as parent:
+        try:
+            seen = {each for _ in range(3000) for each in processes.descendants(parent.pid)}
+        finally:
+            parent.kill()
+    assert len(seen) > 100  # some of them were there to be missed
