@@ -20,6 +20,8 @@ from toolwright.protocol.types import TextResource
 from toolwright.testing.state import LIMIT
 from toolwright.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
 from toolwright.toolbox.confined import Folders
+from toolwright.toolbox.ending import gone
+from toolwright.toolbox.sandbox.process import Job, run
 from unit.toolbox.commands import HOLDS, call, entry, left, python, script, served
 
 LINES = entry("lines", "wc", "-l", arguments=[{"name": "file", "type": "path", "many": True}])
@@ -135,6 +137,44 @@ def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
 
     asyncio.run(main())
     assert left("300.29") == []
+
+
+@pytest.mark.process
+def test_however_often_it_is_given_up_the_program_is_gone_before_the_call_ends(root: Path) -> None:
+    async def main() -> set[int]:
+        begun, before = asyncio.Event(), {*_own_children()}
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            job = Job("/bin/sh", ("sh", "-c", "echo begun; sleep 300.37"), folder)
+            running = asyncio.create_task(run(job, lambda size, part: begun.set()))
+            await asyncio.wait_for(begun.wait(), LIMIT)
+            while not running.done():
+                running.cancel()
+                await asyncio.sleep(0)  # to where it waits for the end
+            assert running.cancelled()
+            return {*_own_children()} - before
+        finally:
+            os.close(folder)
+
+    assert asyncio.run(main()) == set()
+    assert left("300.37") == []
+
+
+@pytest.mark.process
+def test_a_process_is_waited_for_by_whoever_is_cancelled_too() -> None:
+    async def main() -> int | None:
+        process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+        assert process.stdin
+        waiting = asyncio.create_task(gone(process))
+        for _ in range(3):
+            await asyncio.sleep(0)
+            waiting.cancel()
+        process.stdin.close()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return process.returncode
+
+    assert asyncio.run(main()) == 0
 
 
 def _own_children() -> list[int]:

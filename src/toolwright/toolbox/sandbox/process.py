@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from toolwright.processes import kill_tree
+from toolwright.toolbox.ending import gone
 
 __all__ = ["Bounds", "Ended", "Job", "run", "what_holds"]
 
@@ -162,21 +163,21 @@ async def _supervised(job: Job) -> AsyncGenerator[tuple[asyncio.subprocess.Proce
             process.stdin.write(_line(job, theirs, scratch))
             yield process, status
         finally:
-            await asyncio.shield(_gone(process))
+            await _end(process)
     finally:
         os.close(status)
         os.close(theirs)
         shutil.rmtree(scratch, ignore_errors=True)  # the supervisor has done it, where it came so far
 
 
-async def _gone(process: asyncio.subprocess.Process) -> None:
+async def _end(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()
+    killing = asyncio.get_running_loop().call_later(_GRACE_SECONDS, kill_tree, process.pid)
     try:
-        await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
-    except TimeoutError:
-        kill_tree(process.pid)
-        await process.wait()
+        await gone(process)
+    finally:
+        killing.cancel()
 
 
 def _command() -> list[str]:
