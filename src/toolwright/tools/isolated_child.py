@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 import traceback
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +31,8 @@ def main() -> None:
     job: dict[str, Any] = decode(sys.stdin.buffer.read())
     words = os.dup(1)
     os.dup2(2, 1)
+    # A copy of this process has nothing to say; if it held the pipe, its life would be waited for.
+    os.register_at_fork(after_in_child=partial(os.close, words))
     answer = encode(_answer(job))
     with os.fdopen(words, "wb") as said:
         said.write(answer)

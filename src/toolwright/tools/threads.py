@@ -141,9 +141,14 @@ class Lane:
             _log.warning("%s [%s]", sentence(code, "en", {"tool": self.name, **facts}), code)
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """A future for ``function()``, called on a thread in the caller's context."""
+        """A future for ``function()``, called on a thread in the caller's context. ``RuntimeError`` where it would need
+        one more, and the system has none."""
         job = _Job(function, self)
-        self._pool.begin(job)
+        try:
+            self._pool.begin(job)
+        except RuntimeError:
+            job.future.cancel()  # gives back the place
+            raise
         return job.future
 
 
@@ -177,9 +182,9 @@ class ThreadPool:
                 lane.threads += 1
                 self._handed.put(job)
             elif lane.threads < lane.share and (self._threads < self._size or not lane.threads):
-                self._threads += 1
-                lane.threads += 1
                 threading.Thread(target=self._work, args=(job,), name="toolwright-worker", daemon=True).start()
+                self._threads += 1  # not before: the system may have none to give
+                lane.threads += 1
             else:
                 if not lane.waiting:
                     self._turns.append(lane)

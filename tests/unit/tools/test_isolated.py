@@ -107,6 +107,23 @@ def test_what_a_call_has_left_running_ends_with_it(tmp_path: Path):
     asyncio.run(until(lambda: gone(int(note.read_text()))))
 
 
+def test_a_process_that_falls_is_not_waited_for_because_its_copy_lives(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = call(served(workshop.falls_beside_its_copy, seconds=10 * LIMIT), "falls_beside_its_copy", {"pipe": str(pipe)})  # fmt: skip  # noqa: E501
+    assert "TW2004" in result.text
+    asyncio.run(until(lambda: opened(pipe)))
+
+
+def opened(pipe: Path) -> bool:
+    """Whether somebody stood at the other end."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
 def asks(context: Context) -> str:
     return ""
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from toolwright.testing.state import LIMIT
-from toolwright.tools.threads import ThreadPool
+from toolwright.tools.threads import HELD, Held, Lane, ThreadPool
 
 
 def run(test: Callable[[], Any]) -> None:
@@ -180,5 +180,32 @@ def test_a_lane_counts_the_threads_that_run_for_nobody(silent: bool, caplog: pyt
         await lane.run(lambda: None)
         assert lane.abandoned == 0
         assert len(caplog.messages) == (0 if silent else 2)
+
+    run(test)
+
+
+def test_where_no_thread_can_be_started_the_call_fails_and_the_next_one_finds_its_place():
+    given_back: list[int] = []
+
+    async def call(lane: Lane) -> int:
+        held = Held(lambda: given_back.append(1))
+        token = HELD.set(held)
+        try:
+            return await lane.run(lambda: 1)
+        finally:
+            HELD.reset(token)
+            held.let_go()
+
+    async def test() -> None:
+        lane = ThreadPool(4).lane("plain")
+        threading.stack_size(1 << 48)  # no machine has room for it
+        try:
+            for _ in range(3):
+                with pytest.raises(RuntimeError, match="thread"):
+                    await call(lane)
+        finally:
+            threading.stack_size(0)
+        assert await asyncio.gather(call(lane), call(lane), call(lane)) == [1, 1, 1]
+        assert sum(given_back) == 6
 
     run(test)

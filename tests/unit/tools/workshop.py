@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -58,3 +59,13 @@ def leaves(note: str) -> str:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     Path(note).write_text(str(process.pid))
     return "done"
+
+
+def falls_beside_its_copy(pipe: str) -> str:
+    """Is copied, as multiprocessing does by default, and ended as the kernel ends what takes all memory."""
+    if not os.fork():
+        os.setsid()
+        os.close(os.open(pipe, os.O_RDONLY))  # returns when somebody opens the other end
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
