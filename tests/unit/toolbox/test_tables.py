@@ -14,7 +14,8 @@ import pytest
 
 from toolwright import Client, Server
 from toolwright.errors import ConfigurationError
-from toolwright.toolbox.tables.reading import Limits
+from toolwright.toolbox.tables.feeding import fed
+from toolwright.toolbox.tables.reading import Layout, Limits, ReadAs
 from toolwright.toolbox.tables.tables import toolset
 from toolwright.toolbox.tables.zstd import ZstdDecompressor
 from unit.toolbox.tabling import ask, code_of, result_of
@@ -293,3 +294,16 @@ def test_a_call_that_nobody_waits_for_stops_working(tmp_path: Path) -> None:
     seen = asyncio.run(cancelled())
     assert ended.is_set()
     assert seen == sorted(seen)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that opens and cannot be read")
+def test_a_file_that_can_be_read_no_further_is_not_taken_for_one_that_ends() -> None:
+    layout = Layout("delimited", (), ReadAs(format="delimited"), plain=False)
+    file = os.open("/proc/self/mem", os.O_RDONLY)
+    try:
+        with fed(file, "a.csv", layout, Limits()) as feed:
+            assert Path(feed.path).read_bytes() == b""
+            with pytest.raises(OSError, match="Input/output error"):
+                feed.check()
+    finally:
+        os.close(file)

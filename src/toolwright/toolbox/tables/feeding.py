@@ -32,7 +32,7 @@ class Feed:
     path: str
     size: int
     taken: int = 0
-    errors: list[ToolError] = field(default_factory=list[ToolError])
+    errors: list[Exception] = field(default_factory=list[Exception])
 
     def check(self) -> None:
         if self.errors:
@@ -80,18 +80,19 @@ def _check_quotes(quotes: int, layout: Layout, shown: str) -> None:
 
 def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: Limits) -> None:
     quotes = 0
-    with os.fdopen(write, "wb", buffering=0) as pipe, os.fdopen(os.dup(fd), "rb", buffering=0) as file:
-        file.seek(0)
+    with os.fdopen(write, "wb", buffering=0) as pipe:
         try:
-            for part in _lines(_decoded(_raw(cast(BinaryIO, file), feed, shown, layout, limits), shown, layout)):
-                quotes += part.count(b'"')
-                rest = memoryview(part)
-                while rest:
-                    rest = rest[pipe.write(rest) :]
+            with os.fdopen(fd, "rb", buffering=0, closefd=False) as file:
+                file.seek(0)
+                for part in _lines(_decoded(_raw(cast(BinaryIO, file), feed, shown, layout, limits), shown, layout)):
+                    quotes += part.count(b'"')
+                    rest = memoryview(part)
+                    while rest:
+                        rest = rest[pipe.write(rest) :]
             _check_quotes(quotes, layout, shown)
         except BrokenPipeError:
             pass  # nobody reads any further: enough rows were found, or the call has ended
-        except ToolError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is: to the engine, the file ends here
             feed.errors.append(error)
 
 
