@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from toolwright.policy.confirm import Confirm
 from toolwright.toolbox.command import read_text, toolset
 from toolwright.toolbox.sandbox.process import what_holds
 
-__all__ = ["HOLDS", "call", "entry", "left", "python", "script", "served"]
+__all__ = ["HOLDS", "OURS", "call", "entry", "left", "python", "script", "served"]
 
 HOLDS = what_holds()
 """What there is to hold a program with, where the tests run."""
@@ -63,6 +64,10 @@ def call(server: Server, command: str, *args: str, **more: Any) -> Result[Any]:
             return await client.call_tool("execute_command", {"command": command, "args": list(args), **more})
 
     return asyncio.run(once())
+
+
+OURS = f"{os.getpid():08}"
+"""A part of the words by which processes are known again: another run of the tests may go on beside this one."""
 
 
 def left(word: str) -> list[int]:

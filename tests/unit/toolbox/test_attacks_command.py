@@ -18,7 +18,7 @@ import pytest
 from toolwright import Client, Server
 from toolwright.errors import ConfigurationError
 from toolwright.toolbox.command import read, read_text, simple, toolset
-from unit.toolbox.commands import HOLDS, call, entry, left, python, script, served
+from unit.toolbox.commands import HOLDS, OURS, call, entry, left, python, script, served
 
 pytestmark = pytest.mark.process
 
@@ -260,10 +260,10 @@ def test_e06_twin_words_in_other_writings_pass(root: Path) -> None:
 
 
 def test_e07_a_fork_bomb_stays_small_and_ends(root: Path) -> None:
-    bomb = script("bomb", "word=t2bomb; f() { f | f & }; f; sleep 60", seconds=3, processes=20)
+    bomb = script("bomb", f"word=bomb{OURS}; f() {{ f | f & }}; f; sleep 60", seconds=3, processes=20)
     result = call(served(root, bomb), "bomb")
     assert result.value["ended"] in ("processes", "time", "exit")
-    assert left("t2bomb") == []
+    assert left(f"bomb{OURS}") == []
 
 
 def test_e07_twin_some_processes_at_once_are_fine(root: Path) -> None:
@@ -275,11 +275,11 @@ def test_e07_twin_some_processes_at_once_are_fine(root: Path) -> None:
 
 
 def test_e08_a_flood_of_output_is_cut_and_its_source_ended(root: Path) -> None:
-    result = call(served(root, entry("flood", "yes", "t2flood", output_mib=1)), "flood")
+    result = call(served(root, entry("flood", "yes", f"flood{OURS}", output_mib=1)), "flood")
     assert result.value["ended"] == "output"
     assert result.value["note"].endswith("[TW6143]")
     assert len(result.value["stdout"]) < 20_000
-    assert left("t2flood") == []
+    assert left(f"flood{OURS}") == []
 
 
 def test_e08_twin_long_output_is_there_to_the_end(root: Path) -> None:
@@ -294,16 +294,16 @@ def test_e08_twin_long_output_is_there_to_the_end(root: Path) -> None:
 
 
 def test_e09_nothing_that_was_started_outlives_the_command(root: Path) -> None:
-    begun = "sleep 300.17 & setsid sleep 300.17 & (setsid sh -c 'sleep 300.17 & sleep 300.17' &) ; "
+    begun = f"sleep 300.{OURS} & setsid sleep 300.{OURS} & (setsid sh -c 'sleep 300.{OURS} & sleep 300.{OURS}' &) ; "
     server = served(
         root,
         script("leaves", begun + "echo done"),
         script("stays", begun + "trap '' TERM HUP INT; wait", seconds=1),
     )
     assert call(server, "leaves").value["exit_code"] == 0
-    assert left("300.17") == []
+    assert left(f"300.{OURS}") == []
     assert call(server, "stays").value["ended"] == "time"
-    assert left("300.17") == []
+    assert left(f"300.{OURS}") == []
 
 
 def test_e09_twin_what_is_waited_for_says_its_part(root: Path) -> None:

@@ -20,9 +20,10 @@ from toolwright.protocol.types import TextResource
 from toolwright.testing.state import LIMIT
 from toolwright.toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
 from toolwright.toolbox.confined import Folders
-from toolwright.toolbox.ending import gone
-from toolwright.toolbox.sandbox.process import Job, run
-from unit.toolbox.commands import HOLDS, call, entry, left, python, script, served
+from toolwright.toolbox.ending import settled
+from toolwright.toolbox.sandbox import process
+from toolwright.toolbox.sandbox.process import Bounds, Ended, Job, run
+from unit.toolbox.commands import HOLDS, OURS, call, entry, left, python, script, served
 
 LINES = entry("lines", "wc", "-l", arguments=[{"name": "file", "type": "path", "many": True}])
 SOURCE = str(Path(__file__).parents[3] / "src")
@@ -117,7 +118,7 @@ def test_progress_is_the_newest_line(root: Path) -> None:
 
 @pytest.mark.process
 def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
-    server = served(root, script("forever", "setsid sleep 300.29 & echo begun; trap '' TERM; sleep 300.29; sleep 300.29"))  # fmt: skip  # noqa: E501
+    server = served(root, script("forever", f"setsid sleep 300.{OURS} & echo begun; trap '' TERM; sleep 300.{OURS}; sleep 300.{OURS}"))  # fmt: skip  # noqa: E501
     begun = asyncio.Event()
 
     async def main() -> None:
@@ -130,13 +131,13 @@ def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
             running = asyncio.create_task(client.call_tool("execute_command", arguments, progress=progress))
             await asyncio.wait_for(begun.wait(), LIMIT)
             supervisors = [os.pidfd_open(each) for each in _own_children()]
-            assert left("300.29") != []
+            assert left(f"300.{OURS}") != []
             running.cancel()
             for each in supervisors:
                 await _ended(each)
 
     asyncio.run(main())
-    assert left("300.29") == []
+    assert left(f"300.{OURS}") == []
 
 
 @pytest.mark.process
@@ -145,7 +146,7 @@ def test_however_often_it_is_given_up_the_program_is_gone_before_the_call_ends(r
         begun, before = asyncio.Event(), {*_own_children()}
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            job = Job("/bin/sh", ("sh", "-c", "echo begun; sleep 300.37"), folder)
+            job = Job("/bin/sh", ("sh", "-c", f"echo begun; sleep 300.{OURS}"), folder)
             running = asyncio.create_task(run(job, lambda size, part: begun.set()))
             await asyncio.wait_for(begun.wait(), LIMIT)
             while not running.done():
@@ -157,22 +158,46 @@ def test_however_often_it_is_given_up_the_program_is_gone_before_the_call_ends(r
             os.close(folder)
 
     assert asyncio.run(main()) == set()
-    assert left("300.37") == []
+    assert left(f"300.{OURS}") == []
+
+
+@pytest.mark.process
+def test_a_supervisor_that_does_not_listen_is_ended_with_all_that_it_holds(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.1)
+    before = {*_own_children()}
+
+    def stop_it(size: int, part: bytes) -> None:
+        for each in {*_own_children()} - before:
+            os.kill(each, signal.SIGSTOP)
+
+    async def main() -> Ended:
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            program = ("sh", "-c", f"echo begun; sleep 300.{OURS}; sleep 300.{OURS}")
+            job = Job("/bin/sh", program, folder, bounds=Bounds(seconds=3))
+            return await asyncio.wait_for(run(job, stop_it), LIMIT)
+        finally:
+            os.close(folder)
+
+    assert asyncio.run(main()).cause == "time"
+    assert left(f"300.{OURS}") == []
 
 
 @pytest.mark.process
 def test_a_process_is_waited_for_by_whoever_is_cancelled_too() -> None:
     async def main() -> int | None:
-        process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
-        assert process.stdin
-        waiting = asyncio.create_task(gone(process))
+        cat = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+        assert cat.stdin
+        waiting = asyncio.create_task(settled(lambda: cat.returncode is not None, cat.wait))
         for _ in range(3):
             await asyncio.sleep(0)
             waiting.cancel()
-        process.stdin.close()
+        cat.stdin.close()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        return process.returncode
+        return cat.returncode
 
     assert asyncio.run(main()) == 0
 
@@ -214,6 +239,12 @@ sys.path.insert(0, sys.argv[-1])
 from pathlib import Path
 from toolwright.toolbox.sandbox.process import Bounds, Job, run
 
+def line(file):
+    try:
+        return file.read_bytes().split(b"\\0")
+    except OSError:  # it has ended
+        return []
+
 def program(text):
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     bounds = Bounds(seconds=2, processes=20)
@@ -222,7 +253,7 @@ def program(text):
 async def main():
     for text in sys.argv[1:-1]:
         ended = await run(program(text), lambda size, part: None)
-        left = [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"300.41" in each.read_bytes().split(b"\\0")]
+        left = [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"300.41" in line(each)]
         print("namespaces" in ended.holds, ended.cause, len(left), flush=True)
 
 asyncio.run(main())
@@ -241,6 +272,48 @@ def test_without_namespaces_too_nothing_is_left(root: Path) -> None:
     assert value["stdout"].splitlines()[2] in ("False processes 0", "False time 0")
 
 
+KILLED = """
+import asyncio, os, signal, sys
+sys.path.insert(0, sys.argv[-1])
+from pathlib import Path
+from toolwright.processes import descendants
+from toolwright.toolbox.sandbox import process
+
+process._GRACE_SECONDS = 0.1
+
+def line(file):
+    try:
+        return file.read_bytes().split(b"\\0")
+    except OSError:  # it has ended
+        return []
+
+def kill_it(size, part):
+    os.kill(next(descendants()), signal.SIGKILL)
+
+async def main():
+    for text in sys.argv[1:-1]:
+        folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+        job = process.Job("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
+        ended = await process.run(job, kill_it)
+        left = [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"300.43" in line(each)]
+        print("namespaces" in ended.holds, ended.cause, len(left), flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(len(HOLDS) < 3, reason="needs seccomp, to take the namespaces away, and these, to see what is left")
+def test_without_namespaces_too_a_program_does_not_outlive_its_supervisor_and_nobody_waits_for_what_does(
+    root: Path,
+) -> None:
+    inside = python("inside", KILLED, arguments=[{"name": "text", "many": True}], dashes=False)
+    inside = inside.replace("readable = [", f"readable = [{json.dumps(SOURCE)}, ")
+    value = call(served(root, inside), "inside", "echo begun; exec sleep 300.43", "sleep 300.43 & echo begun; wait", SOURCE).value  # fmt: skip  # noqa: E501
+    assert value["stdout"].splitlines() == ["False lost 0", "False lost 1"], value
+
+
+@pytest.mark.process
 def test_what_is_required_and_missing_ends_the_start(root: Path) -> None:
     allowed = AllowList(simple(["pwd"]).commands, ("no such hold",))
     with pytest.raises(ConfigurationError) as caught:

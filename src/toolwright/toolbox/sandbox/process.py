@@ -12,14 +12,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from toolwright.processes import kill_tree
-from toolwright.toolbox.ending import gone
+from toolwright.toolbox.ending import settled
 
 __all__ = ["Bounds", "Ended", "Job", "run", "what_holds"]
 
@@ -91,26 +91,72 @@ class Ended:
     memory_bytes: int
 
 
-class _Watched:
-    """What is known of a program while it runs."""
+class _Supervisor(asyncio.SubprocessProtocol):
+    """The process that holds the program: what comes from both, and its end.
+
+    ``exited`` is when it has ended; ``closed`` when nobody can write to its output any more, which is later only where
+    somebody else has ended it and the program lives.
+    """
 
     def __init__(self, job: Job, tell: Callable[[int, bytes], None]) -> None:
+        self._loop = asyncio.get_running_loop()
         self._job = job
         self._tell = tell
         self._size = 0
+        self._killing: asyncio.TimerHandle | None = None
         self.stopped: Cause | None = None
         self.streams: tuple[bytearray, bytearray] = (bytearray(), bytearray())
-        self.stop: Callable[[Cause], None] = lambda cause: None
+        self.exited: asyncio.Future[None] = self._loop.create_future()
+        self.closed: asyncio.Future[None] = self._loop.create_future()
 
-    async def read(self, source: asyncio.StreamReader, stream: int) -> None:
-        while part := await source.read(_CHUNK):
-            room = self._job.bounds.output_bytes - self._size
-            self._size += len(part)
-            if room > 0:
-                self.streams[stream].extend(part[:room])
-                self._tell(self._size, part)
-            if len(part) > room:
-                self.stop("output")  # and what is still on its way is let go
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        room = self._job.bounds.output_bytes - self._size
+        self._size += len(data)
+        if room > 0:
+            self.streams[fd - 1].extend(data[:room])
+            self._tell(self._size, data)
+        if len(data) > room:
+            self.stop("output")  # and what is still on its way is let go
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set_result(None)
+
+    @property
+    def _control(self) -> asyncio.WriteTransport:
+        control = self._transport.get_pipe_transport(0)
+        assert isinstance(control, asyncio.WriteTransport)
+        return control
+
+    def begin(self, line: bytes) -> None:
+        self._control.write(line)
+
+    def stop(self, cause: Cause) -> None:
+        self.stopped = self.stopped or cause
+        self.end()
+
+    def end(self) -> None:
+        """It is told to end the program and itself; when it does not, that is done to it."""
+        if self._killing is None:
+            self._control.close()
+            self._killing = self._loop.call_later(_GRACE_SECONDS, kill_tree, self._transport.get_pid())
+
+    async def gone(self) -> None:
+        """End it, and return when it has, and nobody reads what comes from others."""
+        self.end()
+        try:
+            await settled(self.exited.done, lambda: asyncio.wait([self.exited]))
+        finally:
+            if self._killing is not None:
+                self._killing.cancel()
+            self._transport.close()
+            await settled(self.closed.done, lambda: asyncio.wait([self.closed]))
 
 
 async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
@@ -120,35 +166,23 @@ async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    watched = _Watched(job, tell)
-    async with _supervised(job) as (process, status):
-        assert process.stdout
-        assert process.stderr
-
-        def stop(cause: Cause) -> None:
-            watched.stopped = watched.stopped or cause
-            if process.stdin is not None:
-                process.stdin.close()
-
-        watched.stop = stop
-        timer = loop.call_later(job.bounds.seconds, stop, "time")
+    async with _supervised(job, tell) as (supervisor, status):
+        timer = loop.call_later(job.bounds.seconds, supervisor.stop, "time")
         try:
-            await asyncio.gather(watched.read(process.stdout, 0), watched.read(process.stderr, 1))
-            await process.wait()
+            await asyncio.wait([supervisor.exited])
+            await asyncio.wait([supervisor.closed], timeout=_GRACE_SECONDS)
         finally:
             timer.cancel()
         said = _said(status)
-    return _ended(said, watched, loop.time() - began)
+    return _ended(said, supervisor, loop.time() - began)
 
 
 @asynccontextmanager
-async def _supervised(job: Job) -> AsyncGenerator[tuple[asyncio.subprocess.Process, int]]:
+async def _supervised(job: Job, tell: Callable[[int, bytes], None]) -> AsyncGenerator[tuple[_Supervisor, int]]:
     """The supervisor with its job, and the descriptor on which it says how that went. It is gone afterwards."""
-    scratch = tempfile.mkdtemp(prefix="toolwright-")
-    status, theirs = os.pipe()
-    try:
-        os.set_blocking(status, False)
-        process = await asyncio.create_subprocess_exec(
+    with _meeting() as (scratch, status, theirs):
+        _, supervisor = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _Supervisor(job, tell),
             *_command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -159,25 +193,23 @@ async def _supervised(job: Job) -> AsyncGenerator[tuple[asyncio.subprocess.Proce
             start_new_session=True,
         )
         try:
-            assert process.stdin
-            process.stdin.write(_line(job, theirs, scratch))
-            yield process, status
+            supervisor.begin(_line(job, theirs, scratch))
+            yield supervisor, status
         finally:
-            await _end(process)
-    finally:
-        os.close(status)
-        os.close(theirs)
-        shutil.rmtree(scratch, ignore_errors=True)  # the supervisor has done it, where it came so far
+            await supervisor.gone()
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    killing = asyncio.get_running_loop().call_later(_GRACE_SECONDS, kill_tree, process.pid)
-    try:
-        await gone(process)
-    finally:
-        killing.cancel()
+@contextmanager
+def _meeting() -> Generator[tuple[str, int, int]]:
+    """A folder for the program alone, and the two ends of the pipe on which its supervisor tells how it went."""
+    with ExitStack() as kept:
+        status, theirs = os.pipe()
+        kept.callback(os.close, status)
+        kept.callback(os.close, theirs)
+        os.set_blocking(status, False)
+        scratch = tempfile.mkdtemp(prefix="toolwright-")
+        kept.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has done it, where it came so far
+        yield scratch, status, theirs
 
 
 def _command() -> list[str]:
@@ -210,20 +242,20 @@ def _said(status: int) -> dict[str, Any]:
     return {name: value for line in lines for name, value in json.loads(line).items()}
 
 
-def _ended(said: dict[str, Any], watched: _Watched, seconds: float) -> Ended:
+def _ended(said: dict[str, Any], supervisor: _Supervisor, seconds: float) -> Ended:
     code = said.get("code", 0)
     cause: Cause = "lost" if "code" not in said else "signal" if code < 0 else "exit"
     if said.get("missing"):
         cause = "confinement"
     elif "failed" in said or "holds" not in said:
         cause, code = "start", said.get("failed", 0)
-    if watched.stopped or "ended" in said:
-        cause = watched.stopped or "processes"
+    if supervisor.stopped or "ended" in said:
+        cause = supervisor.stopped or "processes"
     return Ended(
         cause,
         abs(code),
-        bytes(watched.streams[0]),
-        bytes(watched.streams[1]),
+        bytes(supervisor.streams[0]),
+        bytes(supervisor.streams[1]),
         tuple(said.get("holds", ())),
         tuple(said.get("missing", ())),
         seconds,
@@ -235,26 +267,22 @@ def _ended(said: dict[str, Any], watched: _Watched, seconds: float) -> Ended:
 def what_holds() -> tuple[str, ...]:
     """What a program is held with on this machine, found out by holding one."""
     folder = os.open("/", os.O_PATH | os.O_DIRECTORY)
-    status, theirs = os.pipe()
-    scratch = tempfile.mkdtemp(prefix="toolwright-")
     try:
-        job = Job("/", ("",), folder)  # a directory: it is held, and then cannot be run
-        with subprocess.Popen(
-            _command(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(theirs, folder),
-            env={},
-            cwd="/",
-        ) as process:
-            assert process.stdin
-            process.stdin.write(_line(job, theirs, scratch))
-            process.stdin.flush()
-            process.wait()
-        os.set_blocking(status, False)
-        return tuple(_said(status).get("holds", ()))
+        with _meeting() as (scratch, status, theirs):
+            job = Job("/", ("",), folder)  # a directory: it is held, and then cannot be run
+            with subprocess.Popen(
+                _command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(theirs, folder),
+                env={},
+                cwd="/",
+            ) as process:
+                assert process.stdin
+                process.stdin.write(_line(job, theirs, scratch))
+                process.stdin.flush()
+                process.wait()
+            return tuple(_said(status).get("holds", ()))
     finally:
-        for descriptor in (folder, status, theirs):
-            os.close(descriptor)
-        shutil.rmtree(scratch, ignore_errors=True)
+        os.close(folder)

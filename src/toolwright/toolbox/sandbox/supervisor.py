@@ -164,6 +164,7 @@ def _be_first(job: Job, held: list[str]) -> NoReturn:
 def _become(job: Job, held: list[str]) -> NoReturn:
     try:
         _prepare(job)
+        die_with_parent()
         limits = {**job["limits"], "NPROC": _most_processes(job["processes"], held)}
         holds = [name for name in HOLDS if name in held or _holds(_ways(job)[name])]
         missing = [name for name in job["required"] if name not in holds]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.jsonrpc.messages import decode, encode
-from toolwright.toolbox.ending import gone
+from toolwright.toolbox.ending import settled
 
 __all__ = ["Document", "Kind", "Part", "check_installed", "kind_of", "read"]
 
@@ -122,7 +122,7 @@ async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
     finally:
         if process.returncode is None:
             process.kill()
-            await gone(process)
+            await settled(lambda: process.returncode is not None, process.wait)
     if not said:
         raise ToolError.of("TW6413", url=url, problem="it takes more memory or time than a document may")
     made: dict[str, Any] = decode(said)
