@@ -56,11 +56,13 @@ def good() -> Server:
     return server
 
 
-def beside(evil: Any, test: Callable[[Host], Awaitable[Any]], folder: Path, **settings: Any) -> Any:
+def beside(
+    evil: Any, test: Callable[[Host], Awaitable[Any]], folder: Path, start_seconds: float = LIMIT / 2, **settings: Any
+) -> Any:
     """What ``test`` returns of a host with its default guard, in which ``evil`` stands beside a good server. A person
     says yes to everything, and the operator has said that the tools of ``evil`` read."""
     servers = (
-        ServerConfig("evil", "evil", target=evil, seconds=0.5, start_seconds=0.5, effects={"read": ("*",)}),
+        ServerConfig("evil", "evil", target=evil, seconds=0.5, start_seconds=start_seconds, effects={"read": ("*",)}),
         ServerConfig("good", "good", target=good(), hints=True),
     )
     given: dict[str, Any] = {
@@ -119,7 +121,7 @@ def test_whatever_a_server_does_the_model_is_safe_and_the_others_work(name: str,
                 check_harmless(await call)
         assert host.servers[1].state == "ready"
 
-    beside(Hostile(name, era=era), test, tmp_path)
+    beside(Hostile(name, era=era), test, tmp_path, start_seconds=0.5)
 
 
 @pytest.mark.twin("C01", "C03", "C16", "C13", "C18")
@@ -198,7 +200,7 @@ def test_a29_a_server_that_nobody_could_look_through_is_left_out(name: str, tmp_
         assert shown(host) == []
         assert "\ntrue\n" in (await host.call_tool("good_truth")).text
 
-    beside(Hostile(name), test, tmp_path)
+    beside(Hostile(name), test, tmp_path, start_seconds=0.5)
 
 
 @pytest.mark.parametrize("name", ["endless-pages", "same-page"])
