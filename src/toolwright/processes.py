@@ -11,11 +11,22 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["MARK", "adopt_orphans", "descendants", "kill_descendants", "kill_strays", "kill_tree", "mark", "starts"]
+__all__ = [
+    "MARK",
+    "adopt_orphans",
+    "descendants",
+    "die_with_parent",
+    "kill_descendants",
+    "kill_strays",
+    "kill_tree",
+    "mark",
+    "starts",
+]
 
 MARK = "TOOLWRIGHT_STARTED"
 """The variable by whose value all that a program has started is known again, whoever is its parent by now."""
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSES = 5
 
@@ -24,6 +35,13 @@ def adopt_orphans() -> None:
     """Make grandchildren ours when their parent ends, so that :func:`descendants` finds them."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    """This process gets the signal once its parent, or the thread of it that made this one, ends, however that comes.
+    Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
 def descendants(parent: int | None = None) -> Iterator[int]:

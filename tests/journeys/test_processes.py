@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from journeys.serving import META, SERVER, Process, command, http, is_alive, left_of, started, stdio
+from toolwright.processes import descendants
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
 
@@ -285,6 +287,17 @@ def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int
         process.ended(5.0 if workers == "2" else 3.0)
         assert left_of(family) == []
         assert b"Traceback" not in rest(process)
+
+
+def test_workers_end_when_who_has_started_them_is_killed():
+    with http("--workers", "2") as (_, process):
+        family = [os.pidfd_open(each) for each in descendants(process.pid)]
+        assert len(family) >= 2
+        process.popen.kill()
+        for each in family:
+            ended, _, _ = select.select([each], [], [], LIMIT)
+            os.close(each)
+            assert ended
 
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])

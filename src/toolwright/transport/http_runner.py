@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import threading
@@ -216,7 +217,7 @@ def run(
     """
     porter = _Porter(connections or Connections())
     config = uvicorn.Config(
-        factory,
+        factory if workers == 1 else partial(_in_worker, factory, os.getpid()),
         factory=True,
         workers=workers,
         interface="asgi3",
@@ -244,6 +245,14 @@ def run(
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         processes.end_children()
+
+
+def _in_worker(factory: Callable[[], Any], parent: int) -> Any:
+    """A worker does not outlive who has started it, not even where that is killed: it would keep the port."""
+    processes.die_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:  # that has ended meanwhile
+        signal.raise_signal(signal.SIGTERM)
+    return factory()
 
 
 @contextlib.contextmanager

@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 
-from toolwright.processes import adopt_orphans, descendants
+from toolwright.processes import adopt_orphans, descendants, die_with_parent
 
-__all__ = ["adopt_orphans", "descendants", "end_children", "exit_within"]
+__all__ = ["adopt_orphans", "descendants", "die_with_parent", "end_children", "exit_within"]
 
 _GRACE_SECONDS = 0.4
 

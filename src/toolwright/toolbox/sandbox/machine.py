@@ -21,7 +21,6 @@ __all__ = [
     "DEVICES",
     "HOLDS",
     "SYSTEM",
-    "die_with_parent",
     "drop_privileges",
     "filter_calls",
     "landlock",
@@ -97,14 +96,6 @@ def _checked(result: int) -> int:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result
-
-
-_PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent() -> None:
-    """Whatever becomes of the parent, this process does not outlive it."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def usual_signals() -> None:

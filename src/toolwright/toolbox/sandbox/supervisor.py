@@ -24,12 +24,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NoReturn
 
-from toolwright.processes import adopt_orphans, descendants, kill_descendants
+from toolwright.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
 from toolwright.toolbox.sandbox.machine import (
     DEVICES,
     HOLDS,
     SYSTEM,
-    die_with_parent,
     drop_privileges,
     filter_calls,
     landlock,
