@@ -754,6 +754,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4007": ("Cannot listen on {address}: {problem}.", "无法监听 {address}：{problem}。"),
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
+    "TW4011": (
+        "Standard output cannot be written: {problem}. The server ends; answers are missing there.",
+        "无法写入标准输出：{problem}。服务器即将结束，其中缺少部分应答。",
+    ),
     "TW4400": (
         "There is no ticket {ticket}, or not any more; `toolwright approvals list` shows those there are.",
         "没有工单 {ticket}，或已失效；可用 `toolwright approvals list` 查看现有工单。",

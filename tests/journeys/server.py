@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import json
 import os
 import select
 import subprocess
@@ -141,13 +142,16 @@ children: list[subprocess.Popen[str]] = []
 
 
 @server.tool
-def family() -> list[int]:
-    """Start a child and a grandchild that ignore what asks them to end."""
+def family(note: str = "") -> list[int]:
+    """Start a child and a grandchild that ignore what asks them to end; who they are is written to a file, too."""
     script = "trap '' TERM INT HUP; (trap '' TERM INT HUP; echo $BASHPID; exec sleep 600) & wait"
     child = subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
     children.append(child)
     assert child.stdout is not None
-    return [child.pid, int(child.stdout.readline())]
+    pids = [child.pid, int(child.stdout.readline())]
+    if note:
+        Path(note).write_text(json.dumps(pids))
+    return pids
 
 
 @server.tool

@@ -235,6 +235,17 @@ def test_a_client_that_goes_away_before_a_large_answer_ends_the_server():
         assert b"Traceback" not in rest(process)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is full")
+def test_answers_that_cannot_be_written_end_the_server_and_what_it_has_started(tmp_path: Path):
+    note = tmp_path / "family"
+    with open("/dev/full", "wb") as full, stdio(stdout=full) as process:
+        process.call("family", note=str(note))
+        process.wait_for("[TW4011]")
+        assert process.ended() == 0
+        assert left_of(json.loads(note.read_text())) == []
+        assert b"Traceback" not in rest(process)
+
+
 # -- HTTP --------------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import select
 import signal
@@ -20,8 +21,11 @@ from typing import Any, Protocol
 
 from toolwright.transport import processes
 from toolwright.transport.lines import LineSplitter
+from toolwright.wording import sentence
 
 __all__ = ["serve"]
+
+_log = logging.getLogger("toolwright")
 
 _CHUNK = 64 * 1024
 _END_SECONDS = 1.0
@@ -95,8 +99,16 @@ class _Writer:
         self._size = 0
         if self._transport is not None:
             self._transport.write(data)
-        else:
+        elif not self._reader.gone.is_set():
+            self._write_file(data)
+
+    def _write_file(self, data: bytes) -> None:
+        try:
             _write_all(self._descriptor, data)
+        except OSError as error:
+            problem = os.strerror(error.errno or 0)
+            _log.error("%s [TW4011]", sentence("TW4011", "en", {"problem": problem}))
+            self._reader.connection_lost(error)
 
     async def close(self) -> None:
         """Let the reader take what has been written, for a second at most."""
