@@ -55,11 +55,19 @@ def descendants(parent: int | None = None) -> Iterator[int]:
 
 def _children(parent: int) -> list[int]:
     found: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended; a pattern over its folder would say so in some moments only
-        for thread in os.listdir(f"/proc/{parent}/task"):
-            with contextlib.suppress(OSError):
-                found += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
+    for thread in _numbers(f"/proc/{parent}/task"):
+        with contextlib.suppress(OSError):
+            found += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
     return found
+
+
+def _numbers(folder: str) -> list[int]:
+    """The processes or threads that have a folder there. None where that has gone, which ``Path.glob`` would raise in
+    some moments, or cannot be opened."""
+    try:
+        return list(map(int, filter(str.isdigit, os.listdir(folder))))
+    except OSError:
+        return []
 
 
 def kill_descendants(parent: int | None = None) -> None:
@@ -102,10 +110,10 @@ def kill_strays(name: str, seen: Mapping[int, bytes]) -> None:
 
 def _marked(name: str) -> Iterator[int]:
     wanted = name.encode()
-    for folder in Path("/proc").glob("[0-9]*"):
+    for process in _numbers("/proc"):
         with contextlib.suppress(OSError):  # it is somebody else's, or has ended
-            if wanted in (folder / "environ").read_bytes():
-                yield int(folder.name)
+            if wanted in Path(f"/proc/{process}/environ").read_bytes():
+                yield process
 
 
 def _began(process: int) -> bytes:

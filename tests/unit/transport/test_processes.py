@@ -82,3 +82,12 @@ def test_what_ends_while_it_is_looked_for_is_no_error():
         finally:
             parent.kill()
     assert len(seen) > 100  # some of them were there to be missed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+def test_where_no_file_can_be_opened_nothing_is_found_and_nothing_raised():
+    no_more = (
+        "import resource; from toolwright import processes; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
+        "processes.kill_descendants(); processes.kill_strays('nobody', {1: b'0'}); processes.kill_tree(1 << 22)"
+    )
+    subprocess.run([sys.executable, "-c", no_more], check=True, timeout=LIMIT)
