@@ -59,12 +59,11 @@ class House:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def at_a_terminal(self, typed: str, *words: str) -> str:
-        """What a person sees who types ``typed``."""
+    def at_a_terminal(self, typed: str, *words: str, shell: str = "") -> str:
+        """What a person sees who types ``typed``. ``shell``: what is done before it, such as a limit."""
         ours, theirs = pty.openpty()
-        with subprocess.Popen(
-            command("approvals", *words), stdin=theirs, stdout=theirs, stderr=theirs, env=self.env
-        ) as process:
+        run = ["/bin/sh", "-c", f'{shell}\nexec "$@"', "sh", *command("approvals", *words)]
+        with subprocess.Popen(run, stdin=theirs, stdout=theirs, stderr=theirs, env=self.env) as process:
             os.close(theirs)
             seen, is_asked = b"", False
             while select.select([ours], [], [], LIMIT)[0]:
@@ -222,6 +221,24 @@ def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: H
     assert word.stat().st_mode & 0o777 == 0o600
     assert house.run("allow", ticket_in(refused), "--credential", str(word)).returncode == 0
     assert asyncio.run(house.call("maps")) == ["maps is ashes"]
+
+
+def test_a_credential_that_found_no_room_is_not_there(house: House):
+    word = house.server.with_name("word")
+    words = ["--store", "memory:", "credential", str(word)]
+    assert "TW4402" in house.at_a_terminal("", *words, shell="ulimit -f 0")  # as good as a full disk
+    assert not word.exists()
+    assert "A new credential" in house.at_a_terminal("", *words)
+    assert len(word.read_text()) == 43
+
+
+def test_a_credential_is_good_until_there_is_a_file_with_another(house: House):
+    [refused] = asyncio.run(house.call("maps"))
+    word = house.server.with_name("word")
+    house.at_a_terminal("", "credential", str(word))
+    for place in (word, word / "below"):
+        assert "TW4402" in house.at_a_terminal("", "credential", str(place))
+    assert house.run("allow", ticket_in(refused), "--credential", str(word)).returncode == 0
 
 
 def test_a_ticket_is_shown_in_full_and_escaped(house: House):

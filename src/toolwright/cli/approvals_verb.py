@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.approvals import Approvals, Scope, Ticket, approvals_url
 from toolwright.policy.shown import shown, shown_text
 from toolwright.protocol.schema import OWN, compile_schema
+from toolwright.state.new_file import write_new
 from toolwright.state.urls import open_facts
 
 __all__ = ["command"]
@@ -109,9 +111,7 @@ def credential(url: str, file: Path) -> None:
 
     async def make(approvals: Approvals) -> None:
         await _authorized(approvals, None, None)
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as opened:
-            opened.write(await approvals.new_credential())
+        await approvals.new_credential(partial(write_new, file))
 
     try:
         _at(url, make)

@@ -247,11 +247,13 @@ class Approvals:
 
     # --- a credential, where there is no terminal
 
-    async def new_credential(self) -> str:
-        """The word by which tickets can be allowed without a terminal. The one before is good no more."""
+    async def new_credential(self, keep: Callable[[str], None]) -> None:
+        """``keep`` is given a word by which tickets can be allowed without a terminal, and once it has kept it, the one
+        before is good no more.
+        """
         word = secrets.token_urlsafe(32)
+        keep(word)
         await self._values.put(_CREDENTIAL, _hash(word), _FOR_EVER)
-        return word
 
     async def knows(self, word: str) -> bool:
         known = await self._values.get(_CREDENTIAL)

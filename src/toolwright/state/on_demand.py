@@ -31,7 +31,9 @@ class OnDemand:
 
     async def __aenter__(self) -> Self:
         self._users += 1
-        self._stack = self._stack or AsyncExitStack()
+        if self._stack is None:
+            # A new lock with it: one that was waited for belongs to that event loop.
+            self._stack, self._lock = AsyncExitStack(), asyncio.Lock()
         return self
 
     async def __aexit__(
@@ -40,17 +42,21 @@ class OnDemand:
         self._users -= 1
         if self._users:
             return
-        stack, self._stack, self._opened = self._stack, None, None
+        async with self._lock:  # what is being opened now is closed as well
+            if self._users:  # somebody has come meanwhile
+                return
+            stack, self._stack, self._opened = self._stack, None, None
         if stack is not None:
             await stack.aclose()
 
     async def _values(self) -> Values:
-        if self._stack is None:
-            return self._otherwise
-        if self._opened is None:
-            async with self._lock:
-                self._opened = self._opened or await self._open(self._stack)
-        return self._opened
+        if self._opened is not None:
+            return self._opened
+        async with self._lock:
+            if self._stack is None:
+                return self._otherwise
+            self._opened = self._opened or await self._open(self._stack)
+            return self._opened
 
     async def _open(self, stack: AsyncExitStack) -> Values:
         try:

@@ -79,7 +79,11 @@ def _connect(url: str, patience: float) -> psycopg.Connection:
 
 
 class _Postgres:
-    failures: tuple[type[Exception], ...] = (psycopg.OperationalError, psycopg.InterfaceError)
+    failures: tuple[type[Exception], ...] = (
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        psycopg.errors.ReadOnlySqlTransaction,  # the server has become a standby; a new connection may find another
+    )
 
     def __init__(self, url: str, patience: float) -> None:
         self.place = without_password(url)

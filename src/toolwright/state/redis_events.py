@@ -34,14 +34,22 @@ _Waiter = tuple[Callback, "asyncio.Future[Callable[[], None]]"]
 
 class RedisEvents:
     """Whoever listens, by channel. ``connect`` makes a connection that is not open yet; ``shown`` is what the store is
-    called in errors.
+    called in errors. After ``quiet`` seconds without a word the store is asked whether it is still there.
     """
 
-    def __init__(self, connect: Callable[[], Connection], prefix: bytes, shown: str, patience: float) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Connection],
+        prefix: bytes,
+        shown: str,
+        patience: float,
+        quiet: float = _QUIET_SECONDS,
+    ) -> None:
         self._connect = connect
         self._prefix = prefix
         self._shown = shown
         self._patience = patience
+        self._quiet = quiet
         self._listeners = Listeners()
         self._waiting: dict[str, list[_Waiter]] = {}
         self._heard = 0
@@ -125,7 +133,7 @@ class RedisEvents:
             await connection.send_command("SUBSCRIBE", *map(self.name, channels))
         is_quiet = False
         while True:
-            if (said := await _next(connection)) is not None:
+            if (said := await _next(connection, self._quiet)) is not None:
                 is_quiet = False
                 self._hear(*said)
             elif is_quiet:
@@ -160,7 +168,9 @@ class RedisEvents:
             await self._write("UNSUBSCRIBE", self.name(channel))
 
 
-async def _next(connection: Any) -> tuple[bytes, bytes, Any] | None:
+async def _next(connection: Any, quiet: float) -> tuple[bytes, bytes, Any] | None:
     """What the store says next: what it is, about which channel, and what; ``None`` when it says nothing for long."""
-    said = await connection.read_response(disable_decoding=True, timeout=_QUIET_SECONDS)
+    said = await connection.read_response(disable_decoding=True, timeout=quiet)
+    if isinstance(said, bytes):  # PONG: once the last listener has gone, it answers as it does whoever never listened
+        return said, b"", b""
     return None if said is None else (said[0], said[1], said[-1])

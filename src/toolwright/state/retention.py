@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
-import os
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 
 from toolwright.errors import ConfigurationError
 from toolwright.state.log import ORIGIN, Entry, Log, Mark
+from toolwright.state.new_file import write_new
 from toolwright.state.verify import Fault, Report, verify
 
 __all__ = ["Prunable", "examine", "prune", "signing_key"]
@@ -87,12 +87,19 @@ def _signature(mark: Mark, key: bytes) -> str:
 
 
 def signing_key(path: Path, *, make: bool) -> bytes | None:
-    """The key in the file at ``path``, made where it is missing and ``make`` says so."""
+    """The key in the file at ``path``, made where it is missing and ``make`` says so; it is the same for all who ask
+    at once.
+    """
     try:
-        if make and not path.exists():
+        if not path.exists():
+            if not make:
+                return None
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
-                file.write(secrets.token_hex(32) + "\n")
-        return path.read_bytes().strip() if path.exists() else None
+            with contextlib.suppress(FileExistsError):  # somebody else has made it just now
+                write_new(path, secrets.token_hex(32) + "\n")
+        key = path.read_bytes().strip()
     except OSError as error:
         raise ConfigurationError.of("TW7014", path=path, problem=error) from error
+    if not key:  # with it, anybody could sign
+        raise ConfigurationError.of("TW7014", path=path, problem="it is empty")
+    return key

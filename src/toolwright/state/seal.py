@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
+import re
 import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -26,6 +28,8 @@ __all__ = ["FileSeal", "LineSeal", "LogSeal", "Seal", "is_log", "name_of", "read
 _log = logging.getLogger("toolwright.audit")
 EVERY = 10.0
 _PAGE = 1_000
+_CUT = re.compile("[0-9]+(?: [0-9a-f]{0,63})?")
+"""The beginning of a line."""
 
 
 class Seal(Protocol):
@@ -45,13 +49,21 @@ class FileSeal:
     def keep(self, mark: Mark) -> None:
         try:
             self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                os.write(file, f"{mark.position} {mark.hash}\n".encode())
+                _add(file, f"{mark.position} {mark.hash}\n".encode())
             finally:
                 os.close(file)
         except OSError as error:
             raise StateError.of("TW7012", path=self._path, problem=error) from error
+
+
+def _add(file: int, line: bytes) -> None:
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":  # the line before was cut short
+        line = b"\n" + line
+    if os.write(file, line) < len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # nothing else writes a part of a line
 
 
 class LineSeal:
@@ -128,14 +140,15 @@ class _Keeper:
 def read_seals(path: Path) -> list[Mark]:
     """The marks that a seal file holds. ConfigurationError when it is no such file.
 
-    A line that was being written when the machine stopped is left out.
+    A line that was cut short, as the machine stopped or the disk was full, is left out.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, ValueError) as error:
         raise ConfigurationError.of("TW7013", path=path, problem=error) from error
     marks = [mark for line in lines if (mark := _read(line)) is not None]
-    if not marks or len(marks) < len(lines) - 1:
+    cut = sum(_CUT.fullmatch(line) is not None for line in lines)
+    if not marks or len(marks) + cut < len(lines) - 1:
         raise ConfigurationError.of("TW7013", path=path, problem="it holds no lines of 'position hash'")
     return marks
 

@@ -64,7 +64,9 @@ class SqliteFacts:
         patience: float = 5.0,
         capacity: int = 10_000,
     ) -> None:
-        self._thread = SqliteThread(Path(path), Settings(_FACTS, "NORMAL", patience, capacity))
+        self._path = Path(path)
+        self._thread = SqliteThread(self._path, Settings(_FACTS, "NORMAL", patience, capacity))
+        self._is_open = False
         self._clock = clock
         self._pruned = 0
         self._listeners = Listeners()
@@ -74,11 +76,13 @@ class SqliteFacts:
 
     async def __aenter__(self) -> Self:
         await self._thread.start()
+        self._is_open = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_open = False
         self._listeners = Listeners()
         poller = self._stop_polling()
         try:
@@ -111,6 +115,8 @@ class SqliteFacts:
 
     async def subscribe(self, channel: str, callback: Callback) -> Callable[[], None]:
         after = await self._thread.run(_last_event, writes=False)
+        if not self._is_open:  # it was closed meanwhile, and nobody would end a poller
+            raise StateError.of("TW7005", path=self._path)
         end = self._listeners.add(channel, callback, after)
         if self._poller is None:
             self._poller = asyncio.create_task(self._poll(after))

@@ -80,7 +80,7 @@ def _connect(path: Path, settings: Settings) -> sqlite3.Connection:
     try:
         _create(path)
         connection = sqlite3.connect(path, timeout=settings.patience, isolation_level=None)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: what no file can be called
         raise ConfigurationError.of("TW7002", path=path, problem=error) from error
     try:
         _prepare(connection, path, settings)

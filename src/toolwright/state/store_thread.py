@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from toolwright.errors import ConfigurationError, StateError
+from toolwright.errors import StateError
 
 __all__ = ["Backend", "Done", "StoreThread", "Work"]
 
@@ -143,7 +143,7 @@ class StoreThread(Generic[ConnectionT]):
     def _open_and_serve(self, opened: Done) -> None:
         try:
             connection = self._backend.connect()
-        except ConfigurationError as error:
+        except Exception as error:  # noqa: BLE001  whoever opens it gets it, and would wait for ever otherwise
             self._tell(opened, None, error)
             return
         try:

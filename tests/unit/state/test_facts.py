@@ -155,6 +155,22 @@ def test_closing_ends_the_poller_of_those_who_still_listen(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("listeners", [0, 1])
+def test_who_was_about_to_listen_as_the_store_closed_is_told_and_nothing_polls(tmp_path: Path, listeners: int) -> None:
+    async def scenario() -> int:
+        async with SqliteFacts(tmp_path / "f.db") as facts:
+            for _ in range(listeners):
+                await facts.subscribe("a", print)
+            late = asyncio.create_task(facts.subscribe("a", print))
+            await asyncio.sleep(0)  # it has asked the store
+        with pytest.raises(StateError) as caught:
+            await late
+        assert caught.value.code == "TW7005"
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(scenario()) == 1
+
+
 def test_many_events_at_once_all_arrive(tmp_path: Path) -> None:
     async def scenario() -> None:
         heard: list[bytes] = []

@@ -8,15 +8,18 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolwright.errors import ConfigurationError
 from toolwright.state.sqlite import SqliteFacts, SqliteLog
+from toolwright.state.store_thread import StoreThread, Work
 from toolwright.state.urls import open_facts, open_log
+from toolwright.testing.state import LIMIT
 
 STORES: list[Callable[[Path], SqliteFacts | SqliteLog]] = [SqliteFacts, SqliteLog]
 
@@ -59,6 +62,48 @@ def test_what_is_no_database_is_refused(make: Callable[[Path], SqliteFacts | Sql
         assert (caught.value.code, caught.value.facts["path"]) == ("TW7002", path)
     assert {*threading.enumerate()} <= threads
     assert (tmp_path / "text").read_text().startswith("not a database")
+
+
+@pytest.mark.parametrize("make", STORES)
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_what_no_file_can_be_called_is_refused(
+    make: Callable[[Path], SqliteFacts | SqliteLog], name: str, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with asyncio.timeout(LIMIT):
+            await _open(make(tmp_path / name))
+
+    with pytest.raises(ConfigurationError) as caught:
+        asyncio.run(scenario())
+    assert caught.value.code == "TW7002"
+
+
+class Unforeseen:
+    """A database that cannot be opened for a reason that nobody thought of."""
+
+    place = "nowhere"
+    failures: tuple[type[Exception], ...] = ()
+
+    def connect(self) -> None:
+        raise ZeroDivisionError
+
+    def close(self, connection: None) -> None: ...
+
+    def transact(self, connection: None, jobs: Sequence[Work], *, writes: bool) -> list[Any]:
+        return []
+
+    def worded(self, error: Exception) -> None: ...
+
+
+def test_whatever_keeps_a_store_from_opening_is_told_to_who_opens_it() -> None:
+    async def scenario() -> None:
+        async with asyncio.timeout(LIMIT):
+            await StoreThread(Unforeseen(), 10).start()
+
+    threads = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(scenario())
+    assert threading.active_count() == threads
 
 
 def test_a_file_of_a_newer_release_is_left_alone(tmp_path: Path) -> None:

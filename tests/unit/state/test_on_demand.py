@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from toolwright.errors import StateError
-from toolwright.state.facts import MemoryFacts
+from toolwright.state.facts import MemoryFacts, Values
 from toolwright.state.on_demand import OnDemand
 from toolwright.state.places import state_folder
 from toolwright.state.urls import open_facts
+from toolwright.testing.state import LIMIT
 
 
 def test_nothing_is_made_before_it_is_needed_and_what_was_put_stays(tmp_path: Path):
@@ -56,6 +59,67 @@ def test_of_two_within_the_last_closes_it():
         return seen
 
     assert asyncio.run(main()) == [b"1", b"1", None]
+
+
+def test_what_is_being_opened_as_the_last_leaves_is_closed():
+    async def main() -> tuple[list[str], bytes | None]:
+        seen: list[str] = []
+        opening, may_open = asyncio.Event(), asyncio.Event()
+
+        @asynccontextmanager
+        async def slow() -> AsyncGenerator[Values]:
+            opening.set()
+            await may_open.wait()
+            seen.append("opened")
+            yield MemoryFacts()
+            seen.append("closed")
+
+        values = OnDemand(slow, MemoryFacts())
+        async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as tasks:
+            await values.__aenter__()
+            tasks.create_task(values.put("a", b"1", 60))
+            await opening.wait()
+            tasks.create_task(values.__aexit__(None, None, None))
+            late = tasks.create_task(values.get("a"))
+            await asyncio.sleep(0)  # they have come so far as they can
+            may_open.set()
+        return seen, late.result()
+
+    assert asyncio.run(main()) == (["opened", "closed"], None)
+
+
+def test_who_comes_while_the_last_leaves_keeps_it_open():
+    async def main() -> bytes | None:
+        opening, may_open = asyncio.Event(), asyncio.Event()
+
+        @asynccontextmanager
+        async def slow() -> AsyncGenerator[Values]:
+            opening.set()
+            await may_open.wait()
+            yield MemoryFacts()
+
+        values = OnDemand(slow, MemoryFacts())
+        async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as tasks:
+            await values.__aenter__()
+            tasks.create_task(values.put("a", b"1", 60))
+            await opening.wait()
+            tasks.create_task(values.__aexit__(None, None, None))
+            await asyncio.sleep(0)
+            await values.__aenter__()
+            may_open.set()
+        return await values.get("a")
+
+    assert asyncio.run(main()) == b"1"
+
+
+def test_one_after_the_other_event_loops_may_open_it(tmp_path: Path):
+    values = OnDemand(lambda: open_facts(f"sqlite://{tmp_path}/a.db"), MemoryFacts())
+
+    async def main() -> list[bytes | None]:
+        async with values:
+            return await asyncio.gather(*(values.get("a") for _ in range(3)))
+
+    assert [asyncio.run(main()) for _ in range(2)] == [[None] * 3] * 2
 
 
 def test_what_cannot_be_opened_is_an_error_each_time_it_is_needed(tmp_path: Path):

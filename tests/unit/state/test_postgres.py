@@ -127,6 +127,25 @@ def test_a_connection_that_was_lost_is_made_again(url: str) -> None:
     asyncio.run(scenario())
 
 
+def test_a_connection_that_cannot_write_any_more_is_made_again(url: str) -> None:
+    """As where the server behind the name has changed places with another: what was open there can only read."""
+
+    async def scenario() -> None:
+        async with PostgresLog(url) as log:
+            await log.append({"n": 1})
+            _let_write(url, False)
+            try:
+                _disconnect(url)
+                for _ in range(2):  # the connection was lost; the new one can only read
+                    with pytest.raises(StateError):
+                        await log.append({"n": 2})
+            finally:
+                _let_write(url, True)
+            assert await log.append({"n": 3}) == 2
+
+    asyncio.run(scenario())
+
+
 def test_without_the_database_what_must_last_is_refused_and_the_rest_is_counted(url: str) -> None:
     async def scenario() -> None:
         async with PostgresLog(url, linger=0.0) as log:
@@ -159,6 +178,13 @@ def _admit(url: str, whether: str) -> None:
     server, _, name = url.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
         db.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {whether}")
+
+
+def _let_write(url: str, whether: bool) -> None:
+    """The connections that are made from here on, or not."""
+    server, _, name = url.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
+        db.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {'off' if whether else 'on'}")
 
 
 def test_what_cannot_be_opened_is_said_without_its_password() -> None:

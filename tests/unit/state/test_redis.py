@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
+from redis.asyncio import Connection
+from redis.asyncio import Redis as AsyncRedis
 
 from stores import age, own_redis, redis_url
 from toolwright.errors import ConfigurationError, StateError
 from toolwright.state.facts import Facts
 from toolwright.state.redis import RedisFacts
+from toolwright.state.redis_events import RedisEvents
 from toolwright.state.urls import open_facts
 from toolwright.testing.state import LIMIT, check_facts
 
@@ -112,6 +115,25 @@ def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
 
     with own_redis() as server:
         assert asyncio.run(scenario(server.url)) == [20, 2]
+
+
+def test_who_listens_again_after_a_quiet_time_without_listeners_is_told() -> None:
+    async def scenario(url: str, port: int) -> None:
+        events = RedisEvents(lambda: Connection(port=port, protocol=2), b"", url, LIMIT, quiet=0.05)
+        heard: asyncio.Queue[bytes] = asyncio.Queue()
+        (await events.subscribe("a", print))()
+        async with asyncio.timeout(LIMIT), AsyncRedis.from_url(url) as client:
+            async with client.monitor() as monitor:
+                for _ in range(2):  # the first was answered, or there would be no second
+                    while (await monitor.next_command())["command"] != "PING":
+                        pass
+            await events.subscribe("b", heard.put_nowait)
+            while heard.empty():  # a store that is slow to answer may be connected to anew meanwhile
+                await client.publish("b", b"1")
+        await events.close()
+
+    with own_redis() as server:
+        asyncio.run(scenario(server.url, server.port))
 
 
 def test_a_cancelled_caller_leaves_the_store_usable() -> None:

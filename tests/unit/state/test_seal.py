@@ -1,0 +1,59 @@
+"""A seal file after a disk was full. What seals are good for: ``tests/security/test_audit.py``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolwright.errors import ConfigurationError
+from toolwright.state.log import Mark
+from toolwright.state.seal import FileSeal, read_seals
+from toolwright.testing.state import LIMIT
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from toolwright.errors import StateError
+from toolwright.state.log import Mark
+from toolwright.state.seal import FileSeal
+path = Path(sys.argv[1])
+seal = FileSeal(path)
+seal.keep(Mark(1, "a" * 64))
+for position in (2, 4):
+    # as good as a disk with room for a part of a line
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, resource.RLIM_INFINITY))
+    try:
+        seal.keep(Mark(position, "b" * 64))
+    except StateError as error:
+        print(error.code)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    seal.keep(Mark(position + 1, "c" * 64))
+"""
+
+
+@pytest.mark.process
+def test_however_often_a_disk_was_full_what_was_sealed_can_be_read(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FULL, str(tmp_path / "seal")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=True)
+    assert done.stdout.split() == ["TW7012", "TW7012"]
+    assert [mark.position for mark in read_seals(tmp_path / "seal")] == [1, 3, 5]
+
+
+def test_a_line_that_was_cut_short_spoils_none_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "seal"
+    for length in range(1, len("1 " + "a" * 64)):
+        FileSeal(path).keep(Mark(length, "b" * 64))
+        with path.open("a") as file:
+            file.write(("1 " + "a" * 64)[:length])
+    assert [mark.position for mark in read_seals(path)] == [*range(1, 66)]
+
+
+@pytest.mark.parametrize("text", ["", "12\n", "a poem\nof two lines\n", f"1 {'a' * 64}\nand\nmore\n"])
+def test_what_holds_something_else_is_no_seal_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "seal").write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_seals(tmp_path / "seal")
+    assert caught.value.code == "TW7013"
