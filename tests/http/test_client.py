@@ -11,9 +11,10 @@ import pytest
 
 from toolwright import Client
 from toolwright.client.answers import Elicitation
-from toolwright.errors import ConnectionLost, SessionLost, TransportError
+from toolwright.errors import ConnectionLost, SessionLost, StateError, TransportError
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
+from toolwright.transport.carrier import Refusal
 from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
@@ -308,6 +309,36 @@ def test_a_session_that_is_lost_again_and_again_is_given_up():
     with pytest.raises(SessionLost) as caught:
         run(legacy(forgetful(set("abcdefgh"))), call)
     assert caught.value.code == "TW5020"
+
+
+class Locked:
+    """Credentials that cannot be had when the session ends, as where there is no room for them."""
+
+    def for_server(self, url: str) -> Locked:
+        return self
+
+    async def headers(self, method: str) -> dict[str, str]:
+        if method == "DELETE":
+            raise StateError.of("TW5110", place="/here", problem="No space left on device")
+        return {}
+
+    async def challenged(self, refusal: Refusal) -> bool:
+        return False
+
+
+def test_a_client_whose_credentials_cannot_be_had_is_closed_with_its_connections():
+    async def calls(request: Heard, reply: Reply) -> None:
+        await reply.result(DONE) if request.verb == "POST" else await reply.body(405)
+
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT), foreign(legacy(calls)) as server:
+            async with Client(server.url, auth=Locked()) as client:
+                assert await call(client) == "done"
+                open_now = [*server.serving]
+                assert open_now
+            await asyncio.gather(*open_now)
+
+    asyncio.run(main())
 
 
 def test_a_call_whose_session_ended_under_it_is_not_made_twice():

@@ -26,6 +26,7 @@ from toolwright.client.auth.authorization import tokens_key
 from toolwright.client.auth.credentials import InMemory
 from toolwright.client.auth.tokens import Tokens, from_json, to_json
 from toolwright.protocol.types import replaced
+from toolwright.testing.state import LIMIT
 from toolwright.transport.http_client import HttpStatus
 from wire.mounting import Mounts
 
@@ -247,6 +248,39 @@ def test_two_clients_that_refresh_at_once_use_a_refresh_token_once(mounts: Mount
     with serving(mounts, registering(issuer)) as url:
         assert asyncio.run(scenario(url)) == [[f"{issuer.url}#ada"]] * 3
     assert len([said for said in issuer.sent("/token") if said["grant_type"] == "refresh_token"]) == 1
+
+
+def test_who_gives_up_while_a_token_is_refreshed_loses_neither_the_old_one_nor_the_new(
+    mounts: Mounts, issuer: Issuing
+) -> None:
+    clock, credentials = Clock(), InMemory()
+
+    async def scenario(url: str) -> list[Any]:
+        await who_is(url, signing_in(issuer, credentials, clock=clock))
+        clock.ahead += 1_000_000
+        refreshing = asyncio.ensure_future(SignIn(credentials=credentials, clock=clock).for_server(url).headers("POST"))
+        loop = asyncio.get_running_loop()
+
+        async def give_up() -> None:
+            refreshing.cancel()
+
+        def took() -> None:
+            for _ in range(2):
+                asyncio.run_coroutine_threadsafe(give_up(), loop).result(LIMIT)
+
+        issuer.took = took
+        with pytest.raises(asyncio.CancelledError):
+            await refreshing
+        issuer.took = None
+        kept = from_json(await credentials.read(tokens_key(url)), Tokens)
+        assert kept is not None
+        assert kept.refresh in issuer.refresh
+        clock.ahead += 1_000_000
+        return await who_is(url, SignIn(credentials=credentials, clock=clock))
+
+    with serving(mounts, registering(issuer)) as url:
+        assert asyncio.run(scenario(url)) == [f"{issuer.url}#ada"]
+    assert issuer.asked["/authorize"] == 1
 
 
 @pytest.mark.requirement("AUTHC-49")

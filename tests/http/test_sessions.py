@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from toolwright import Server
+from toolwright.errors import StateError
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
@@ -140,6 +141,41 @@ def test_a_session_that_was_deleted_is_over_for_every_worker(mounts: Mounts) -> 
     with mounts.mounted(one.http_app()) as first, mounts.mounted(other.http_app()) as second:
         endpoints = Endpoint(mounts.port, first), Endpoint(mounts.port, second)
         assert asyncio.run(scenario(*endpoints)) == [200, 204, 404, 404, 404, 404, 200]
+
+
+class Store(MemoryFacts):
+    """A store that can be out of reach."""
+
+    is_there = True
+
+    async def get(self, key: str) -> bytes | None:
+        if not self.is_there:
+            raise StateError.of("TW7051", url="here")
+        return await super().get(key)
+
+
+def test_while_the_store_is_out_of_reach_whoever_asks_for_a_stream_or_the_end_of_a_session_is_told(
+    mounts: Mounts,
+) -> None:
+    facts = Store()
+
+    async def scenario(endpoint: Endpoint) -> list[Answer]:
+        token = await endpoint.initialize()
+        stream = [("Accept", "text/event-stream"), *in_session(token)]
+        facts.is_there = False
+        refused = [
+            await endpoint.ask("GET", headers=stream),
+            await endpoint.ask("GET", headers=[*stream, ("Last-Event-ID", f"{'A' * 22}.1")]),
+            await endpoint.ask("DELETE", headers=in_session(token)),
+        ]
+        facts.is_there = True
+        assert (await endpoint.ask("DELETE", headers=in_session(token))).status == 204
+        return refused
+
+    with mounts.mounted(Server("far", facts=facts).http_app()) as path:
+        refused = asyncio.run(scenario(Endpoint(mounts.port, path)))
+    assert [answer.status for answer in refused] == [500] * 3
+    assert all("[TW1020]" in answer.json["error"]["message"] for answer in refused)
 
 
 def test_a_cursor_is_no_session(mounts: Mounts) -> None:

@@ -12,7 +12,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -122,8 +122,9 @@ class Token(TokenMixin):
 @dataclass
 class Issuing:
     """The server. ``up`` is whether it answers; ``asked`` counts what it was asked, by path, and ``said`` has the
-    parameters of each. ``speaks`` is
-    whether it has metadata. ``takes`` are the redirect URIs that it registers clients with, where it is particular."""
+    parameters of each. ``speaks`` is whether it has metadata. ``takes`` are the redirect URIs that it registers clients
+    with, where it is particular. ``took`` is called, on the thread of a request, when a refresh token has been used up
+    and nothing been answered yet."""
 
     url: str = ""
     keys: list[Any] = field(default_factory=lambda: [new_key()])
@@ -140,10 +141,11 @@ class Issuing:
     changes: dict[str, Any] = field(default_factory=dict)
     up: bool = True
     speaks: bool = True
+    took: Callable[[], None] | None = None
     published: dict[str, Any] | None = None
 
     def forget(self) -> None:
-        self.keys, self.up, self.published = [new_key()], True, None
+        self.keys, self.up, self.published, self.took = [new_key()], True, None, None
         self.takes, self.lasting, self.speaks = "http://127.0.0.1", 864_000, True
         self.clients.clear()
         self.clients.update({client.id: client for client in (*_KNOWN, Client("app", grants=_FOR_PEOPLE))})
@@ -282,7 +284,10 @@ def application(issuing: Issuing) -> flask.Flask:
         INCLUDE_NEW_REFRESH_TOKEN = True
 
         def authenticate_refresh_token(self, refresh_token: str) -> Token | None:
-            return issuing.refresh.pop(refresh_token, None)
+            found = issuing.refresh.pop(refresh_token, None)
+            if issuing.took is not None:
+                issuing.took()
+            return found
 
         def authenticate_user(self, refresh_token: Token) -> User:
             return User()

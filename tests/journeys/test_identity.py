@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -73,6 +74,35 @@ def test_a_key_of_the_same_name_is_not_made_twice(tmp_path: Path) -> None:
     assert run("keys", "new", "ada", "--file", path).returncode == 0
     again = run("keys", "new", "ada", "--file", path)
     assert (again.returncode, again.stdout, "[TW4204]" in again.stderr) == (2, "", True)
+
+
+FULL = """\
+import resource
+from toolwright.cli.main import main
+
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
+main()
+"""
+
+
+def test_where_there_is_no_room_for_a_key_those_that_are_there_stay(tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    assert run("keys", "new", "ada", "--file", str(path)).returncode == 0
+    kept = path.read_text()
+    line = [sys.executable, "-B", "-c", FULL.format(room=len(kept) + 40), "keys", "new", "eve", "--file", str(path)]
+    full = subprocess.run(line, env=environment(), capture_output=True, text=True, timeout=LIMIT)
+    assert (full.returncode, full.stdout, "[TW9009]" in full.stderr) == (2, "", True), full.stderr
+    assert path.read_text() == kept
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_key_is_added_behind_whatever_the_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_bytes(f'# of the staff ✓\r\n[ada]\r\nsha256 = "{"0" * 64}"'.encode())
+    kept = path.read_bytes()
+    assert run("keys", "new", "eve", "--file", str(path)).returncode == 0
+    assert path.read_bytes().startswith(kept + b"\n[")
+    assert [*tomllib.loads(path.read_text())] == ["ada", "eve"]
 
 
 @pytest.mark.parametrize(

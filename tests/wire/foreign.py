@@ -69,8 +69,11 @@ Answering = Callable[[Heard, Reply], Awaitable[None]]
 
 @dataclass
 class Foreign:
+    """``serving``: a task for each connection that is open."""
+
     url: str
     heard: list[Heard]
+    serving: set[asyncio.Task[Any]]
 
     def methods(self) -> list[str]:
         return [request.method or request.verb for request in self.heard]
@@ -100,7 +103,7 @@ async def foreign(answer: Answering) -> AsyncIterator[Foreign]:
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield Foreign(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp", heard)
+        yield Foreign(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp", heard, running)
     finally:
         listening.close()
         for task in tuple(running):

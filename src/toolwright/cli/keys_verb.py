@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
+from toolwright.contract.files import alone, write_whole
 from toolwright.errors import ConfigurationError
 from toolwright.server.keys import check_scope, new_key, read_keys
 
@@ -30,27 +30,29 @@ _FILE = click.option("--file", "path", type=click.Path(path_type=Path), default=
 @_FILE
 def new(name: str, scopes: tuple[str, ...], days: int | None, path: Path) -> None:
     """Make a key called NAME, add its digest to the file, and print it. It is not kept anywhere."""
-    if path.exists() and name in read_keys(path):
-        raise ConfigurationError.of("TW4204", path=str(path), name=name)
     key, digest = new_key(name)
     lines = [f"[{json.dumps(name)}]", f'sha256 = "{digest}"']
     if scopes:
         lines.append(f"scopes = {json.dumps(sorted(map(check_scope, set(scopes))))}")
     if days is not None:
         lines.append(f"expires = {datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}")
-    _append(path, "\n".join(lines) + "\n\n")
+    with alone(path):
+        if path.exists() and name in read_keys(path):
+            raise ConfigurationError.of("TW4204", path=str(path), name=name)
+        write_whole(path, _before(path) + "\n".join(lines) + "\n\n", 0o600)
     click.echo(key)
     click.echo(f"The key of {name}. It is shown this once; {path} has its digest only.", err=True)
 
 
-def _append(path: Path, text: str) -> None:
-    """Add ``text``; a file that is made is for its owner alone."""
+def _before(path: Path) -> str:
+    """What is there, to the letter, and a line of its own for what comes behind."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
     except OSError as error:
         raise ConfigurationError.of("TW4202", path=str(path), problem=error.strerror or str(error)) from None
+    return f"{text}\n" if text and not text.endswith("\n") else text
 
 
 @command.command("list", short_help="Show the keys of a file.")

@@ -7,7 +7,9 @@ what it says is refused: it was edited by hand, or merged wrongly.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,7 @@ from toolwright.contract.shown import shown_json
 from toolwright.errors import ConfigurationError, DefinitionError, ParseError
 from toolwright.jsonrpc.messages import Json, decode, is_object
 
-__all__ = ["FORMAT", "Lock", "is_lock", "parse", "read", "text", "write"]
+__all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
 
 FORMAT: Final = 1
 """What stands in the file under ``toolwright.lock``; it grows when older releases could not read the file any more."""
@@ -67,9 +69,19 @@ def write(file: Path, lock: Lock, mode: int = 0o666) -> None:
 
 def read(file: Path) -> Lock:
     """The lock in a file. ``ConfigurationError`` says what is wrong with it, and where."""
+    lock = find(file)
+    if lock is None:
+        raise ConfigurationError.of("TW9006", file=str(file), problem=os.strerror(errno.ENOENT))
+    return lock
+
+
+def find(file: Path) -> Lock | None:
+    """As :func:`read`; nothing where there is no such file."""
     try:
         with file.open("rb") as opened:
             data = opened.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise ConfigurationError.of("TW9006", file=str(file), problem=error.strerror) from None
     return parse(data, str(file))

@@ -166,12 +166,16 @@ def _json(arguments: Mapping[str, Any]) -> str:
     return encode(arguments).decode()
 
 
+_Said: TypeAlias = Answer | ToolError | None
+"""What a question has come to: the answer, why it was not put, or nothing."""
+
+
 class _Desk:
     """Where questions wait for the one person. ``open``: those that wait or are being asked, by the call's key."""
 
     def __init__(self, front: Front | None) -> None:
         self.front = front
-        self.open: dict[str, asyncio.Future[Answer | None]] = {}
+        self.open: dict[str, asyncio.Future[_Said]] = {}
         self._turn: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -198,10 +202,15 @@ class _Approved(Confirming, frozen=True):
         turn = self.desk.turn
         if (same := self.desk.open.get(wanted.key)) is not None:
             return await self._as_the_other(wanted, await asyncio.shield(same))
-        await self._require_room(wanted)
-        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        if len(self.desk.open) >= self.asking.waiting:
+            raise ToolError.of("TW2425", tool=wanted.tool, limit=self.asking.waiting)
+        # From here on, before anything else is waited for: an identical call that comes meanwhile is this question.
+        answer: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
         self.desk.open[wanted.key] = answer
         try:
+            if (refusal := await self._not_to_be_asked(wanted)) is not None:
+                answer.set_result(refusal)
+                raise refusal
             async with self._waiting(call), turn:
                 return await self._asked_in_turn(self.desk.front, wanted, call, tool, answer)
         finally:
@@ -209,11 +218,13 @@ class _Approved(Confirming, frozen=True):
             if not answer.done():
                 answer.set_result(None)
 
-    async def _as_the_other(self, wanted: Wanted, said: Answer | None) -> Grant:
+    async def _as_the_other(self, wanted: Wanted, said: _Said) -> Grant:
         """The identical call was being asked about: its answer is the answer, and a yes to one run is good for that."""
         match said:
             case None:
                 raise ToolError.of("TW2422", tool=wanted.tool)
+            case ToolError():
+                raise said
             case Session() | Always():
                 return StandingGrant("the person")
             case No():
@@ -221,14 +232,13 @@ class _Approved(Confirming, frozen=True):
             case Once() | Edit():
                 raise ToolError.of("TW2423", tool=wanted.tool)
 
-    async def _require_room(self, wanted: Wanted) -> None:
-        """``ToolError`` where the person is not to be bothered with it."""
+    async def _not_to_be_asked(self, wanted: Wanted) -> ToolError | None:
+        """Why the person is not to be bothered with it, where they are not."""
         if (before := await self.facts.get(_denied(wanted))) is not None:
-            raise ToolError.of("TW2424", tool=wanted.tool, reason=before.decode() or "-")
-        if len(self.desk.open) >= self.asking.waiting:
-            raise ToolError.of("TW2425", tool=wanted.tool, limit=self.asking.waiting)
+            return ToolError.of("TW2424", tool=wanted.tool, reason=before.decode() or "-")
         if wait := await self._take("questions:", wanted, self.settings.questions, 60.0):
-            raise ToolError.of("TW2408", tool=wanted.tool, seconds=wait)
+            return ToolError.of("TW2408", tool=wanted.tool, seconds=wait)
+        return None
 
     @contextlib.asynccontextmanager
     async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
@@ -241,7 +251,7 @@ class _Approved(Confirming, frozen=True):
             task.asked()
 
     async def _asked_in_turn(
-        self, front: Front, wanted: Wanted, call: ToolCall, tool: Tool, answer: asyncio.Future[Answer | None]
+        self, front: Front, wanted: Wanted, call: ToolCall, tool: Tool, answer: asyncio.Future[_Said]
     ) -> Grant:
         if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile was for this one too
             # What lets one call run is none to those that wait beside it.

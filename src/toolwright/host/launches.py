@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from toolwright.client.config import Endpoint, Input, Launch, is_secret, refers_only
 from toolwright.contract.contract import digest
-from toolwright.contract.files import write_whole
+from toolwright.contract.files import alone, write_whole
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.host.packages import unpinned
 from toolwright.jsonrpc.messages import decode, is_object
@@ -90,11 +90,13 @@ class Launches:
 
     def approve(self, request: LaunchRequest) -> None:
         """A person has agreed to what ``request`` shows."""
-        known = self._read()
-        entry = {"server": request.server, "file": request.file, "command": request.text, "at": self._clock()}
-        known.setdefault("approved", {})[request.digest] = entry
-        known.setdefault("last", {})[_place(request.server, request.file)] = request.text
-        self._write(known)
+        self._make_folder()
+        with alone(self.file):
+            known = self._read()
+            entry = {"server": request.server, "file": request.file, "command": request.text, "at": self._clock()}
+            known.setdefault("approved", {})[request.digest] = entry
+            known.setdefault("last", {})[_place(request.server, request.file)] = request.text
+            self._write(known)
 
     def all(self) -> dict[str, dict[str, Any]]:
         """What was approved: digest → server, file, command, time."""
@@ -102,12 +104,13 @@ class Launches:
 
     def revoke(self, name: str) -> bool:
         """Whether there was an approval whose digest begins so, and is none any more."""
-        known = self._read()
-        found = [one for one in known.get("approved", {}) if one.startswith(name)]
-        for one in found:
-            del known["approved"][one]
-        if found:
-            self._write(known)
+        with alone(self.file):
+            known = self._read()
+            found = [one for one in known.get("approved", {}) if one.startswith(name)]
+            for one in found:
+                del known["approved"][one]
+            if found:
+                self._write(known)
         return bool(found)
 
     def _read(self) -> dict[str, Any]:
@@ -121,12 +124,14 @@ class Launches:
             raise ConfigurationError.of("TW9242", file=self.file, problem="it is not what was written there")
         return known
 
-    def _write(self, known: dict[str, Any]) -> None:
-        """As a whole or not at all, and for nobody else to read."""
+    def _make_folder(self) -> None:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise ConfigurationError.of("TW9009", file=self.file, problem=error.strerror) from None
+
+    def _write(self, known: dict[str, Any]) -> None:
+        """As a whole or not at all, and for nobody else to read."""
         write_whole(self.file, json.dumps(known, indent=1, sort_keys=True), 0o600)
 
 

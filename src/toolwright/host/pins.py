@@ -20,7 +20,7 @@ from toolwright.client.config import ServerConfig
 from toolwright.contract.contract import Contract, Definition, digest
 from toolwright.contract.diff import Change, Class, Diff, diff
 from toolwright.contract.finding import Finding, is_blocked
-from toolwright.contract.lock import Lock, read, write
+from toolwright.contract.lock import Lock, find, read, write
 from toolwright.contract.neighbours import NOBODY, Neighbours
 from toolwright.errors import ConfigurationError, DefinitionError
 from toolwright.host.judging import Entry, Judged, scanned, suspicious
@@ -134,9 +134,11 @@ class Pin:
 
     def review(self, neighbours: Neighbours = NOBODY) -> Review | None:
         """What waits; nothing where nothing does."""
-        if not self.waiting.exists() or not self.file.exists():
+        waiting = find(self.waiting)
+        pinned = None if waiting is None else find(self.file)
+        if waiting is None or pinned is None:
             return None
-        accepted, published = read(self.file).contract, read(self.waiting).contract
+        accepted, published = pinned.contract, waiting.contract
         changes = diff(accepted, published)
         found: dict[str, tuple[Finding, ...]] = {}
         for (section, name), what in suspicious(published, neighbours).items():
@@ -149,9 +151,10 @@ class Pin:
         unless ``names`` says which. What is gone is forgotten. ``ConfigurationError`` where by now something else
         waits."""
         with self.lock:
-            published = read(self.waiting).contract if self.waiting.exists() else None
-            if published is None or published.pin != shown.digest:
+            waiting = find(self.waiting)
+            if waiting is None or waiting.contract.pin != shown.digest:
                 raise ConfigurationError.of("TW9247", server=self.server)
+            published = waiting.contract
             if names is None:
                 self.unseen.clear()
                 self._write(self.file, published)

@@ -128,7 +128,7 @@ class HttpDoors:
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
         except Exception as error:  # noqa: BLE001 - whatever fails there, nobody comes in
-            return Reply(500, encode_failure(None, internal_error(error), self._language))
+            return self._broken(error)
 
     async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
         """As :meth:`admit`, to what needs a scope wherever callers are told apart."""
@@ -143,6 +143,10 @@ class HttpDoors:
         asks = status == 401 or isinstance(error, ScopeNeeded)
         headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
         return Reply(status, encode_failure(id, error, self._language), headers)
+
+    def _broken(self, error: Exception) -> Reply:
+        """Where a status is all that is read of an answer."""
+        return Reply(500, encode_failure(None, internal_error(error), self._language))
 
     async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
         """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
@@ -357,6 +361,8 @@ class HttpDoors:
                 self._streams.give_back(caller.principal)
         except RpcError as error:
             return self._failure(None, error)
+        except Exception as error:  # noqa: BLE001 - the last boundary
+            return self._broken(error)
         return None
 
     async def _listen(self, session: Session, caller: Caller, stream: Stream) -> None:
@@ -393,12 +399,14 @@ class HttpDoors:
         """End a legacy session, and its streams."""
         try:
             session = await self._named_session(caller)
+            if isinstance(session, Reply):
+                return session
+            await self._doors.legacy.end(session)
+            await tell_ended(self._doors.served.facts, session)
         except RpcError as error:
             return self._failure(None, error)
-        if isinstance(session, Reply):
-            return session
-        await self._doors.legacy.end(session)
-        await tell_ended(self._doors.served.facts, session)
+        except Exception as error:  # noqa: BLE001 - the last boundary
+            return self._broken(error)
         return Reply(204)
 
     async def _named_session(self, caller: Caller) -> Session | Reply:

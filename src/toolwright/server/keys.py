@@ -80,6 +80,7 @@ class ApiKeys(Authentication):
         self._path = Path(keys) if isinstance(keys, str | Path) else None
         self._stamp: object = None
         self._looked = 0.0
+        self._problem = ""
         self._keys = {check_name(name): key for name, key in keys.items()} if isinstance(keys, Mapping) else {}
         self.shown = f"{len(self._keys)} keys" if self._path is None else f"keys of {self._path}"
         if self._path is not None:
@@ -119,12 +120,14 @@ class ApiKeys(Authentication):
         stamp = _stamp(path)
         if stamp == self._stamp:
             return
-        self._stamp = stamp
         try:
-            self._keys = read_keys(path)
+            self._keys, self._stamp, self._problem = read_keys(path), stamp, ""
         except ConfigurationError as error:
-            self._keys = {}
-            _log.error("nobody comes in by a key: %s", error.say())
+            # Without a stamp it is read again: what is in the way, as too many open files, may end by itself.
+            self._keys, self._stamp = {}, None
+            if error.say() != self._problem:
+                self._problem = error.say()
+                _log.error("nobody comes in by a key: %s", self._problem)
 
 
 def _stamp(path: Path) -> object:

@@ -324,11 +324,13 @@ class HttpLink:
                 task.cancel()
         await asyncio.gather(*(task for tasks in self._tasks.values() for task in tasks), return_exceptions=True)
         if connections is not None:
-            # What the server says of the end of its session is nobody's concern.
-            with contextlib.suppress(OSError, TransportError):
-                if self._session is not None:
-                    await self._end_session(connections, self._session)
-            connections.close()
+            try:
+                # Whether the server is told of the end of its session, and what it says to it, is nobody's concern.
+                with contextlib.suppress(OSError, TransportError, StateError):
+                    if self._session is not None:
+                        await self._end_session(connections, self._session)
+            finally:
+                connections.close()
 
     async def _end_session(self, connections: Connections, session: str) -> None:
         self._session = None

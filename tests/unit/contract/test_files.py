@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.contract.files import write_whole
+from toolwright.contract.files import alone, write_whole
 from toolwright.errors import ConfigurationError
+from toolwright.testing.state import LIMIT
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path):
@@ -19,6 +20,51 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path):
     write_whole(file, "after")
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("after", 0o640)
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_keeps_its_mode_whatever_the_umask_and_its_owner_where_that_may_be(tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_text("before")
+    if os.geteuid() == 0:
+        os.chown(file, 1234, 2345)
+    file.chmod(0o666)
+    before, umask = file.stat(), os.umask(0o077)
+    try:
+        write_whole(file, "after")
+    finally:
+        os.umask(umask)
+    after = file.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_what_goes_by_two_names_is_changed_by_one_at_a_time(tmp_path: Path):
+    file, link, order = tmp_path / "a.txt", tmp_path / "b" / "c.txt", list[str]()
+    link.parent.mkdir()
+    link.symlink_to(file)
+
+    def second() -> None:
+        with alone(link):
+            order.append("second")
+
+    with alone(file):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        order.append("first")
+    waiting.join(LIMIT)
+    assert order == ["first", "second"]
+    assert list(tmp_path.iterdir()) == [link.parent], "nothing is left of it"
+
+
+def test_where_others_do_not_let_go_it_is_said(tmp_path: Path):
+    file = tmp_path / "a.txt"
+    with alone(file), pytest.raises(ConfigurationError) as caught, alone(file, seconds=0.0):
+        pass
+    assert caught.value.code == "TW9009"
+
+
+def test_a_folder_that_is_not_there_is_for_the_write_to_say(tmp_path: Path):
+    with alone(tmp_path / "no" / "a.txt"):
+        pass
 
 
 def test_behind_a_link_the_file_is_replaced(tmp_path: Path):

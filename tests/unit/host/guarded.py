@@ -14,7 +14,7 @@ from toolwright.policy.audit_settings import Audit
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.recorder import Recorder
 from toolwright.protocol.types import CallToolResult, ReadResourceResult, TextContent
-from toolwright.state.facts import MemoryFacts
+from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import MemoryLog
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.tasks import Task
@@ -53,6 +53,7 @@ class Place:
         *,
         guard: Guard | None = None,
         around: Callable[[Provider], Provider] = lambda provider: provider,
+        facts: Facts | None = None,
         **settings: Any,
     ) -> None:
         self.now = 1_000.0
@@ -61,7 +62,7 @@ class Place:
         self.says: Mapping[str, Any] = {}
         self.tools = LocalToolset()
         self.log = MemoryLog()
-        self.facts = MemoryFacts(self.clock)
+        self.facts = facts or MemoryFacts(self.clock)
         self.approvals = Approvals(self.facts, clock=self.clock)
         self.recorder = Recorder(Audit(self.log), clock=self.clock)
         self.hosting = Hosting(clock=self.clock, sleep=self.sleep, **settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import Rule, Rules
 from toolwright.protocol.schema import compile_schema
 from toolwright.protocol.types import replaced
+from toolwright.state.sqlite import SqliteFacts
+from toolwright.testing.state import LIMIT, StoppedClock
 from unit.host.guarded import Person, Place, text_of
 
 
@@ -211,6 +214,45 @@ def test_questions_are_put_one_after_another_and_identical_ones_once():
     assert most == 1
     assert sorted(asked) == ["a", "b", "c"]
     assert sorted(call[1]["x"] for call in place.ran) == ["a", "b", "c"]
+
+
+def test_identical_calls_are_one_question_also_where_facts_lie_in_a_file(tmp_path: Path):
+    person = Person(No("not that one"))
+
+    async def main() -> tuple[list[str], list[str]]:
+        async with SqliteFacts(tmp_path / "facts.db", clock=StoppedClock()) as facts:
+            place = Place(person, facts=facts)
+            place.add("put", effect="write")
+            first = await asyncio.gather(*(place.code("put", x="a") for _ in range(4)))
+            return first, await asyncio.gather(*(place.code("put", x="a") for _ in range(4)))
+
+    first, later = asyncio.run(main())
+    assert {"TW2421"} <= {*first} <= {"TW2421", "TW2424"}
+    assert later == ["TW2424"] * 4, "those that came with one that is refused are refused like it"
+    assert len(person.asked) == 1
+
+
+def test_no_more_questions_wait_than_may_also_where_facts_lie_in_a_file(tmp_path: Path):
+    person = Person.willing()
+
+    async def main() -> list[str]:
+        async with SqliteFacts(tmp_path / "facts.db", clock=StoppedClock()) as facts:
+            answered = asyncio.Event()
+
+            async def front(question: Question) -> Answer:
+                await answered.wait()
+                return await person(question)
+
+            place = Place(front, facts=facts, asking=Asking(waiting=2))
+            place.add("put", effect="write")
+            calls = [asyncio.ensure_future(place.code("put", x=x)) for x in "abcd"]
+            async with asyncio.timeout(LIMIT):
+                while sum(call.done() for call in calls) < 2:
+                    await asyncio.wait([call for call in calls if not call.done()], return_when="FIRST_COMPLETED")
+            answered.set()
+            return await asyncio.gather(*calls)
+
+    assert sorted(asyncio.run(main())) == ["", "", "TW2425", "TW2425"]
 
 
 def test_a_yes_for_a_pattern_answers_the_questions_that_wait_behind_it():

@@ -6,6 +6,7 @@ import asyncio
 import json
 import resource
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,28 @@ def test_where_an_approval_cannot_be_kept_it_is_said_and_what_was_there_stays(tm
     assert caught.value.code == "TW9009"
     assert launches.file.read_text() == kept
     assert [path.name for path in launches.file.parent.iterdir()] == [launches.file.name]
+
+
+def test_who_approves_and_who_revokes_at_once_undo_nothing_of_each_other(tmp_path: Path) -> None:
+    def request(name: str) -> LaunchRequest:
+        return LaunchRequest("a", "s.json", name, "run")
+
+    def approve(who: str) -> None:
+        for number in range(5):
+            Launches(tmp_path).approve(request(f"{who}{number}"))
+
+    def revoke() -> list[bool]:
+        return [Launches(tmp_path).revoke(f"old{number}") for number in range(5)]
+
+    approve("old")
+    with ThreadPoolExecutor() as pool:
+        approving = [pool.submit(approve, who) for who in ("one", "two")]
+        revoked = pool.submit(revoke).result()
+        for one in approving:
+            one.result()
+    assert revoked == [True] * 5
+    assert sorted(Launches(tmp_path).all()) == [f"{who}{number}" for who in ("one", "two") for number in range(5)]
+    assert list(tmp_path.iterdir()) == [Launches(tmp_path).file], "nothing is left of who was alone"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +202,32 @@ def test_nothing_is_accepted_where_nothing_waits_any_more(tmp_path: Path) -> Non
     with pytest.raises(ConfigurationError):
         pin.accept(shown)
     assert pin.review() is None
+
+
+def test_what_is_taken_back_while_it_is_looked_at_waits_no_more(tmp_path: Path) -> None:
+    pin = Pins(tmp_path).of("f.json", ServerConfig("a", "a", command="x"))
+    for text in ("Send a mail.", "Send mails."):
+        pin.judge(Contract.of([{**MAIL, "description": text}]), Neighbours({}))
+    shown = pin.review()
+    assert shown is not None
+    kept, is_over = pin.waiting.with_suffix(".kept"), threading.Event()
+    pin.waiting.rename(kept)
+
+    def another_process() -> None:
+        while not is_over.is_set():
+            pin.waiting.hardlink_to(kept)
+            pin.waiting.unlink()
+
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(another_process)
+        try:
+            seen = [pin.review() for _ in range(2_000)]
+        finally:
+            is_over.set()
+        other.result()
+    assert {one and one.digest for one in seen} <= {None, shown.digest}
+    with pytest.raises(ConfigurationError, match="something else than what was shown"):
+        pin.accept(shown)
 
 
 # --- prompts, templates, resources ------------------------------------------------------------------------------------

@@ -98,6 +98,24 @@ def test_a_file_that_cannot_be_read_any_more_lets_nobody_in_and_says_so(
     assert "TW4202" in caplog.text
 
 
+def test_a_file_that_could_not_be_read_once_is_read_again_though_it_is_as_it_was(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    clock, path = Clock(), tmp_path / "keys.toml"
+    text = f'[ada]\nsha256 = "{ADAS}"\n'
+    write(path, text, at=1)
+    keys = ApiKeys(path, clock=clock)
+    write(path, text.replace("]", " "), at=2)  # in place of a file whose reading fails, for want of a descriptor
+    for _ in range(3):
+        clock.now += 1.0
+        with pytest.raises(Refused):
+            holder(keys, x_api_key=ADA)
+    assert caplog.text.count("TW4202") == 1, "it is said once"
+    write(path, text, at=2)
+    clock.now += 1.0
+    assert holder(keys, x_api_key=ADA) == Principal("key:ada")
+
+
 @pytest.mark.parametrize(
     "text",
     [

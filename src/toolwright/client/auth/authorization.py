@@ -7,8 +7,9 @@ forgotten.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from toolwright.client.auth.challenge import Challenge, challenge_of
@@ -33,6 +34,7 @@ _MAX_TOKENS = 2  # for one request: one that was refreshed, and one that is new
 _MAX_ATTEMPTS = 5
 _EARLY_SECONDS = 30.0
 _PROOF = "ES256"
+T = TypeVar("T")
 
 
 class _Door(Value, frozen=True):
@@ -253,14 +255,16 @@ class Authorization:
                 return None
             proof = None if tokens.key is None else self._key_of(tokens.key)
             endpoint = TokenEndpoint(issuer, client, self._fetcher, self._clock, proof=proof)
-            form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh}
-            try:
-                newer = await endpoint.tokens(form, tokens.resource, tokens.asked, tokens)
-            except Denied:
-                await self._keep(None)
-                return None
-            await self._keep(newer)
-            return newer
+            return await _to_the_end(self._exchanged(endpoint, tokens, tokens.refresh))
+
+    async def _exchanged(self, endpoint: TokenEndpoint, tokens: Tokens, refresh: str) -> Tokens | None:
+        form = {"grant_type": "refresh_token", "refresh_token": refresh}
+        try:
+            newer = await endpoint.tokens(form, tokens.resource, tokens.asked, tokens)
+        except Denied:
+            newer = None
+        await self._keep(newer)
+        return newer
 
     async def _keep(self, tokens: Tokens | None) -> None:
         self._tokens = tokens
@@ -278,6 +282,21 @@ class Authorization:
         if self._proof is None or self._proof[0] != text:
             self._proof = text, _signing().ProofKey(text)
         return self._proof[1]
+
+
+async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """What ``work`` makes, which cannot be done again. Who is cancelled meanwhile is so once it has ended: the issuer
+    has used up the old refresh token, and only its answer, which it has seconds for, has the new one."""
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever gave up does not look
+    try:
+        await asyncio.wait((task,))
+    except asyncio.CancelledError:
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait((task,))
+        raise
+    return task.result()
 
 
 def _literal(url: str) -> str | None:

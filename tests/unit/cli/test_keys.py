@@ -1,0 +1,29 @@
+"""Keys that are made at once."""
+
+from __future__ import annotations
+
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from toolwright.cli import keys_verb
+from toolwright.errors import ConfigurationError
+
+
+def test_of_those_that_make_a_key_of_one_name_at_once_one_does(tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    make = keys_verb.command.commands["new"].callback
+    assert make is not None
+
+    def made(name: str) -> str:
+        try:
+            make(name, (), None, path)
+        except ConfigurationError as error:
+            return error.code
+        return "made"
+
+    names = ["ada", "bob", "eve"]
+    with ThreadPoolExecutor(4) as pool:
+        said = [*pool.map(made, [name for name in names for _ in range(4)])]
+    assert sorted(said) == ["TW4204"] * 9 + ["made"] * 3
+    assert sorted(tomllib.loads(path.read_text())) == names
