@@ -1778,9 +1778,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "邮件服务器拒绝了该邮件（应答 {number}）。未发送任何内容。请勿原样重试，并告知用户。",
     ),
     "TW6723": (
-        "The connection ended while the mail server was taking the mail ({problem}): it may have been sent. Do not "
-        "repeat the call; tell the user, who can ask the recipients.",
-        "邮件服务器接收邮件时连接中断（{problem}）：邮件可能已经发出。请勿重复调用；请告知用户，由其向收件人确认。",
+        "It is not known whether the mail server has taken the mail ({problem}): it may have been sent. Do not repeat "
+        "the call; tell the user, who can ask the recipients.",
+        "无法得知邮件服务器是否已接收该邮件（{problem}）：邮件可能已经发出。请勿重复调用；请告知用户，由其向收件人确认。",
     ),
     "TW6724": (
         "The mail server takes no mail for {address} at the moment (answer {number}). Nothing was sent to anybody; try "

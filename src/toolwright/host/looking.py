@@ -7,7 +7,7 @@ somebody means ill, so it is done on a thread, and in steps that hold up nobody 
 
 from __future__ import annotations
 
-import contextlib
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, TypeVar
@@ -17,7 +17,7 @@ from toolwright.contract.contract import Contract, fields
 from toolwright.contract.finding import Finding, is_blocked
 from toolwright.contract.neighbours import Neighbours
 from toolwright.contract.scan import scan
-from toolwright.errors import DefinitionError, RpcError
+from toolwright.errors import DefinitionError, MethodNotFound, RpcError
 from toolwright.host.effects import Effects
 from toolwright.host.judging import Judge, Judged, poisoned
 from toolwright.jsonrpc.messages import encode
@@ -30,6 +30,8 @@ from toolwright.protocol.uris import Template, is_uri, read_template
 from toolwright.tools.toolset import Tool
 
 __all__ = ["MAX_BYTES", "MAX_TOOLS", "Looking", "Published", "Quarantined", "Seen", "Suspicion", "published"]
+
+_log = logging.getLogger("toolwright")
 
 MAX_TOOLS: Final = 1_000
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -79,9 +81,9 @@ class Published(Value, frozen=True):
             raise DefinitionError.of("TW9260", **facts, most=MAX_TOOLS, limit=MAX_BYTES)
 
 
-async def published(client: Client) -> Published:
-    """What the server lists, as far as it says that it has some. ``TransportError`` or ``RpcError`` where it does not
-    say which tools it has."""
+async def published(server: str, client: Client, before: Published) -> Published:
+    """What the server lists, as far as it says that it has some. Of resources and prompts that it does not list now,
+    those ``before`` count. ``TransportError`` or ``RpcError`` where it does not say which tools it has."""
     offered = client.facts.capabilities
     lists: dict[str, tuple[Any, ...]] = {"tools": tuple(await client.list_tools()) if "tools" in offered else ()}
     for kind, needs, ask in (
@@ -90,9 +92,13 @@ async def published(client: Client) -> Published:
         ("prompts", "prompts", client.list_prompts),
     ):
         if needs in offered:
-            # One that says that it has them, and does not know the method, has none.
-            with contextlib.suppress(RpcError):
+            try:
                 lists[kind] = tuple(await ask())
+            except MethodNotFound:
+                pass  # one that says that it has them, and does not know the method, has none
+            except RpcError as error:
+                _log.warning("server %s does not list its %s: error %d", server, kind, error.number)
+                lists[kind] = getattr(before, kind)
     return Published(**lists, instructions=client.facts.instructions)
 
 

@@ -151,7 +151,7 @@ class Remote:
         await self._refresh(self._here())
 
     async def _refresh(self, client: Client) -> None:
-        said = await published(client)
+        said = await published(self.server, client, self._published or Published())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
         await self._look(said)
         self._published = said

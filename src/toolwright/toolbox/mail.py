@@ -282,6 +282,8 @@ async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], m
         try:
             await smtp.data(message)
         except aiosmtplib.SMTPResponseException as error:
+            if not 400 <= error.code < 600:  # it is no refusal: another kind of yes, or nothing that can be read
+                raise ToolError.of("TW6723", problem="its answer cannot be understood") from error
             raise _refused(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of("TW6723", problem=type(error).__name__) from error

@@ -455,6 +455,28 @@ def test_a_server_that_does_not_know_a_list_has_none() -> None:
     assert names({"a": server}) == ["a_t"]
 
 
+def test_a_list_that_fails_once_takes_nothing_away(caplog: pytest.LogCaptureFixture) -> None:
+    prompt, one = {"name": "review"}, {"uri": "x://1", "name": "one"}
+    server = Published(tool("t"), prompts=[prompt], resources=[one])
+    fails: set[str] = set()
+    server._result = lambda method, params, real=server._result: (  # pyright: ignore
+        -32603 if method in fails else real(method, params)
+    )
+
+    async def test(host: Host) -> tuple[list[str], list[str]]:
+        fails.update(("prompts/list", "resources/list"))
+        found = asyncio.ensure_future(until(host.changes(), "found"))
+        await asyncio.sleep(0)
+        server.publish(tool("t"), tool("u"))
+        await found
+        context = host.context()
+        prompts, resources = await host.provider.list_prompts(context), await host.provider.list_resources(context)
+        return [each.name for each in prompts], [each.uri for each in resources]
+
+    assert hosted({"a": server}, test) == (["a_review"], ["x://1"])
+    assert "server a does not list its prompts" in caplog.text
+
+
 def test_a_question_that_nobody_here_can_be_asked_is_refused_with_words() -> None:
     server = Server("s")
 

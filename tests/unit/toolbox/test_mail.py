@@ -207,6 +207,15 @@ def test_a_mail_that_the_server_does_not_take_was_not_sent(answer: str, code: st
     assert "Nothing was sent" in result.text
 
 
+@pytest.mark.parametrize("answer", ["252 taken, and we shall see", "queued as 12"])
+def test_an_answer_that_is_neither_a_yes_nor_a_no_leaves_it_open_and_says_so(answer: str) -> None:
+    post = Post()
+    post.answers = answer
+    result, _ = sent(post, MAIL)
+    assert "it may have been sent. Do not repeat the call" in result.text
+    assert result.text.endswith("[TW6723]")
+
+
 def test_a_connection_that_ends_in_the_middle_leaves_it_open_and_says_so() -> None:
     post = Post()
     post.breaks_off = True
