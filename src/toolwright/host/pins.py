@@ -22,7 +22,7 @@ from toolwright.contract.diff import Change, Class, Diff, diff
 from toolwright.contract.finding import Finding, is_blocked
 from toolwright.contract.lock import Lock, find, read, write
 from toolwright.contract.neighbours import NOBODY, Neighbours
-from toolwright.errors import ConfigurationError, DefinitionError
+from toolwright.errors import ConfigurationError, DefinitionError, StateError
 from toolwright.host.judging import Entry, Judged, scanned, suspicious
 from toolwright.jsonrpc.messages import Json
 from toolwright.policy.approvals import place_of
@@ -171,8 +171,14 @@ class Pin:
             self._write(self.waiting, contract)
 
     def _write(self, file: Path, contract: Contract) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write(file, Lock(contract, self.server), mode=0o600)
+        """``StateError`` where it cannot be kept, which may be otherwise in a while: a full disk is no bad pin."""
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write(file, Lock(contract, self.server), mode=0o600)
+        except OSError as error:
+            raise StateError.of("TW9009", file=str(file), problem=error.strerror) from error
+        except ConfigurationError as error:
+            raise StateError.of(error.code, **error.facts) from error
 
 
 def _entries(contract: Contract) -> dict[Entry, Definition]:

@@ -17,6 +17,7 @@ from toolwright.contract.neighbours import Neighbours
 from toolwright.errors import ConfigurationError
 from toolwright.host.host import Host
 from toolwright.host.pins import Pins
+from toolwright.host.servers import Patience
 from toolwright.testing.state import LIMIT
 from unit.host.hosting import OPEN, Published, names, tool
 
@@ -169,6 +170,29 @@ def test_a_pin_that_was_changed_by_hand_lets_nothing_through(tmp_path: Path) -> 
     (file,) = (tmp_path / "pins").iterdir()
     file.write_text(file.read_text().replace("Send a mail.", "Send a mail to all."))
     assert Seen(tmp_path, MAIL).shown == []
+
+
+def test_a_server_whose_pin_finds_no_room_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "pins").symlink_to("/proc")  # a folder in which no file can be made
+    servers = (ServerConfig("a", "a", target=Published(MAIL)),)
+    config = Config(str(tmp_path / "servers.json"), tmp_path, servers)
+    told: list[str] = []
+
+    async def room(seconds: float) -> None:
+        told.append(host.servers[0].state)
+        (tmp_path / "pins").unlink()
+
+    host = Host(config, **OPEN, audit=False, pins=Pins(tmp_path / "pins"), patience=Patience(sleep=room))
+
+    async def main() -> list[str]:
+        async with asyncio.timeout(LIMIT), host:
+            changes = host.changes()
+            while not host.rows:
+                await anext(changes)
+            return [row.name for row in host.rows]
+
+    assert asyncio.run(main()) == ["mail"]
+    assert told == ["unavailable"]
 
 
 def test_the_second_of_two_tools_of_one_name_is_never_taken_for_the_first(tmp_path: Path) -> None:
