@@ -42,6 +42,7 @@ class Database:
         self._tables = tables
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._ends = 0.0
 
     def check(self) -> None:
@@ -86,18 +87,22 @@ class Database:
                 raise
 
     def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            shown = "memory" if self._path is None else str(self._path)
-            try:
+        try:
+            if self._connection is not None and self._file != self._identity():
+                self._connection.close()  # another file stands there by now, such as a backup of it
+                self._connection = None
+            if self._connection is None:
                 self._connection = self._open()
-            except (sqlite3.Error, OSError) as error:
-                raise ConfigurationError.of("TW6605", place=shown, problem=str(error)) from error
+        except (sqlite3.Error, OSError) as error:
+            shown = "memory" if self._path is None else str(self._path)
+            raise ConfigurationError.of("TW6605", place=shown, problem=str(error)) from error
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
         if self._path is not None:
             # For its owner alone; SQLite gives the files beside it the same mode.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._file = self._identity()
         connection = sqlite3.connect(
             self._path or ":memory:", timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
@@ -107,6 +112,14 @@ class Database:
             connection.close()
             raise
         return connection
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Of the file that stands there; ``None`` where none does, and of one in memory."""
+        try:
+            found = None if self._path is None else os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        return None if found is None else (found.st_dev, found.st_ino)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA trusted_schema=OFF")

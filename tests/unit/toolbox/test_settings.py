@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -195,6 +197,19 @@ def test_a_file_of_something_else_is_refused_and_left_alone(place: Path) -> None
 def test_the_file_is_for_its_owner_alone(settings: Settings, place: Path) -> None:
     settings.set_config("a", "1")
     assert place.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_is_put_back_from_a_backup_counts_at_once(settings: Settings, place: Path, tmp_path: Path) -> None:
+    settings.set_config("limit", "10")
+    shutil.copy(place, tmp_path / "backup")
+    settings.set_config("limit", "99")
+    os.replace(tmp_path / "backup", place)
+    assert settings.get_config("limit")["value"] == "10"
+    settings.set_config("limit", "5")
+    assert Settings(place).get_config("limit")["value"] == "5"
+    place.unlink()
+    settings.set_config("other", "1")
+    assert Settings(place).get_config("other")["value"] == "1"
 
 
 def test_writers_in_threads_lose_nothing(settings: Settings) -> None:
