@@ -2471,6 +2471,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW9031": ("{keyword} reads otherwise.", "{keyword} 的文字有变。"),
     "TW9032": ("{keyword} says the same in other words.", "{keyword} 写法不同而含义相同。"),
+    "TW9033": (
+        "{file} is one page of a list: its nextCursor says that more follow its {count}. Put all pages into one array, "
+        "or name the server itself.",
+        "{file} 只是列表的一页：其 nextCursor 表明在这 {count} 项之后还有更多。请将所有页合并为一个数组，"
+        "或直接指定服务器。",
+    ),
     "TW9040": (
         "{was} is called {now} now, and still answers to its old name.",
         "{was} 现名 {now}，仍可用旧名称调用。",

@@ -43,7 +43,9 @@ def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
     """The lock, or the dump of tools, that stands in the file ``path``."""
     try:
         said = decode(data)
-    except ParseError:
+    except ParseError as error:
+        if path.suffix != ".lock":
+            raise ConfigurationError.of("TW9006", file=str(path), problem=error) from None
         said = None
     return parse(data, str(path)) if is_lock(said) or path.suffix == ".lock" else Lock(_dumped(said, path, gather))
 
@@ -66,6 +68,8 @@ def _dumped(said: Json, path: Path, gather: Gather) -> Contract:
     instructions = said.get("instructions") if is_object(said) else None
     if not is_array(tools) or not all(map(is_object, tools)):
         raise ConfigurationError.of("TW9007", file=str(path))
+    if is_object(said) and said.get("nextCursor") is not None:
+        raise ConfigurationError.of("TW9033", file=str(path), count=len(tools))
     try:
         return gather(tools, instructions if isinstance(instructions, str) else None)
     except DefinitionError as error:

@@ -171,8 +171,7 @@ class _Wish:
     def status(self, report: Report) -> int:
         """A report that is not whole is worse than one that is bad."""
         unanswered = [one.why for found in report.evaluations for one in found.unanswered if one.why is not None]
-        share = report.new.right.value
-        is_bad = self.fail_under is not None and share is not None and share * 100 < self.fail_under
+        is_bad = self.fail_under is not None and report.new.right.is_below(self.fail_under)
         return exit_code(unanswered[0]) if unanswered else int(is_bad)
 
 

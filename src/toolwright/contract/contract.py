@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Self, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Self, TypeAlias
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
@@ -94,7 +94,7 @@ class Contract(Value, frozen=True):
             _named(map(definition_of, tools)),
             instructions,
             _named(map(definition_of, prompts)),
-            _named(map(definition_of, resources)),
+            _named(map(definition_of, resources), _ADDRESSES),
         )
 
     @classmethod
@@ -112,7 +112,7 @@ class Contract(Value, frozen=True):
             _numbered(map(definition_of, tools)),
             instructions,
             _numbered(map(definition_of, prompts)),
-            _numbered(map(definition_of, resources)),
+            _numbered(map(definition_of, resources), _ADDRESSES),
         )
 
     def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
@@ -142,10 +142,14 @@ class Contract(Value, frozen=True):
         return digest(self.hashes())
 
 
-def _named(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
+_NAMES: Final = ("name",)
+_ADDRESSES: Final = ("uri", "uriTemplate", "name")
+
+
+def _named(definitions: Iterable[dict[str, Json]], called: Sequence[str] = _NAMES) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     for number, definition in enumerate(definitions, 1):
-        name = _name(definition)
+        name = _name(definition, called)
         if name is None:
             raise DefinitionError.of("TW9001", number=number)
         if name in found:
@@ -154,11 +158,11 @@ def _named(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
     return found
 
 
-def _numbered(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
+def _numbered(definitions: Iterable[dict[str, Json]], called: Sequence[str] = _NAMES) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     last: dict[str, int] = {}
     for number, definition in enumerate(definitions, 1):
-        key = name = _name(definition) or f"#{number}"
+        key = name = _name(definition, called) or f"#{number}"
         while key in found:
             last[name] = last.get(name, 1) + 1
             key = f"{name}#{last[name]}"
@@ -166,6 +170,6 @@ def _numbered(definitions: Iterable[dict[str, Json]]) -> dict[str, Definition]:
     return found
 
 
-def _name(definition: Definition) -> str | None:
-    name = definition.get("uri") or definition.get("uriTemplate") or definition.get("name")
+def _name(definition: Definition, called: Sequence[str]) -> str | None:
+    name = next((said for key in called if (said := definition.get(key))), None)
     return name if isinstance(name, str) else None

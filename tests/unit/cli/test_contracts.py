@@ -110,8 +110,17 @@ def test_no_promise_is_locked_of_a_tool_that_nobody_could_call_and_it_is_said_wh
     assert not (folder / "toolwright.lock").exists()
 
 
-@pytest.mark.parametrize(("text", "code"), [("{}", "TW9007"), ("no", "TW9007"), ("[1]", "TW9007")])
-def test_what_holds_no_definitions_is_refused(folder: Path, text: str, code: str):
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{}", "TW9007"),
+        ("no", "TW9006"),
+        ('{"tools": [], "tools": []}', "TW9006"),
+        ("[1]", "TW9007"),
+        ('{"tools": [{"name": "a"}], "nextCursor": "2"}', "TW9033"),
+    ],
+)
+def test_what_holds_no_definitions_or_not_all_is_refused(folder: Path, text: str, code: str):
     (folder / "dump.json").write_text(text)
     done = run("diff", "dump.json", "dump.json")
     assert done.exit_code == 2

@@ -78,3 +78,10 @@ def test_the_same_definition_has_the_same_pin():
 def test_a_list_that_is_to_be_judged_has_each_tool_under_a_name_of_its_own():
     named = [{"name": name} for name in ("a", "a", "a#2", "b", "a")]
     assert list(contract.Contract.as_listed(named).tools) == ["a", "a#2", "a#2#2", "b", "a#3"]
+
+
+def test_only_a_resource_is_known_by_its_address():
+    tools = [{"name": "a", "uri": 5}, {"name": "b", "uri": "x://1"}, {"name": "c", "uri": "x://1"}]
+    assert list(contract.Contract.of(tools).tools) == ["a", "b", "c"]
+    resources = [{"name": "a", "uri": "x://1"}, {"name": "a", "uriTemplate": "x://{n}"}]
+    assert list(contract.Contract.of([], resources=resources).resources) == ["x://1", "x://{n}"]

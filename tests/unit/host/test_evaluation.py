@@ -41,6 +41,15 @@ def test_the_interval_is_wilsons(right: int, of: int, low: float, high: float):
     assert found == pytest.approx((low, high), abs=5e-5)
 
 
+@pytest.mark.parametrize(("right", "of"), [(29, 50), (29, 100), (57, 100), (116, 200), (29 / 3, 50 / 3)])
+def test_what_is_just_as_much_is_not_below(right: float, of: int):
+    percent = round(100 * right / of)
+    assert not Share(right, of).is_below(percent)
+    assert Share(right, of).is_below(percent + 1)
+    assert Share(right - 0.25, of).is_below(percent)
+    assert not Share(0, 0).is_below(100)
+
+
 def test_nothing_has_no_share():
     assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
 

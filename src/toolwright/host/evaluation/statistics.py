@@ -22,6 +22,11 @@ class Share(Value, frozen=True):
     def value(self) -> float | None:
         return self.right / self.of if self.of else None
 
+    def is_below(self, percent: float) -> bool:
+        """Less than that. 29 of 50 are 58 percent, which their quotient, as a float, is not."""
+        right, wanted = self.right * 100, percent * self.of
+        return right < wanted and not math.isclose(right, wanted)
+
     @property
     def interval(self) -> tuple[float, float] | None:
         """Wilson's, at 95 %: where the true share lies, were the questions drawn from all that could be asked."""
