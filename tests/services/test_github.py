@@ -83,6 +83,14 @@ def test_issues_are_searched_in_what_is_served():
     assert site.asked[0].query["q"] == "cold (repo:octo/milk OR repo:octo/tea) state:open"
 
 
+@pytest.mark.parametrize("tool", ["search", "search_issues", "list_repos"])
+def test_a_search_that_github_has_ended_early_says_that_there_may_be_more(tool: str):
+    hub, query = Hub(), {} if tool == "list_repos" else {"query": "cold"}
+    assert "note" not in ask(hub, tool, **query)[0].value
+    hub.before = lambda asked: Said(200, {"total_count": 0, "incomplete_results": True, "items": []})
+    assert "there may be more" in ask(hub, tool, **query)[0].value["note"]
+
+
 def test_an_issue_comes_with_a_page_of_its_comments():
     hub = Hub()
     hub.issues["octo/tea"].append(issue(7, body="x" * 300))

@@ -41,6 +41,11 @@ class Found:
         return [item for item in value if is_object(item)] if is_array(value) else []
 
     @property
+    def is_cut(self) -> bool:
+        """Whether it is of a search that had no time to look everywhere."""
+        return is_object(self.value) and self.value.get("incomplete_results") is True
+
+    @property
     def item(self) -> dict[str, Any]:
         if not is_object(self.value):
             raise ToolError.of("TW6516", problem="the answer is not what was asked for")

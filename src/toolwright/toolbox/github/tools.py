@@ -138,9 +138,14 @@ class Repository(TypedDict):
     url: str
 
 
+Note = Annotated[str, Field(description="Why something may be missing, and what to do next")]
+_INCOMPLETE = "GitHub ended this search before it was complete: there may be more. Search again, or more narrowly."
+
+
 class RepositoryList(TypedDict):
     repositories: list[Repository]
     next_page: NotRequired[Annotated[int, Field(description="There are more: call again with this as page", ge=2)]]
+    note: NotRequired[Note]
 
 
 class Hit(TypedDict):
@@ -155,6 +160,7 @@ class Hit(TypedDict):
 class Hits(TypedDict):
     hits: list[Hit]
     next_page: NotRequired[Annotated[int, Field(description="There are more: call again with this as page", ge=2)]]
+    note: NotRequired[Note]
 
 
 class IssueSummary(TypedDict):
@@ -173,6 +179,7 @@ class IssueSummary(TypedDict):
 class IssueList(TypedDict):
     issues: list[IssueSummary]
     next_page: NotRequired[Annotated[int, Field(description="There are more: call again with this as page", ge=2)]]
+    note: NotRequired[Note]
 
 
 class Text(TypedDict):
@@ -485,6 +492,8 @@ def _written(item: dict[str, Any], number: int | None, *, created: bool) -> Writ
 def _paged(made: Any, found: Found) -> Any:
     if found.next_page is not None and 2 <= found.next_page <= 100:
         made["next_page"] = found.next_page
+    if found.is_cut:
+        made["note"] = _INCOMPLETE
     return made
 
 
