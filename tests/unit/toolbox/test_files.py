@@ -445,6 +445,46 @@ def test_a_change_by_somebody_else_during_the_call_is_not_overwritten(
     assert names_in(root) == ["a"]
 
 
+@pytest.mark.parametrize("with_version", [False, True])
+def test_what_somebody_else_adds_while_an_edit_is_made_is_not_lost(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, with_version: bool
+) -> None:
+    (root / "a").write_text("old\n")
+    version = files.file_info("a")["version"] if with_version else None
+    real = os.pread
+
+    def late(fd: int, size: int, offset: int) -> bytes:
+        data = real(fd, size, offset)
+        with (root / "a").open("a") as theirs:
+            theirs.write("theirs\n")
+        return data
+
+    monkeypatch.setattr(os, "pread", late)
+    with refused("TW6055"):
+        files.edit_file("a", [Edit("old", "new")], if_version=version)
+    assert (root / "a").read_text().startswith("old\ntheirs\n")
+    assert names_in(root) == ["a"]
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append"])
+def test_a_version_is_that_of_the_file_that_is_opened(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, mode: typing.Literal["overwrite", "append"]
+) -> None:
+    (root / "a").write_text("old")
+    version = files.file_info("a")["version"]
+    real = os.open
+
+    def late(path: str, flags: int, *rest: typing.Any, **more: typing.Any) -> int:
+        if path == "a":
+            (root / "a").write_text("their longer text")
+        return real(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", late)
+    with refused("TW6055"):
+        files.write_file("a", "ours", mode=mode, if_version=version)
+    assert (root / "a").read_text() == "their longer text"
+
+
 @pytest.mark.parametrize("mode", ["overwrite", "append"])
 @pytest.mark.parametrize(
     ("call", "number", "code"),
