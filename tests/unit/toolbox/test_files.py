@@ -293,6 +293,36 @@ def test_group_rights_are_not_given_to_another_group(files: Files, root: Path, m
     assert stat.S_IMODE((root / "a").stat().st_mode) == 0o604
 
 
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "TW6035"), (errno.EIO, "TW6034")])
+def test_attributes_that_find_no_room_fail_the_write_which_would_lose_who_may_read_the_file(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    (root / "a").write_text("old")
+    os.setxattr(root / "a", "user.origin", b"here")
+
+    def fail(*_: object) -> None:
+        raise OSError(number, "injected")
+
+    monkeypatch.setattr(os, "setxattr", fail)
+    with refused(code):
+        files.write_file("a", "new", mode="overwrite")
+    monkeypatch.undo()
+    assert (root / "a").read_text() == "old"
+    assert os.getxattr(root / "a", "user.origin") == b"here"
+    assert names_in(root) == ["a"]
+
+
+def test_a_file_system_without_attributes_will_do(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a").write_text("old")
+
+    def missing(*_: object) -> list[str]:
+        raise OSError(errno.EOPNOTSUPP, "injected")
+
+    monkeypatch.setattr(os, "listxattr", missing)
+    files.write_file("a", "new", mode="overwrite")
+    assert (root / "a").read_text() == "new"
+
+
 @pytest.mark.parametrize("mode", ["overwrite", "append"])
 def test_a_missing_file_is_created_by_the_other_modes_too(
     files: Files, root: Path, mode: typing.Literal["overwrite", "append"]

@@ -279,8 +279,18 @@ def _keep_attributes(old: Old, new: int) -> None:
     except PermissionError:
         if os.fstat(new).st_gid != before.st_gid:
             permissions &= ~0o070  # what one group might do is not for another
-    with suppress(OSError):  # a file system without extended attributes
-        for name in os.listxattr(old.fd):
-            if name.startswith("user.") or name == "system.posix_acl_access":
-                os.setxattr(new, name, os.getxattr(old.fd, name))
+    # If one is lost the write fails: without its access list, the mask of that would become the rights of the group.
+    for name in _attributes(old.fd):
+        if name.startswith("user.") or name == "system.posix_acl_access":
+            os.setxattr(new, name, os.getxattr(old.fd, name))
     os.fchmod(new, permissions)
+
+
+def _attributes(fd: int) -> list[str]:
+    """The names of its extended attributes; none on a file system without."""
+    try:
+        return os.listxattr(fd)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        return []
