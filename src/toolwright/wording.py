@@ -1339,6 +1339,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Call again in a moment.",
         "{path!r} 所在的目录已被他人占用更改达 {seconds:g} 秒，因此未作任何更改。请稍后再次调用。",
     ),
+    "TW6085": (
+        "{path!r} is not deleted whole: {removed} entries in it are gone, then the system refused ({problem}). What is "
+        "left is at {left!r}. List it, then delete it again, or ask the user for access.",
+        "{path!r} 未能全部删除：其中 {removed} 个条目已删除，随后系统拒绝继续（{problem}）。剩余内容位于 {left!r}。"
+        "请列出其内容后再次删除，或请用户授权。",
+    ),
     # the command tools
     "TW6101": ("The allow-list {file} cannot be read: {problem}.", "无法读取允许列表 {file}：{problem}。"),
     "TW6102": ("The allow-list {file} is wrong at {problem}.", "允许列表 {file} 有误：{problem}。"),

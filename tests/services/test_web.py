@@ -18,8 +18,10 @@ from services.site import Asked, Said, Site, running
 from toolwright import Client
 from toolwright.errors import ConfigurationError
 from toolwright.toolbox.web import WebSettings, toolset
+from toolwright.toolbox.web.robots import Robots
 from toolwright.tools.local import LocalToolset
 from toolwright.transport.addresses import is_public, parse
+from toolwright.transport.fetch import Fetcher
 from toolwright.transport.urls import ascii_url
 
 HTML = (("content-type", "text/html; charset=utf-8"),)
@@ -238,6 +240,22 @@ def test_robots_are_obeyed_where_a_redirect_leads():
     with running(moved) as site:
         assert call(web(site.url, robots=True), "fetch_url", url=f"{site.url}/open.html").text.endswith("[TW6411]")
         assert "/private/a.html" not in site.paths
+
+
+@pytest.mark.parametrize("failure", [Said(503), Said(drop=True)])
+def test_rules_that_were_out_of_reach_are_asked_for_again_soon_and_others_in_an_hour(failure: Said):
+    said = iter([failure, Said(404), failure])
+    now = [0.0]
+
+    async def visit() -> list[tuple[bool, int]]:
+        rules = Robots(Fetcher((site.url,), plain=True), "a", now=lambda: now[0])
+        seen: list[tuple[bool, int]] = []
+        for now[0] in (0.0, 29.0, 31.0, 3600.0, 3632.0):
+            seen.append((await rules.allow(f"{site.url}/a"), len(site.asked)))
+        return seen
+
+    with running(lambda asked: next(said)) as site:
+        assert asyncio.run(visit()) == [(False, 1), (False, 1), (True, 2), (True, 2), (False, 3)]
 
 
 def test_progress_tells_the_bytes_that_have_come():

@@ -293,6 +293,36 @@ def test_group_rights_are_not_given_to_another_group(files: Files, root: Path, m
     assert stat.S_IMODE((root / "a").stat().st_mode) == 0o604
 
 
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "TW6035"), (errno.EIO, "TW6034")])
+def test_attributes_that_find_no_room_fail_the_write_which_would_lose_who_may_read_the_file(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    (root / "a").write_text("old")
+    os.setxattr(root / "a", "user.origin", b"here")
+
+    def fail(*_: object) -> None:
+        raise OSError(number, "injected")
+
+    monkeypatch.setattr(os, "setxattr", fail)
+    with refused(code):
+        files.write_file("a", "new", mode="overwrite")
+    monkeypatch.undo()
+    assert (root / "a").read_text() == "old"
+    assert os.getxattr(root / "a", "user.origin") == b"here"
+    assert names_in(root) == ["a"]
+
+
+def test_a_file_system_without_attributes_will_do(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a").write_text("old")
+
+    def missing(*_: object) -> list[str]:
+        raise OSError(errno.EOPNOTSUPP, "injected")
+
+    monkeypatch.setattr(os, "listxattr", missing)
+    files.write_file("a", "new", mode="overwrite")
+    assert (root / "a").read_text() == "new"
+
+
 @pytest.mark.parametrize("mode", ["overwrite", "append"])
 def test_a_missing_file_is_created_by_the_other_modes_too(
     files: Files, root: Path, mode: typing.Literal["overwrite", "append"]
@@ -443,6 +473,46 @@ def test_a_change_by_somebody_else_during_the_call_is_not_overwritten(
         files.write_file("a", "ours", mode="overwrite")
     assert (root / "a").read_text() == "their longer text"
     assert names_in(root) == ["a"]
+
+
+@pytest.mark.parametrize("with_version", [False, True])
+def test_what_somebody_else_adds_while_an_edit_is_made_is_not_lost(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, with_version: bool
+) -> None:
+    (root / "a").write_text("old\n")
+    version = files.file_info("a")["version"] if with_version else None
+    real = os.pread
+
+    def late(fd: int, size: int, offset: int) -> bytes:
+        data = real(fd, size, offset)
+        with (root / "a").open("a") as theirs:
+            theirs.write("theirs\n")
+        return data
+
+    monkeypatch.setattr(os, "pread", late)
+    with refused("TW6055"):
+        files.edit_file("a", [Edit("old", "new")], if_version=version)
+    assert (root / "a").read_text().startswith("old\ntheirs\n")
+    assert names_in(root) == ["a"]
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append"])
+def test_a_version_is_that_of_the_file_that_is_opened(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, mode: typing.Literal["overwrite", "append"]
+) -> None:
+    (root / "a").write_text("old")
+    version = files.file_info("a")["version"]
+    real = os.open
+
+    def late(path: str, flags: int, *rest: typing.Any, **more: typing.Any) -> int:
+        if path == "a":
+            (root / "a").write_text("their longer text")
+        return real(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", late)
+    with refused("TW6055"):
+        files.write_file("a", "ours", mode=mode, if_version=version)
+    assert (root / "a").read_text() == "their longer text"
 
 
 @pytest.mark.parametrize("mode", ["overwrite", "append"])

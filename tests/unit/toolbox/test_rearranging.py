@@ -255,6 +255,54 @@ def test_what_is_too_much_at_once_is_not_deleted(root: Path) -> None:
         Files([root]).delete_file("d", AGREED, recursive=True)
 
 
+def refuse(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, "injected")
+
+
+@pytest.mark.usefixtures("rename")
+def test_a_directory_of_which_nothing_can_be_deleted_is_there_as_before(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "d" / "kept").mkdir(parents=True)
+    (root / "d" / "kept" / "a").touch()
+    monkeypatch.setattr(os, "unlink", refuse)
+    with refused("TW6033"):
+        files.delete_file("d", AGREED, recursive=True)
+    assert tree(root) == ["d", "d/kept", "d/kept/a"]
+    monkeypatch.undo()
+    files.delete_file("d", AGREED, recursive=True)
+    assert tree(root) == []
+
+
+@pytest.mark.usefixtures("rename")
+@pytest.mark.parametrize("taken", [False, True])
+def test_what_is_left_of_a_directory_is_there_again_and_told(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, taken: bool
+) -> None:
+    (root / "b" / "d" / "in").mkdir(parents=True)
+    (root / "b" / "d" / "in" / "old").touch()
+    real = os.rmdir
+
+    def late(name: str, *, dir_fd: int) -> None:
+        """Somebody else adds something, and perhaps takes the name as well."""
+        (deleted,) = (root / "b").glob("*.deleted")
+        (deleted / "in" / "theirs").touch()
+        if taken:
+            (root / "b" / "d").touch()
+        real(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "rmdir", late)
+    with pytest.raises(ToolError) as caught:
+        files.delete_file("b/d", AGREED, recursive=True)
+    monkeypatch.undo()
+    told = caught.value.facts
+    assert (caught.value.code, told["path"], told["removed"], told["problem"]) == ("TW6085", "b/d", 1, "ENOTEMPTY")
+    left = str(told["left"])
+    assert (left == "b/d") is not taken
+    assert tree(root) == sorted({"b", "b/d", left, f"{left}/in", f"{left}/in/theirs"})
+    assert files.delete_file(left, AGREED, recursive=True)["entries"] == 3
+
+
 def test_a_pipe_is_not_deleted(files: Files, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with refused("TW6024"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,40 @@ def test_secrets_pictures_links_and_second_names_are_not_looked_into(files: File
     result = find(files, content="main", include_ignored=True)
     assert paths(result) == ["src/deep/util.py", "src/main.py"]
     assert (result.get("closed"), result.get("binary")) == (3, 1)
+
+
+def failing(call: Callable[..., Any], number: int, *names: str) -> Callable[..., Any]:
+    """``os.open`` that fails for ``names``, or ``os.pread`` that always does."""
+
+    def fail(file: str | int, *rest: Any, **more: Any) -> Any:
+        if isinstance(file, int) or file in names:
+            raise OSError(number, "injected")
+        return call(file, *rest, **more)
+
+    return fail
+
+
+@pytest.mark.parametrize("name", ["main.py", ".gitignore"])
+@pytest.mark.parametrize(("call", "number"), [("open", errno.EMFILE), ("open", errno.EIO), ("pread", errno.EIO)])
+def test_a_file_that_the_system_fails_to_read_ends_the_search_and_is_named(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: str, number: int
+) -> None:
+    (root / name).write_text("main")
+    monkeypatch.setattr(os, call, failing(getattr(os, call), number, name))
+    with pytest.raises(ToolError) as caught:
+        find(files, content="main", name="main.py")
+    assert (caught.value.code, caught.value.facts["path"]) == ("TW6034", name)
+    assert caught.value.facts["problem"] == errno.errorcode[number]
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ESTALE])
+def test_a_file_that_is_gone_or_not_for_us_is_passed_over(
+    files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    (root / "src" / ".gitignore").write_text("deep")
+    monkeypatch.setattr(os, "open", failing(os.open, number, "main.py", ".gitignore"))
+    result = find(files, content="main")
+    assert (paths(result), result.get("closed")) == (["src/deep/util.py"], 2)
 
 
 def test_bytes_that_are_no_utf_8_are_searched_and_shown_as_they_can(files: Files, root: Path) -> None:

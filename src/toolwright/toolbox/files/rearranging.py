@@ -139,31 +139,67 @@ def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLi
 
 
 def delete(spot: Spot, what: Doomed) -> None:
-    """Deletes it. A directory is renamed first, so that it is gone at once."""
+    """Deletes it. A directory is renamed first, so that it is gone at once; one that cannot be deleted gets its name
+    back: ``OSError`` when that is all of it, ``ToolError`` when a part is gone."""
     if not what.is_directory:
         os.unlink(spot.name, dir_fd=spot.fd)
         settle(spot)
         return
-    name = f".{secrets.token_hex(8)}.deleted"
-    os.rename(spot.name, name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
+    leaving = _beside(spot, f".{secrets.token_hex(8)}.deleted")
+    os.rename(spot.name, leaving.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
     settle(spot)
-    _empty(name, spot.fd, os.fstat(spot.fd).st_dev)
-    os.rmdir(name, dir_fd=spot.fd)
-
-
-def _empty(name: str, parent: int, device: int) -> None:
-    """All that is in a directory goes, whatever has come to it since it was counted; a mount does not."""
-    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    removal = _Removal(os.fstat(spot.fd).st_dev)
     try:
-        if os.fstat(fd).st_dev != device:
-            raise OSError(errno.EXDEV, "")
-        with os.scandir(fd) as found:
-            entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
-        for inner, is_directory in entries:
-            if is_directory:
-                _empty(inner, fd, device)
-                os.rmdir(inner, dir_fd=fd)
-            else:
-                os.unlink(inner, dir_fd=fd)
-    finally:
-        os.close(fd)
+        removal.remove(leaving.name, spot.fd)
+    except OSError as error:
+        left = spot if _is_back(leaving, spot) else leaving
+        if left is spot and not removal.removed:
+            raise
+        problem = errno.errorcode.get(error.errno or 0, "unknown")
+        raise ToolError.of(
+            "TW6085", path=spot.shown, removed=removal.removed, problem=problem, left=left.shown
+        ) from error
+
+
+def _beside(spot: Spot, name: str) -> Spot:
+    """Another name in the directory of ``spot``, which stays the one who closes it."""
+    shown = "/".join((*spot.shown.split("/")[:-1], name))
+    return Spot(spot.fd, (*spot.names[:-1], name), shown, spot.rules)
+
+
+def _is_back(leaving: Spot, spot: Spot) -> bool:
+    """Gives a directory its name again; not when somebody else has taken that."""
+    try:
+        _rename(leaving, spot, _there(leaving))
+    except OSError:
+        return False
+    settle(spot)
+    return True
+
+
+@dataclass(slots=True)
+class _Removal:
+    """A directory on its way out, and how many entries of it are gone."""
+
+    device: int
+    removed: int = 0
+
+    def remove(self, name: str, parent: int) -> None:
+        """The directory goes, with all that is in it, whatever has come to it since it was counted; a mount does
+        not."""
+        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            if os.fstat(fd).st_dev != self.device:
+                raise OSError(errno.EXDEV, "")
+            with os.scandir(fd) as found:
+                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+            for inner, is_directory in entries:
+                if is_directory:
+                    self.remove(inner, fd)
+                else:
+                    os.unlink(inner, dir_fd=fd)
+                    self.removed += 1
+        finally:
+            os.close(fd)
+        os.rmdir(name, dir_fd=parent)
+        self.removed += 1

@@ -5,6 +5,7 @@ A page ends when it is full, when its time is over, or when nobody waits for it;
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ from typing import Literal
 
 from toolwright.errors import ToolError
 from toolwright.loading import load
-from toolwright.toolbox.confined import Folder, Names
+from toolwright.toolbox.confined import Folder, Names, worded
 from toolwright.toolbox.files.patterns import Glob, Ignores
 from toolwright.toolbox.files.values import CHUNK, KINDS, FileLimits, SearchMatch, SearchResult
 from toolwright.toolbox.files.walking import Meetings, Met
@@ -32,6 +33,8 @@ _AROUND = 16_384
 """Bytes in which the lines around a line are looked for."""
 _LARGEST_IGNORE = 256 << 10
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_PASSED_OVER = frozenset((errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ESTALE))
+"""Of a file that is gone, exchanged or not to be read. With any other failure the result would be false in silence."""
 
 
 # What is looked for
@@ -111,7 +114,9 @@ class Ignoring:
     def entered(self, way: Names, fd: int) -> None:
         while self._said and way[: len(self._said[-1][0])] != self._said[-1][0]:
             self._said.pop()
-        if text := _ignore_file(fd):
+        with worded("/".join((*way, ".gitignore"))):
+            text = _ignore_file(fd)
+        if text:
             self._said.append((way, Ignores(text)))
 
     def passes(self, way: Names, is_directory: bool) -> bool:
@@ -125,11 +130,13 @@ class Ignoring:
 
 
 def _ignore_file(fd: int) -> str:
-    """The text of the ``.gitignore`` in a directory; nothing where it cannot be read, as for git."""
+    """The text of the ``.gitignore`` in a directory; nothing where it may not be read, as for git."""
     try:
         with _opened(".gitignore", fd) as ignore:
             return os.pread(ignore, _LARGEST_IGNORE, 0).decode(errors="replace").removeprefix("\ufeff")
-    except OSError:
+    except OSError as error:
+        if error.errno not in _PASSED_OVER:
+            raise
         return ""
 
 
@@ -140,7 +147,7 @@ def _opened(name: str, parent: int, known: os.stat_result | None = None) -> Gene
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode) or (known is not None and not os.path.samestat(found, known)):
-            raise OSError
+            raise OSError(errno.ESTALE, "")
         yield fd
     finally:
         os.close(fd)
@@ -196,12 +203,14 @@ class Search:
             return self._add(_entry(met, begin.way), Place(begin.way))
         if not stat.S_ISREG(met.found.st_mode):
             return None
-        try:
-            if _is_open(met, folder):
-                with _opened(met.way[-1], met.parent, met.found) as fd:
-                    return self._lines(fd, begin)
-        except OSError:  # gone or exchanged meanwhile, or not to be read
-            pass
+        with worded(begin.way):
+            try:
+                if _is_open(met, folder):
+                    with _opened(met.way[-1], met.parent, met.found) as fd:
+                        return self._lines(fd, begin)
+            except OSError as error:
+                if error.errno not in _PASSED_OVER:
+                    raise
         self._count("closed")
         return None
 

@@ -54,6 +54,7 @@ from toolwright.toolbox.files.values import (
 from toolwright.toolbox.files.walking import Meetings, Met, Walk, after_cursor, inside, inside_all
 from toolwright.toolbox.files.writing import (
     Growth,
+    Old,
     append,
     check_version,
     create,
@@ -336,12 +337,12 @@ class Files:
         target = self._file(path)
         with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
             found = spot.status()
-            check_version(spot, found, if_version)
             if mode == "create" or found is None:
+                check_version(spot, found, if_version)
                 return create(spot, found, data, self._growth)
-            if mode == "append":
-                return append(spot, data, self._limits, self._growth)
-            with opened_to_replace(spot) as old:
+            with opened_to_replace(spot, if_version) as old:
+                if mode == "append":
+                    return append(spot, old, data, self._limits, self._growth)
                 return replace(spot, old, data, self._growth)
 
     def edit_file(
@@ -369,14 +370,13 @@ class Files:
         with self._changes(target), spot_to_write(target) as spot, self._alone(spot):
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
-            with opened_to_replace(spot) as old:
-                check_version(spot, os.fstat(old), if_version)
+            with opened_to_replace(spot, if_version) as old:
                 text = self._text_of(old, target.shown)
                 found = changes(text, edits, target.shown)
                 data = text.encode(edited(text.content, found))
                 if len(data) > self._limits.write_bytes:
                     raise ToolError.of("TW6054", path=spot.shown, size=len(data), limit=self._limits.write_bytes)
-                version, size = version_of(os.fstat(old)), len(data)
+                version, size = version_of(old.status), len(data)
                 if not dry_run:
                     version = replace(spot, old, data, self._growth)["version"]
         result = EditedFile(
@@ -385,11 +385,11 @@ class Files:
         self._show(result, text, found)
         return result
 
-    def _text_of(self, fd: int, shown: str) -> Text:
-        size = os.fstat(fd).st_size
+    def _text_of(self, old: Old, shown: str) -> Text:
+        size = old.status.st_size
         if size > self._limits.write_bytes:
             raise ToolError.of("TW6078", path=shown, size=size, limit=self._limits.write_bytes)
-        return Text.of(read_at(fd, size, 0), shown)
+        return Text.of(read_at(old.fd, size, 0), shown)
 
     def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
         """The diff, as many lines of it as fit; bytes that are no text are shown as such."""

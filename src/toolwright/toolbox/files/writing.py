@@ -22,6 +22,7 @@ from toolwright.toolbox.openat2 import rename_new
 
 __all__ = [
     "Growth",
+    "Old",
     "append",
     "check_version",
     "create",
@@ -228,48 +229,68 @@ def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth
         return draft.written(True, data)
 
 
-def append(spot: Spot, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
-    """A new file in place of the one at ``spot``: what that has, and ``data`` behind it."""
-    with opened_to_replace(spot) as old:
-        size = os.fstat(old).st_size + len(data)
-        if size > limits.file_bytes:
-            raise ToolError.of("TW6054", path=spot.shown, size=size, limit=limits.file_bytes)
-        return replace(spot, old, data, growth, after=old)
+@dataclass(frozen=True, slots=True)
+class Old:
+    """A file that is to be replaced, and what it was before anything was read from it."""
+
+    fd: int
+    status: os.stat_result
 
 
 @contextmanager
-def opened_to_replace(spot: Spot) -> Generator[int]:
-    """The file at ``spot``. Opened for writing although it is only read: the system decides whether it may change."""
-    with spot.file(os.O_RDWR) as old:
+def opened_to_replace(spot: Spot, expected: str | None) -> Generator[Old]:
+    """The file at ``spot``, with the ``expected`` version. Opened for writing although it is only read: the system
+    decides whether it may change."""
+    with spot.file(os.O_RDWR) as fd:
+        old = Old(fd, os.fstat(fd))
+        check_version(spot, old.status, expected)
         yield old
 
 
-def replace(spot: Spot, old: int, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
+def append(spot: Spot, old: Old, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
+    """A new file in place of ``old``: what that has, and ``data`` behind it."""
+    size = old.status.st_size + len(data)
+    if size > limits.file_bytes:
+        raise ToolError.of("TW6054", path=spot.shown, size=size, limit=limits.file_bytes)
+    return replace(spot, old, data, growth, after=old.fd)
+
+
+def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
     """A new file in place of ``old``, which stands at ``spot``, with its owner, permissions and attributes; ``data``,
-    or what is in ``after`` and then ``data``. ``ToolError`` when ``old`` has changed meanwhile."""
-    before = os.fstat(old)
-    more = len(data) - (0 if after is not None else before.st_size)
+    or what is in ``after`` and then ``data``. ``ToolError`` when ``old`` has changed since it was opened."""
+    more = len(data) - (0 if after is not None else old.status.st_size)
     growth.check(spot.shown, more)
     with _draft(spot, 0o600) as draft:
         if after is not None:
             draft.copy(after)
         draft.write(data)
-        _keep_attributes(old, before, draft.fd)
-        check_version(spot, spot.status(), version_of(before))
+        _keep_attributes(old, draft.fd)
+        check_version(spot, spot.status(), version_of(old.status))
         draft.replace()
         growth.add(more)
         return draft.written(False, data)
 
 
-def _keep_attributes(old: int, before: os.stat_result, new: int) -> None:
+def _keep_attributes(old: Old, new: int) -> None:
+    before = old.status
     permissions = stat.S_IMODE(before.st_mode) & 0o777  # not setuid and setgid: the content is another
     try:
         os.fchown(new, before.st_uid, before.st_gid)
     except PermissionError:
         if os.fstat(new).st_gid != before.st_gid:
             permissions &= ~0o070  # what one group might do is not for another
-    with suppress(OSError):  # a file system without extended attributes
-        for name in os.listxattr(old):
-            if name.startswith("user.") or name == "system.posix_acl_access":
-                os.setxattr(new, name, os.getxattr(old, name))
+    # If one is lost the write fails: without its access list, the mask of that would become the rights of the group.
+    for name in _attributes(old.fd):
+        if name.startswith("user.") or name == "system.posix_acl_access":
+            os.setxattr(new, name, os.getxattr(old.fd, name))
     os.fchmod(new, permissions)
+
+
+def _attributes(fd: int) -> list[str]:
+    """The names of its extended attributes; none on a file system without."""
+    try:
+        return os.listxattr(fd)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        return []

@@ -15,6 +15,8 @@ from toolwright.transport.fetch import Fetcher, NotFetched
 __all__ = ["Robots"]
 
 _SECONDS = 3600.0
+_SECONDS_OUT_OF_REACH = 30.0
+"""A failure is often ours, or over in a moment; it must not close a site for an hour."""
 _SITES = 256
 _BYTES = 500 << 10
 """Of ``robots.txt``; more is not read (RFC 9309, section 2.5)."""
@@ -37,7 +39,8 @@ class Robots:
         until, rules = self._known.get(site, (0.0, None))
         if until <= self._now():
             rules = await self._fetched(f"{site}/robots.txt")
-            self._known[site] = (self._now() + _SECONDS, rules)
+            seconds = _SECONDS_OUT_OF_REACH if rules is None else _SECONDS
+            self._known[site] = (self._now() + seconds, rules)
             while len(self._known) > _SITES:
                 self._known.popitem(last=False)
         return rules is not None and rules.can_fetch(url, self._program)
