@@ -63,7 +63,9 @@ _SCHEMAS: Final = frozenset(
     | {"unevaluatedProperties", "unevaluatedItems", "contentSchema"}
 )
 _UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-_IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "$ref"})
+_DYNAMIC: Final = frozenset({"$dynamicRef", "$recursiveRef"})
+_REFERENCES: Final = frozenset({"$ref", *_DYNAMIC})
+_IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", *_REFERENCES})
 _OBJECT: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
 _MAX_DEPTH: Final = 200
 
@@ -120,7 +122,7 @@ def _references(schema: Json) -> Iterator[str]:
     """The references in a schema, wherever they stand; some of what is found may be no reference."""
     if is_object(schema):
         for keyword, value in schema.items():
-            if keyword in ("$ref", "$dynamicRef") and isinstance(value, str):
+            if keyword in _REFERENCES and isinstance(value, str):
                 yield value
             yield from _references(value)
     elif is_array(schema):
@@ -614,6 +616,13 @@ class _Comparison:
             return self.unclear((*path, "$ref"), old["$ref"], new["$ref"])
         return self.node(ends[0], ends[1], (*path, "$ref"), alone=False)
 
+    def dynamic(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
+        """References that lead elsewhere by the way that was taken to them: nothing that they name may change."""
+        for keyword in sorted(_DYNAMIC & (old.keys() | new.keys())):
+            said = ({keyword: one[keyword]} if keyword in one else {} for one in (old, new))
+            if not self.unchanged(*said):
+                self.unclear((*path, keyword), old.get(keyword, ABSENT), new.get(keyword, ABSENT))
+
 
 _NEWEST: Final = "https://json-schema.org/draft/2020-12/schema"
 _COUNTS: Final = {
@@ -640,6 +649,7 @@ _GROUPS: Final = {
     frozenset({"not"}): _Comparison.negated,
     frozenset({"if", "then", "else"}): _Comparison.choice,
     frozenset({"$ref"}): _Comparison.reference,
+    _DYNAMIC: _Comparison.dynamic,
 }
 """Keywords that are read together, and what reads them."""
 
