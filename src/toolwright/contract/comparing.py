@@ -153,6 +153,15 @@ def _at(root: Json, reference: str) -> Json:
     return node if is_object(node) or isinstance(node, bool) else ABSENT
 
 
+def _same_but_for_words(old: Json, new: Json) -> bool:
+    """Whether two documents differ in nothing but what is there to be read, and is not referred to as a schema."""
+    if not _same(_bare(old), _bare(new)):
+        return False
+    ends = ((_at(old, one), _at(new, one)) for one in (*_references(old), *_references(new)))
+    distinct = {(id(before), id(after)): (before, after) for before, after in ends}
+    return all(_same(_bare(before), _bare(after)) for before, after in distinct.values())
+
+
 @dataclass(slots=True)
 class _Comparison:
     old_root: Json
@@ -166,7 +175,7 @@ class _Comparison:
     depth: int = 0
 
     def run(self) -> Iterator[SchemaChange]:
-        self.means_the_same = _same(_bare(self.old_root), _bare(self.new_root))
+        self.means_the_same = _same_but_for_words(self.old_root, self.new_root)
         self.node(self.old_root, self.new_root, (), alone=True)
         for path, old, new in self.aside:
             # What nothing refers to judges nothing, and is read all the same.
