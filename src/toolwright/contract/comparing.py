@@ -162,6 +162,19 @@ def _same_but_for_words(old: Json, new: Json) -> bool:
     return all(_same(_bare(before), _bare(after)) for before, after in distinct.values())
 
 
+def _addressed(node: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """The parts of a schema from which references within them are resolved, and not from its root, if there are any."""
+    if is_object(node):
+        address = node.get("$id")
+        if path and isinstance(address, str) and not address.startswith("#") and any(_references(node)):
+            yield path, node
+        for name, value in node.items():
+            yield from _addressed(value, (*path, name))
+    elif is_array(node):
+        for index, value in enumerate(node):
+            yield from _addressed(value, (*path, index))
+
+
 @dataclass(slots=True)
 class _Comparison:
     old_root: Json
@@ -175,7 +188,11 @@ class _Comparison:
     depth: int = 0
 
     def run(self) -> Iterator[SchemaChange]:
-        self.means_the_same = _same_but_for_words(self.old_root, self.new_root)
+        before, after = dict(_addressed(self.old_root)), dict(_addressed(self.new_root))
+        for path in sorted(before.keys() | after.keys(), key=str):
+            if not _same_but_for_words(before.get(path, ABSENT), after.get(path, ABSENT)):
+                self.unclear((*path, "$id"), ABSENT, ABSENT)
+        self.means_the_same = not self.changes and _same_but_for_words(self.old_root, self.new_root)
         self.node(self.old_root, self.new_root, (), alone=True)
         for path, old, new in self.aside:
             # What nothing refers to judges nothing, and is read all the same.

@@ -262,6 +262,35 @@ def test_where_nothing_behind_a_dynamic_reference_has_changed_the_rest_is_judged
     assert compared(old, new).worst is Class.WIDENED
 
 
+NAMED = "https://example.org/a"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"$id": NAMED, "$ref": "#/$defs/n", "$defs": {"n": "?"}},
+        {"$id": NAMED, "properties": {"x": {"$ref": "#/$defs/n"}}, "$defs": {"n": "?"}},
+        {"$id": NAMED, "not": {"$ref": "#/$defs/n"}, "$defs": {"n": "?"}},
+        {"$id": NAMED, "$ref": "#/examples/0", "examples": ["?"]},
+    ],
+)
+def test_what_has_its_own_address_refers_to_what_is_within(part: Any):
+    old, new = (json.loads(json.dumps(part).replace('"?"', f'{{"type": "{kind}"}}')) for kind in ("integer", "string"))
+    outside: dict[str, Any] = {"$defs": {"n": {"type": "boolean"}}, "examples": [True]}
+    before, after = ({**outside, "properties": {"a": one}} for one in (old, new))
+    assert compared(before, after).worst is Class.NARROWED
+    reworded = {**outside, "properties": {"a": {**old, "description": "Other words."}}}
+    assert compared(before, reworded).worst is Class.TEXT
+    grown = {**outside, "properties": {"a": old, "b": {}}}
+    assert compared(before, grown).worst is Class.WIDENED
+
+
+def test_a_part_with_an_address_and_no_reference_is_judged_as_any():
+    old = {"$id": NAMED, "properties": {"a": {"$id": f"{NAMED}/1", "type": "integer"}, "b": {"$ref": "#"}}}
+    new = {**old, "properties": {**old["properties"], "a": {"$id": f"{NAMED}/1", "type": ["integer", "string"]}}}
+    assert compared(old, new).worst is Class.WIDENED
+
+
 @pytest.mark.parametrize("words", ["examples", "$comment", "description", "x-note"])
 def test_what_is_referred_to_is_no_text_wherever_it_stands(words: str):
     def said(kind: str) -> dict[str, Any]:
