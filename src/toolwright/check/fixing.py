@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from toolwright.check.positions import Positions
@@ -46,7 +46,7 @@ def _meet(one: _Edit, other: _Edit) -> bool:
 def _edit(positions: Positions, path: Path, value: Json) -> _Edit | None:
     spans = positions.spans
     if path in spans:
-        return _Edit(*spans[path], _laid_out(positions.text, spans[path], value))
+        return _Edit(*spans[path], _become(positions, path, value))
     there = next(length for length in range(len(path) - 1, -1, -1) if path[:length] in spans)
     key, *rest = path[there:]
     for step in reversed(rest):
@@ -62,20 +62,51 @@ def _edit(positions: Positions, path: Path, value: Json) -> _Edit | None:
     return _Edit(last, last, f",{(blank[1] if blank else '') or ' '}{member}")
 
 
-def _laid_out(text: str, span: tuple[int, int], value: Json) -> str:
-    """A value in the place of another, over several lines where that one was."""
-    start, end = span
-    line = text[text.rfind("\n", 0, start) + 1 : start]
-    margin = line[: len(line) - len(line.lstrip())]
-    first = re.match(r"[\[{][ \t]*\r?\n([ \t]*)", text[start:end])
-    if first is None or not first[1].startswith(margin):
+def _become(positions: Positions, path: Path, value: Json) -> str:
+    """What stands at ``path``, made to say ``value``: whatever stays there is left as it is written."""
+    text, (start, end) = positions.text, positions.spans[path]
+    old = json.loads(text[start:end])
+    if _exact(old) == _exact(value):
+        return text[start:end]
+    stays = _staying(old, value)
+    if stays is None:
         return _written(value)
-    step = first[1].removeprefix(margin)
-    return json.dumps(value, ensure_ascii=False, indent=step).replace("\n", "\n" + margin)
+    blank = re.match(r"\s*", text[start + 1 :])
+    margin = blank[0] if blank and old else ""
+    said, at = "", start + 1
+    for step in old if is_object(old) else range(len(old)):
+        begin, after = positions.spans[*path, step]
+        if step in stays:
+            before = text[at:begin]
+            if at > start + 1 and not said:  # it is the first now
+                before = margin + before.partition(",")[2].lstrip()
+            said += before + _become(positions, (*path, step), stays[step])
+        at = after
+    for key in value if is_object(value) else ():
+        if key not in stays:
+            said += f",{margin or ' '}" if said else margin
+            said += f"{_written(key)}: {_written(value[key])}"
+    return text[start] + said + text[at:end]
+
+
+def _staying(old: Json, value: Json) -> Mapping[str | int, Json] | None:
+    """The members or items of ``old`` that ``value`` has as well, with what they are there; None where something else
+    is wanted than less of a list, or another object."""
+    if is_object(old) and is_object(value):
+        return {key: value[key] for key in old if key in value}
+    if not is_array(old) or not is_array(value):
+        return None
+    stays: dict[str | int, Json] = {}
+    for index, item in enumerate(old):
+        if len(stays) < len(value) and _exact(item) == _exact(value[len(stays)]):
+            stays[index] = item
+    return stays if len(stays) == len(value) else None
 
 
 def _written(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """As it is read, but for what nobody would see."""
+    said = json.dumps(value, ensure_ascii=False)
+    return said if said.isprintable() else json.dumps(value)
 
 
 # -- what has come of it -----------------------------------------------------------------------------------------------

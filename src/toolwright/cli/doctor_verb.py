@@ -38,7 +38,7 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option("--target", "targets", multiple=True, metavar="TARGET", help="The server, as for check. Repeatable.")
 @families.options
-@click.option("--since", default="", metavar="TIME", help="From then on: 7d, 12h, 30m ago, or YYYY-MM-DD; UTC.")
+@click.option("--since", default="", metavar="TIME", help="From then on: 7d, 12h, 30m ago, or YYYY-MM-DD[THH:MM]; UTC.")
 @click.option(
     "--patience",
     type=Finite(0, min_open=True),
@@ -92,14 +92,17 @@ def _diagnosis(seen: Seen, targets: tuple[str, ...], family: Family, timeout: fl
 
 
 def _moment(said: str, now: datetime) -> str:
-    """As the records say it; nothing for nothing."""
+    """As the records begin to say it, which is in UTC; nothing for nothing."""
     if not said:
         return ""
-    if ago := _AGO.fullmatch(said):
-        return (now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
     try:
-        return datetime.fromisoformat(said).date().isoformat()
-    except ValueError:
+        if ago := _AGO.fullmatch(said):
+            begin = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        else:
+            begin = datetime.fromisoformat(said)
+        begin = begin.astimezone(UTC) if begin.tzinfo else begin
+        return begin.replace(tzinfo=None).isoformat()
+    except (ValueError, OverflowError):
         raise ConfigurationError.of("TW9896", text=said) from None
 
 

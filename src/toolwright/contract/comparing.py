@@ -63,7 +63,9 @@ _SCHEMAS: Final = frozenset(
     | {"unevaluatedProperties", "unevaluatedItems", "contentSchema"}
 )
 _UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-_IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "$ref"})
+_DYNAMIC: Final = frozenset({"$dynamicRef", "$recursiveRef"})
+_REFERENCES: Final = frozenset({"$ref", *_DYNAMIC})
+_IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", *_REFERENCES})
 _OBJECT: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
 _MAX_DEPTH: Final = 200
 
@@ -120,7 +122,7 @@ def _references(schema: Json) -> Iterator[str]:
     """The references in a schema, wherever they stand; some of what is found may be no reference."""
     if is_object(schema):
         for keyword, value in schema.items():
-            if keyword in ("$ref", "$dynamicRef") and isinstance(value, str):
+            if keyword in _REFERENCES and isinstance(value, str):
                 yield value
             yield from _references(value)
     elif is_array(schema):
@@ -151,6 +153,28 @@ def _at(root: Json, reference: str) -> Json:
     return node if is_object(node) or isinstance(node, bool) else ABSENT
 
 
+def _same_but_for_words(old: Json, new: Json) -> bool:
+    """Whether two documents differ in nothing but what is there to be read, and is not referred to as a schema."""
+    if not _same(_bare(old), _bare(new)):
+        return False
+    ends = ((_at(old, one), _at(new, one)) for one in (*_references(old), *_references(new)))
+    distinct = {(id(before), id(after)): (before, after) for before, after in ends}
+    return all(_same(_bare(before), _bare(after)) for before, after in distinct.values())
+
+
+def _addressed(node: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """The parts of a schema from which references within them are resolved, and not from its root, if there are any."""
+    if is_object(node):
+        address = node.get("$id")
+        if path and isinstance(address, str) and not address.startswith("#") and any(_references(node)):
+            yield path, node
+        for name, value in node.items():
+            yield from _addressed(value, (*path, name))
+    elif is_array(node):
+        for index, value in enumerate(node):
+            yield from _addressed(value, (*path, index))
+
+
 @dataclass(slots=True)
 class _Comparison:
     old_root: Json
@@ -164,7 +188,11 @@ class _Comparison:
     depth: int = 0
 
     def run(self) -> Iterator[SchemaChange]:
-        self.means_the_same = _same(_bare(self.old_root), _bare(self.new_root))
+        before, after = dict(_addressed(self.old_root)), dict(_addressed(self.new_root))
+        for path in sorted(before.keys() | after.keys(), key=str):
+            if not _same_but_for_words(before.get(path, ABSENT), after.get(path, ABSENT)):
+                self.unclear((*path, "$id"), ABSENT, ABSENT)
+        self.means_the_same = not self.changes and _same_but_for_words(self.old_root, self.new_root)
         self.node(self.old_root, self.new_root, (), alone=True)
         for path, old, new in self.aside:
             # What nothing refers to judges nothing, and is read all the same.
@@ -614,6 +642,13 @@ class _Comparison:
             return self.unclear((*path, "$ref"), old["$ref"], new["$ref"])
         return self.node(ends[0], ends[1], (*path, "$ref"), alone=False)
 
+    def dynamic(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
+        """References that lead elsewhere by the way that was taken to them: nothing that they name may change."""
+        for keyword in sorted(_DYNAMIC & (old.keys() | new.keys())):
+            said = ({keyword: one[keyword]} if keyword in one else {} for one in (old, new))
+            if not self.unchanged(*said):
+                self.unclear((*path, keyword), old.get(keyword, ABSENT), new.get(keyword, ABSENT))
+
 
 _NEWEST: Final = "https://json-schema.org/draft/2020-12/schema"
 _COUNTS: Final = {
@@ -640,6 +675,7 @@ _GROUPS: Final = {
     frozenset({"not"}): _Comparison.negated,
     frozenset({"if", "then", "else"}): _Comparison.choice,
     frozenset({"$ref"}): _Comparison.reference,
+    _DYNAMIC: _Comparison.dynamic,
 }
 """Keywords that are read together, and what reads them."""
 

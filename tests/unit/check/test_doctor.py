@@ -81,6 +81,14 @@ def test_the_same_call_again_is_one_only_when_it_is_the_same_and_soon():
     assert "repeated" not in kinds(told(*(call(arguments={}, who=str(n)) for n in range(4))))
 
 
+def test_in_whatever_order_they_are_read_calls_repeat_each_other_only_when_they_are_close():
+    """Files of several days may be named in any order; calls that ran at once are written as they end."""
+    same = [call(seconds=7_200 * n, arguments={}) for n in range(4)]
+    assert kinds(told(*reversed(same))) == kinds(told(*same)) == set()
+    at_once = [call(seconds=-n / 1_000, arguments={}) for n in range(4)]
+    assert only(told(*at_once), "repeated").count == 3
+
+
 def test_who_calls_nothing_more_after_a_failure_has_given_up():
     failed = [call(seconds=n, outcome="error", code="TW2004", who=f"w{n}") for n in range(3)]
     later = call("other", 5_000)

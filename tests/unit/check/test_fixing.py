@@ -93,11 +93,38 @@ def test_a_value_comes_to_its_place_and_nothing_else_changes(path: Path, value: 
     assert put(text, [(path, value)]) == (text, 1)
 
 
-def test_what_stood_on_several_lines_does_so_again():
-    text, _ = put(TEXT, [(("tools", 1, "annotations"), {"title": "D", "tags": ["x"]})])
-    assert json.loads(text)["tools"][1]["annotations"] == {"title": "D", "tags": ["x"]}
-    assert '      "annotations": {\n        "title": "D",\n        "tags": [\n' in text
-    assert text.endswith("      }\n    }\n  ]\n}\n")
+LIST = '{"enum": [\r\n    "a\\u202e\\u4e2d" ,\r\n    "b",\r\n    "a\\u202e\\u4e2d",\r\n    1.0, 1\r\n  ]\r\n}'
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "was", "becomes"),
+    [
+        (LIST, ("enum",), ["a\u202e中", "b", 1.0, 1], ',\r\n    "a\\u202e\\u4e2d",\r\n    1.0', ",\r\n    1.0"),
+        (LIST, ("enum",), ["a\u202e中", "b", "a\u202e中", 1.0], "1.0, 1", "1.0"),
+        (LIST, ("enum",), ["b", "a\u202e中", 1.0, 1], '"a\\u202e\\u4e2d" ,\r\n    "b"', '"b"'),
+        (LIST, (), {}, LIST, "{\r\n}"),
+        (TEXT, ("tools", 1, "annotations"), {"title": "D"}, '"C"', '"D"'),
+        (TEXT, ("tools", 1, "annotations"), {"title": "C", "x": []}, '"C"', '"C",\n        "x": []'),
+        (TEXT, ("tools", 1, "annotations"), {"x": "\u202e"}, '"title": "C"', '"x": "\\u202e"'),
+        (TEXT, ("tools", 1), {"annotations": {"title": "C"}}, '"name": "c",\n      ', ""),
+        (TEXT, ("tools", 1, "annotations"), {}, '\n        "title": "C"', ""),
+    ],
+)
+def test_what_stays_in_an_object_or_a_list_is_left_as_it_is_written(
+    text: str, path: Path, value: Any, was: str, becomes: str
+):
+    assert text.count(was) == 1
+    assert put(text, [(path, value)]) == (text.replace(was, becomes), 1)
+
+
+@given(VALUES, VALUES, st.data(), st.sampled_from([None, 2]))
+def test_whatever_becomes_of_a_value_it_is_what_was_wanted(old: Any, new: Any, data: st.DataObject, indent: int | None):
+    parts = data.draw(st.permutations(paths(old)))
+    if parts[0] and isinstance(around := at(old, parts[0][:-1]), dict):
+        new = {key: one for key, one in around.items() if key != parts[0][-1]} | {"more": new}
+        parts = [parts[0][:-1]]
+    text, count = put(json.dumps(old, indent=indent), [(parts[0], new)])
+    assert (at(json.loads(text), parts[0]), count) == (new, 1)
 
 
 @pytest.mark.parametrize("path", [("tools", 5), ("tools", 5, "name"), ("tools", 0, "name", "x"), ("tools", "x")])

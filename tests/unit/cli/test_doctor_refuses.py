@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["bytes.jsonl"], "TW9826"),
         (["nowhere.jsonl"], "TW9006"),
         (["half.jsonl", "--since", "nonsense"], "TW9896"),
+        (["half.jsonl", "--since", "999999d"], "TW9896"),
+        (["half.jsonl", "--since", "9999-12-31T23:59-01:00"], "TW9896"),
         (["half.jsonl", "--target", "nowhere.json"], "TW9006"),
     ],
 )
@@ -41,6 +44,23 @@ def test_what_is_no_log_is_named(words: list[str], code: str):
 @pytest.mark.parametrize("file", ["empty.jsonl", "half.jsonl"])
 def test_an_empty_log_and_one_that_was_cut_are_read(file: str):
     assert CliRunner().invoke(cli, ["doctor", file]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("since", "count"),
+    [
+        ("2026-11-20", 1),
+        ("2026-11-20T09:00", 1),
+        ("2026-11-20T09:00:00Z", 1),
+        ("2026-11-20T10:30+02:00", 1),
+        ("2026-11-20T09:00:01", 0),
+        ("2026-11-20T10:00-01:00", 0),
+        ("2026-11-21", 0),
+    ],
+)
+def test_a_log_is_read_from_a_time_of_the_day_on(since: str, count: int):
+    done = CliRunner().invoke(cli, ["doctor", "half.jsonl", "--since", since, "--format", "json"])
+    assert json.loads(done.stdout)["calls"] == count
 
 
 @pytest.mark.parametrize("words", [["doctor", "half.jsonl", "--patience"], ["eval", "tools.json", "--temperature"]])

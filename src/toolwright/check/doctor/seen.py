@@ -140,7 +140,8 @@ class Seen:
     def _repeat(self, used: Used, caller: Caller, record: Mapping[str, Any], at: float) -> None:
         call = hash((record.get("subject"), str(record.get("arguments"))))  # of canonical JSON: in one order
         before = caller.recent.pop(call, None)
-        if before is not None and at - before <= self.patience:
+        # Either way: what ran at once is written as it ends, and files of several days are read in any order.
+        if before is not None and abs(at - before) <= self.patience:
             used.repeated += 1
         caller.recent[call] = at
         if len(caller.recent) > MAX_RECENT:
