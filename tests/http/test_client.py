@@ -373,6 +373,66 @@ def test_what_a_lost_session_was_subscribed_to_the_next_one_is_too():
     assert [request.headers["mcp-session-id"] for request in subscribed] == ["a", "b"]
 
 
+def test_what_a_lost_session_had_and_the_next_one_cannot_have_keeps_no_call_from_it_and_nothing_from_being_told(
+    caplog: pytest.LogCaptureFixture,
+):
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method != "resources/subscribe":
+            await forgetful({"a"})(request, reply)
+        elif request.headers["mcp-session-id"] == "b" and request.said["params"]["uri"] == "test://gone":
+            await reply.error(-32002)
+        else:
+            await reply.result({})
+
+    async def act(client: Client) -> str:
+        await client.subscribe("test://gone", changed.append)
+        await client.subscribe("test://there", changed.append)
+        return await call(client)
+
+    changed: list[str] = []
+    text, server = run(legacy(answer), act, on_tools_changed=lambda: changed.append("tools"))
+    assert text == "done"
+    assert changed == ["tools", "test://gone", "test://there"]
+    assert "test://gone" in caplog.text
+    assert "test://there" not in caplog.text
+    begun = [request for request in server.heard if request.headers.get("mcp-session-id") == "b"]
+    wanted = [request.said["params"]["uri"] for request in begun if request.method == "resources/subscribe"]
+    assert sorted(wanted) == ["test://gone", "test://there"]
+    assert [request.verb for request in begun].count("GET") == 1
+
+
+def test_an_ear_that_fails_as_a_session_begins_anew_is_logged_and_the_call_goes_on(caplog: pytest.LogCaptureFixture):
+    def fails() -> None:
+        raise ValueError("deaf")
+
+    assert run(legacy(forgetful({"a"})), call, on_tools_changed=fails)[0] == "done"
+    assert "deaf" in caplog.text
+
+
+def test_who_gives_up_a_call_as_a_session_begins_leaves_the_client_no_less_informed():
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method != "resources/subscribe":
+            await forgetful({"a"})(request, reply)
+            return
+        if request.headers["mcp-session-id"] == "b":
+            begins.set()
+            await may_begin.wait()
+        await reply.result({})
+
+    async def act(client: Client) -> None:
+        await client.subscribe("test://r", lambda uri: changed.set())
+        given_up = asyncio.create_task(call(client))
+        await begins.wait()
+        given_up.cancel()
+        await asyncio.wait((given_up,))
+        may_begin.set()
+        await changed.wait()
+
+    begins, may_begin, changed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    _, server = run(legacy(answer), act)
+    assert [request.headers["mcp-session-id"] for request in server.heard if request.verb == "GET"] == ["a", "b"]
+
+
 # -- eras --------------------------------------------------------------------------------------------------------------
 
 

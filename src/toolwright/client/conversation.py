@@ -28,7 +28,7 @@ from toolwright.errors import (
 )
 from toolwright.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
 from toolwright.jsonrpc.patience import Patience
-from toolwright.jsonrpc.peer import Peer
+from toolwright.jsonrpc.peer import Peer, internal_error
 from toolwright.tracing import Tracing, tracing
 from toolwright.transport.carrier import ClientLink
 
@@ -253,13 +253,29 @@ class Conversation:
             await self._link.flush()
             self._sessions += 1
             self._is_between = False
-            if self._settings.log_level is not None and "logging" in self.facts.capabilities:
-                params: dict[str, Json] = {"level": self._settings.log_level}
-                await self._ask(self.era, "logging/setLevel", params, self._settings.timeout)
-            for uri in self._hearing.updated:
-                await self._ask(self.era, "resources/subscribe", {"uri": uri}, self._settings.timeout)
-            await self._hear_of_changes()
+            self._listening = asyncio.get_running_loop().create_task(self._take_up(self.era, self.facts))
+            await asyncio.wait((self._listening,))  # it goes on where who waits here gives up
+
+    async def _take_up(self, era: Era, facts: ServerFacts) -> None:
+        """Have a new session tell what the one before has told, and tell that something may have been missed."""
+        wanted: list[tuple[str, dict[str, Json]]] = [
+            ("resources/subscribe", {"uri": uri}) for uri in self._hearing.updated
+        ]
+        if self._settings.log_level is not None and "logging" in facts.capabilities:
+            wanted.append(("logging/setLevel", {"level": self._settings.log_level}))
+        await asyncio.gather(*(self._try(era, method, params) for method, params in wanted))
+        await self._hear_of_changes()
+        try:
             self._hearing.everything_may_have_changed()
+        except Exception as error:  # noqa: BLE001 - as with what a server tells
+            internal_error(error)
+
+    async def _try(self, era: Era, method: str, params: dict[str, Json]) -> None:
+        """Ask for what a session can do without."""
+        try:
+            await self._ask(era, method, params, self._settings.timeout)
+        except Exception as error:  # noqa: BLE001 - nobody waits for an answer, but the log tells
+            _log.warning("the new session goes without %s of %s: %s", method, params, error)
 
     async def _ask(
         self,
