@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from toolwright import Client
+from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
 from toolwright.errors import ConnectionLost, SessionLost, StateError, TransportError
 from toolwright.protocol import versions
@@ -505,6 +506,90 @@ def test_a_subscription_that_breaks_off_is_opened_again_and_what_may_have_been_m
     changed = asyncio.Event()
     run(modern(answer), act, on_tools_changed=changed.set)
     assert [request.said["params"]["notifications"] for request in listens] == [{"toolsListChanged": True}] * 2
+
+
+class Failing(Locked):
+    """Credentials that cannot be had once, as where their store is locked for a moment."""
+
+    def __init__(self) -> None:
+        self.fails_next = False
+
+    async def headers(self, method: str) -> dict[str, str]:
+        fails, self.fails_next = self.fails_next, False
+        if fails:
+            raise StateError.of("TW5110", place="/here", problem="it is locked")
+        return {}
+
+
+async def acknowledge(request: Heard, reply: Reply) -> None:
+    await reply.stream()
+    meta = {"io.modelcontextprotocol/subscriptionId": request.said["id"]}
+    params = {"_meta": meta, "notifications": request.said["params"]["notifications"]}
+    await reply.event({"method": "notifications/subscriptions/acknowledged", "params": params})
+
+
+def test_a_subscription_that_cannot_be_opened_again_at_once_is_tried_until_it_can(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        listens.append(request)
+        if len(listens) == 2:
+            await reply.error(-32603, 500)
+            return
+        await acknowledge(request, reply)
+        if len(listens) == 1:
+            credentials.fails_next = True
+        else:
+            await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        await changed.wait()
+
+    listens: list[Heard] = []
+    changed, credentials = asyncio.Event(), Failing()
+    run(modern(answer), act, auth=credentials, on_tools_changed=changed.set)
+    assert not credentials.fails_next
+    assert len(listens) == 3
+    assert "it is locked" in caplog.text
+
+
+def test_who_opens_a_client_does_not_wait_for_a_subscription_that_fails_and_it_is_opened_later(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def answer(request: Heard, reply: Reply) -> None:
+        if not opened.is_set():
+            await reply.error(-32603, 500)
+            return
+        await acknowledge(request, reply)
+        await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        opened.set()
+        await changed.wait()
+
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+    opened, changed = asyncio.Event(), asyncio.Event()
+    run(modern(answer), act, on_tools_changed=changed.set)
+
+
+@pytest.mark.parametrize("number", [-32601, -32602])
+def test_a_subscription_that_a_server_refuses_is_not_asked_for_again(number: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "subscriptions/listen":
+            await reply.error(number)
+        else:
+            await reply.result(DONE | {"resultType": "complete"})
+
+    async def act(client: Client) -> None:
+        for _ in range(10):
+            await call(client)
+
+    _, server = run(modern(answer), act, on_tools_changed=lambda: None)
+    assert server.methods().count("subscriptions/listen") == 1
 
 
 # -- what goes with each request ---------------------------------------------------------------------------------------

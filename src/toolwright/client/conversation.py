@@ -19,12 +19,18 @@ from toolwright.client.negotiate import negotiate
 from toolwright.client.remembered import Revisions
 from toolwright.errors import (
     ConnectionLost,
+    HeaderMismatch,
     InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
     MethodNotFound,
+    MissingCapability,
+    ParseError,
     RequestTimeout,
     RpcError,
     SessionLost,
     TransportError,
+    UnsupportedVersion,
 )
 from toolwright.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
 from toolwright.jsonrpc.patience import Patience
@@ -47,6 +53,17 @@ _REPEATABLE = frozenset(
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list"),
         *("resources/read", "prompts/get", "completion/complete", "server/discover", "ping"),
     }
+)
+
+# What is refused so would be refused again; any other error of a server's may pass.
+_REFUSALS = (
+    ParseError,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    HeaderMismatch,
+    MissingCapability,
+    UnsupportedVersion,
 )
 
 _REVISIONS = Revisions()
@@ -434,12 +451,12 @@ class Conversation:
     async def _keep_listening(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> None:
         """Keep a subscription open (basic/patterns/subscriptions); where it ends, another is opened after a while.
 
-        It ends for good when the server refuses it, or with the channel.
+        It ends for good when the server refuses it, or with the channel; any other error may pass.
         """
         pause = _RECONNECT_SECONDS
         while True:
             acknowledged = await self._subscription(era, wanted, heard)
-            if acknowledged is None or self._link.shared:
+            if acknowledged is None:
                 return
             pause = _RECONNECT_SECONDS if acknowledged else min(2 * pause, _LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(pause)
@@ -447,7 +464,8 @@ class Conversation:
     async def _subscription(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> bool | None:
         """One subscription, from its beginning to its end.
 
-        Whether the server had acknowledged it; ``None`` when it has refused it.
+        Whether the server had acknowledged it; ``None`` when there is to be no other. Nobody waits for an error of the
+        server's to pass: what is missed until then is told when another subscription is acknowledged.
         """
         ids: list[Id] = []
         again = heard.is_set()
@@ -458,13 +476,23 @@ class Conversation:
 
         try:
             await self._ask(era, "subscriptions/listen", {"notifications": wanted}, None, sent=sent)
-        except RpcError:
-            return None
-        except TransportError:
-            pass
+            is_last = self._link.shared
+        except _REFUSALS as error:
+            _log.warning("the server does not tell of changes: %s", error)
+            is_last = True
+        except RpcError as error:
+            _log.warning("the server does not tell of changes now, and is asked again: %s", error)
+            is_last = False
+            heard.set()
+        except TransportError as error:
+            _log.info("the stream of changes broke off: %s", error)
+            is_last = self._link.shared
+        except Exception as error:  # noqa: BLE001 - such as that of a store of credentials, which may pass
+            _log.warning("changes could not be listened for, which is tried again: %s", error)
+            is_last = False
         finally:
             was_heard = [self._hearing.unsubscribe(id) for id in ids]
-        return any(was_heard)
+        return None if is_last else any(was_heard)
 
     def _acknowledged(self, heard: asyncio.Event, again: bool, wanted: Mapping[str, Json], honoured: Json) -> None:
         heard.set()

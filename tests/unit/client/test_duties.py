@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from toolwright import Client
+from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
 from toolwright.errors import ConnectionLost, RequestTimeout, RpcError, TransportError, UnknownEntry
 from toolwright.protocol import versions
@@ -301,6 +302,36 @@ def test_what_a_server_does_not_watch_is_said_in_the_log(caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
         "the server does not watch: resourceSubscriptions"
     ]
+
+
+@pytest.mark.parametrize(("number", "times"), [(-32603, 2), (-32000, 2), (-32601, 1), (-32602, 1)])
+def test_a_subscription_that_fails_is_asked_for_again_on_a_channel_too_unless_it_is_refused(
+    number: int, times: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def listening(params: Any) -> int | None:
+        asked.append(params)
+        if len(asked) == 1:
+            return number
+        stamp = {META + "subscriptionId": server.heard[-1]["id"]}
+        said = {"notifications": params["notifications"], "_meta": stamp}
+        server.say({"method": "notifications/subscriptions/acknowledged", "params": said})
+        return None
+
+    async def test(client: Client) -> None:
+        if times > 1:
+            await changed.wait()
+        else:
+            await everything(client)
+
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+    asked, changed = list[Any](), asyncio.Event()
+    capabilities = {"tools": {"listChanged": True}}
+    server = served(
+        **{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": listening}
+    )
+    run(server, test, on_tools_changed=changed.set)
+    assert len(asked) == times
+    assert "the server does not tell of changes" in caplog.text
 
 
 # -- servers that are started ------------------------------------------------------------------------------------------
