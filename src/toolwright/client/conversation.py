@@ -416,7 +416,10 @@ class Conversation:
         return wanted
 
     async def _hear_of_changes(self) -> None:
-        """Listen to what is wanted now, and to nothing else; return once a change could not be missed any more."""
+        """Listen to what is wanted now, and to nothing else; return once a change could not be missed any more.
+
+        Whoever gives up waiting for that leaves it as it was.
+        """
         if self.facts is None:
             return
         era, wanted = self.settled(), self._wanted(self.facts)
@@ -425,26 +428,29 @@ class Conversation:
             if wanted or self._answers.capabilities or self._ears.log is not None:
                 await self._listen_once(era)
             return
-        before, self._listening = self._listening, None
-        if wanted:
-            await self._listen(era, wanted)
-        if before is not None:
-            before.cancel()
-            await asyncio.wait((before,))
+        heard = asyncio.Event()
+        ends = before = self._listening
+        now = asyncio.ensure_future(self._keep_listening(era, wanted, heard)) if wanted else None
+        self._listening = now
+        try:
+            if now is not None:
+                await self._until_heard(now, heard)
+        except asyncio.CancelledError:
+            if self._listening is now:  # else it is closed, or somebody else wants something else by now
+                ends, self._listening = now, before
+            raise
+        finally:
+            await _end(ends)
 
     async def _listen_once(self, era: Era) -> None:
         if not self._listens:
             self._listens = True
             await self._link.listen(era.headers("", {}))
 
-    async def _listen(self, era: Era, wanted: dict[str, Json]) -> None:
-        heard = asyncio.Event()
-        self._listening = asyncio.get_running_loop().create_task(self._keep_listening(era, wanted, heard))
+    async def _until_heard(self, listening: asyncio.Task[None], heard: asyncio.Event) -> None:
         acknowledged = asyncio.ensure_future(heard.wait())
         try:
-            await asyncio.wait(
-                (acknowledged, self._listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED"
-            )
+            await asyncio.wait((acknowledged, listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED")
         finally:
             acknowledged.cancel()
 
@@ -504,10 +510,14 @@ class Conversation:
 
     async def _stop_listening(self) -> None:
         self._listens = False
-        if self._listening is not None:
-            listening, self._listening = self._listening, None
-            listening.cancel()
-            await asyncio.wait((listening,))
+        listening, self._listening = self._listening, None
+        await _end(listening)
+
+
+async def _end(listening: asyncio.Task[None] | None) -> None:
+    if listening is not None:
+        listening.cancel()
+        await asyncio.wait((listening,))
 
 
 def _covers(honoured: Json, wanted: Json) -> bool:

@@ -334,6 +334,68 @@ def test_a_subscription_that_fails_is_asked_for_again_on_a_channel_too_unless_it
     assert "the server does not tell of changes" in caplog.text
 
 
+def test_who_gives_up_to_follow_a_resource_leaves_the_client_listening_to_what_it_did_before():
+    def listening(params: Any) -> None:
+        ids.append(server.heard[-1]["id"])
+        if len(ids) != 2:
+            told = {"_meta": {META + "subscriptionId": ids[-1]}, "notifications": params["notifications"]}
+            server.say({"method": "notifications/subscriptions/acknowledged", "params": told})
+
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT):
+            async with Client(server, on_tools_changed=changed.set) as client:
+                following = asyncio.create_task(client.subscribe("test://given-up", lambda uri: None))
+                await server.until(lambda message: len(ids) > 1 and message.get("id") == ids[1])
+                following.cancel()
+                await asyncio.wait((following,))
+                assert cancelled() == ids[1:]
+                stamp = {META + "subscriptionId": ids[0]}
+                server.say({"method": "notifications/tools/list_changed", "params": {"_meta": stamp}})
+                await changed.wait()
+                await client.subscribe("test://r", lambda uri: None)
+                assert cancelled() == [ids[1], ids[0]]
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    def cancelled() -> list[Any]:
+        methods = (message for message in server.heard if message.get("method") == "notifications/cancelled")
+        return [message["params"]["requestId"] for message in methods]
+
+    ids, changed = list[Any](), asyncio.Event()
+    capabilities = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
+    server = served(
+        **{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": listening}
+    )
+    asyncio.run(main())
+    wanted = [message["params"]["notifications"] for message in server.heard if message.get("id") in ids]
+    assert [names.get("resourceSubscriptions") for names in wanted] == [None, ["test://given-up"], ["test://r"]]
+
+
+def test_a_client_that_is_closed_as_a_resource_comes_to_be_followed_leaves_nothing_that_listens():
+    def listening(params: Any) -> None:
+        ids.append(server.heard[-1]["id"])
+        if len(ids) == 1:
+            told = {"_meta": {META + "subscriptionId": ids[0]}, "notifications": params["notifications"]}
+            server.say({"method": "notifications/subscriptions/acknowledged", "params": told})
+
+    async def main(gives_up: bool) -> None:
+        async with asyncio.timeout(LIMIT):
+            async with Client(server, on_tools_changed=lambda: None) as client:
+                following = asyncio.create_task(client.subscribe("test://r", lambda uri: None))
+                await server.until(lambda message: len(ids) > 1 and message.get("id") == ids[1])
+                if gives_up:
+                    following.cancel()
+            await asyncio.wait((following,))
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    capabilities = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
+    for gives_up in (False, True):
+        ids = list[Any]()
+        server = served(
+            **{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": listening}
+        )
+        asyncio.run(main(gives_up))
+
+
 # -- servers that are started ------------------------------------------------------------------------------------------
 
 CHILD = """
