@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
+import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +17,7 @@ from toolwright.client.answers import Elicitation
 from toolwright.errors import ConnectionLost, SessionLost, StateError, TransportError
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
+from toolwright.transport import http_client
 from toolwright.transport.carrier import Refusal
 from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 
@@ -187,6 +190,45 @@ def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it
     said = next(request.said for request in server.heard if request.said.get("id") == "q")
     assert said["result"] == {"action": "accept", "content": {}}
     assert [question.message for question in asked] == ["Sure?"]
+
+
+def reset(reply: Reply) -> None:
+    """End the connection as a server does that has crashed, or a proxy that has had enough of it."""
+    connection = reply._writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    reply._writer.transport.abort()
+
+
+def test_a_standing_stream_of_a_server_that_gives_no_ids_is_opened_again_whatever_has_ended_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(http_client, "_SHORTEST_PAUSE_SECONDS", 0.001)
+    credentials = Failing()
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.verb != "GET":
+            await reply.result(DONE)
+            return
+        opened.append(request)
+        await reply.stream()
+        await reply.event({"method": "notifications/tools/list_changed"}, retry=1)
+        await told.get()
+        if len(opened) == 1:
+            reset(reply)
+        elif len(opened) == 2:
+            credentials.fails_next = True
+        else:
+            enough.set()
+            await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        await enough.wait()
+
+    opened, told, enough = list[Heard](), asyncio.Queue[None](), asyncio.Event()
+    run(legacy(answer), act, auth=credentials, on_tools_changed=lambda: told.put_nowait(None))
+    assert len(opened) == 3
+    assert not credentials.fails_next
+    assert "it is locked" in caplog.text
 
 
 # -- sessions that end -------------------------------------------------------------------------------------------------
