@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
+import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from toolwright import Client
+from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
 from toolwright.errors import ConnectionLost, SessionLost, StateError, TransportError
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
+from toolwright.transport import http_client
 from toolwright.transport.carrier import Refusal
 from wire.foreign import Answering, Foreign, Heard, Reply, foreign
 
@@ -186,6 +190,45 @@ def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it
     said = next(request.said for request in server.heard if request.said.get("id") == "q")
     assert said["result"] == {"action": "accept", "content": {}}
     assert [question.message for question in asked] == ["Sure?"]
+
+
+def reset(reply: Reply) -> None:
+    """End the connection as a server does that has crashed, or a proxy that has had enough of it."""
+    connection = reply._writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    reply._writer.transport.abort()
+
+
+def test_a_standing_stream_of_a_server_that_gives_no_ids_is_opened_again_whatever_has_ended_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(http_client, "_SHORTEST_PAUSE_SECONDS", 0.001)
+    credentials = Failing()
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.verb != "GET":
+            await reply.result(DONE)
+            return
+        opened.append(request)
+        await reply.stream()
+        await reply.event({"method": "notifications/tools/list_changed"}, retry=1)
+        await told.get()
+        if len(opened) == 1:
+            reset(reply)
+        elif len(opened) == 2:
+            credentials.fails_next = True
+        else:
+            enough.set()
+            await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        await enough.wait()
+
+    opened, told, enough = list[Heard](), asyncio.Queue[None](), asyncio.Event()
+    run(legacy(answer), act, auth=credentials, on_tools_changed=lambda: told.put_nowait(None))
+    assert len(opened) == 3
+    assert not credentials.fails_next
+    assert "it is locked" in caplog.text
 
 
 # -- sessions that end -------------------------------------------------------------------------------------------------
@@ -373,6 +416,66 @@ def test_what_a_lost_session_was_subscribed_to_the_next_one_is_too():
     assert [request.headers["mcp-session-id"] for request in subscribed] == ["a", "b"]
 
 
+def test_what_a_lost_session_had_and_the_next_one_cannot_have_keeps_no_call_from_it_and_nothing_from_being_told(
+    caplog: pytest.LogCaptureFixture,
+):
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method != "resources/subscribe":
+            await forgetful({"a"})(request, reply)
+        elif request.headers["mcp-session-id"] == "b" and request.said["params"]["uri"] == "test://gone":
+            await reply.error(-32002)
+        else:
+            await reply.result({})
+
+    async def act(client: Client) -> str:
+        await client.subscribe("test://gone", changed.append)
+        await client.subscribe("test://there", changed.append)
+        return await call(client)
+
+    changed: list[str] = []
+    text, server = run(legacy(answer), act, on_tools_changed=lambda: changed.append("tools"))
+    assert text == "done"
+    assert changed == ["tools", "test://gone", "test://there"]
+    assert "test://gone" in caplog.text
+    assert "test://there" not in caplog.text
+    begun = [request for request in server.heard if request.headers.get("mcp-session-id") == "b"]
+    wanted = [request.said["params"]["uri"] for request in begun if request.method == "resources/subscribe"]
+    assert sorted(wanted) == ["test://gone", "test://there"]
+    assert [request.verb for request in begun].count("GET") == 1
+
+
+def test_an_ear_that_fails_as_a_session_begins_anew_is_logged_and_the_call_goes_on(caplog: pytest.LogCaptureFixture):
+    def fails() -> None:
+        raise ValueError("deaf")
+
+    assert run(legacy(forgetful({"a"})), call, on_tools_changed=fails)[0] == "done"
+    assert "deaf" in caplog.text
+
+
+def test_who_gives_up_a_call_as_a_session_begins_leaves_the_client_no_less_informed():
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method != "resources/subscribe":
+            await forgetful({"a"})(request, reply)
+            return
+        if request.headers["mcp-session-id"] == "b":
+            begins.set()
+            await may_begin.wait()
+        await reply.result({})
+
+    async def act(client: Client) -> None:
+        await client.subscribe("test://r", lambda uri: changed.set())
+        given_up = asyncio.create_task(call(client))
+        await begins.wait()
+        given_up.cancel()
+        await asyncio.wait((given_up,))
+        may_begin.set()
+        await changed.wait()
+
+    begins, may_begin, changed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    _, server = run(legacy(answer), act)
+    assert [request.headers["mcp-session-id"] for request in server.heard if request.verb == "GET"] == ["a", "b"]
+
+
 # -- eras --------------------------------------------------------------------------------------------------------------
 
 
@@ -445,6 +548,90 @@ def test_a_subscription_that_breaks_off_is_opened_again_and_what_may_have_been_m
     changed = asyncio.Event()
     run(modern(answer), act, on_tools_changed=changed.set)
     assert [request.said["params"]["notifications"] for request in listens] == [{"toolsListChanged": True}] * 2
+
+
+class Failing(Locked):
+    """Credentials that cannot be had once, as where their store is locked for a moment."""
+
+    def __init__(self) -> None:
+        self.fails_next = False
+
+    async def headers(self, method: str) -> dict[str, str]:
+        fails, self.fails_next = self.fails_next, False
+        if fails:
+            raise StateError.of("TW5110", place="/here", problem="it is locked")
+        return {}
+
+
+async def acknowledge(request: Heard, reply: Reply) -> None:
+    await reply.stream()
+    meta = {"io.modelcontextprotocol/subscriptionId": request.said["id"]}
+    params = {"_meta": meta, "notifications": request.said["params"]["notifications"]}
+    await reply.event({"method": "notifications/subscriptions/acknowledged", "params": params})
+
+
+def test_a_subscription_that_cannot_be_opened_again_at_once_is_tried_until_it_can(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        listens.append(request)
+        if len(listens) == 2:
+            await reply.error(-32603, 500)
+            return
+        await acknowledge(request, reply)
+        if len(listens) == 1:
+            credentials.fails_next = True
+        else:
+            await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        await changed.wait()
+
+    listens: list[Heard] = []
+    changed, credentials = asyncio.Event(), Failing()
+    run(modern(answer), act, auth=credentials, on_tools_changed=changed.set)
+    assert not credentials.fails_next
+    assert len(listens) == 3
+    assert "it is locked" in caplog.text
+
+
+def test_who_opens_a_client_does_not_wait_for_a_subscription_that_fails_and_it_is_opened_later(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def answer(request: Heard, reply: Reply) -> None:
+        if not opened.is_set():
+            await reply.error(-32603, 500)
+            return
+        await acknowledge(request, reply)
+        await asyncio.Event().wait()
+
+    async def act(client: Client) -> None:
+        opened.set()
+        await changed.wait()
+
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+    opened, changed = asyncio.Event(), asyncio.Event()
+    run(modern(answer), act, on_tools_changed=changed.set)
+
+
+@pytest.mark.parametrize("number", [-32601, -32602])
+def test_a_subscription_that_a_server_refuses_is_not_asked_for_again(number: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        if request.method == "subscriptions/listen":
+            await reply.error(number)
+        else:
+            await reply.result(DONE | {"resultType": "complete"})
+
+    async def act(client: Client) -> None:
+        for _ in range(10):
+            await call(client)
+
+    _, server = run(modern(answer), act, on_tools_changed=lambda: None)
+    assert server.methods().count("subscriptions/listen") == 1
 
 
 # -- what goes with each request ---------------------------------------------------------------------------------------

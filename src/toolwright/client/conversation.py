@@ -19,16 +19,22 @@ from toolwright.client.negotiate import negotiate
 from toolwright.client.remembered import Revisions
 from toolwright.errors import (
     ConnectionLost,
+    HeaderMismatch,
     InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
     MethodNotFound,
+    MissingCapability,
+    ParseError,
     RequestTimeout,
     RpcError,
     SessionLost,
     TransportError,
+    UnsupportedVersion,
 )
 from toolwright.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
 from toolwright.jsonrpc.patience import Patience
-from toolwright.jsonrpc.peer import Peer
+from toolwright.jsonrpc.peer import Peer, internal_error
 from toolwright.tracing import Tracing, tracing
 from toolwright.transport.carrier import ClientLink
 
@@ -47,6 +53,17 @@ _REPEATABLE = frozenset(
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list"),
         *("resources/read", "prompts/get", "completion/complete", "server/discover", "ping"),
     }
+)
+
+# What is refused so would be refused again; any other error of a server's may pass.
+_REFUSALS = (
+    ParseError,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    HeaderMismatch,
+    MissingCapability,
+    UnsupportedVersion,
 )
 
 _REVISIONS = Revisions()
@@ -253,13 +270,29 @@ class Conversation:
             await self._link.flush()
             self._sessions += 1
             self._is_between = False
-            if self._settings.log_level is not None and "logging" in self.facts.capabilities:
-                params: dict[str, Json] = {"level": self._settings.log_level}
-                await self._ask(self.era, "logging/setLevel", params, self._settings.timeout)
-            for uri in self._hearing.updated:
-                await self._ask(self.era, "resources/subscribe", {"uri": uri}, self._settings.timeout)
-            await self._hear_of_changes()
+            self._listening = asyncio.get_running_loop().create_task(self._take_up(self.era, self.facts))
+            await asyncio.wait((self._listening,))  # it goes on where who waits here gives up
+
+    async def _take_up(self, era: Era, facts: ServerFacts) -> None:
+        """Have a new session tell what the one before has told, and tell that something may have been missed."""
+        wanted: list[tuple[str, dict[str, Json]]] = [
+            ("resources/subscribe", {"uri": uri}) for uri in self._hearing.updated
+        ]
+        if self._settings.log_level is not None and "logging" in facts.capabilities:
+            wanted.append(("logging/setLevel", {"level": self._settings.log_level}))
+        await asyncio.gather(*(self._try(era, method, params) for method, params in wanted))
+        await self._hear_of_changes()
+        try:
             self._hearing.everything_may_have_changed()
+        except Exception as error:  # noqa: BLE001 - as with what a server tells
+            internal_error(error)
+
+    async def _try(self, era: Era, method: str, params: dict[str, Json]) -> None:
+        """Ask for what a session can do without."""
+        try:
+            await self._ask(era, method, params, self._settings.timeout)
+        except Exception as error:  # noqa: BLE001 - nobody waits for an answer, but the log tells
+            _log.warning("the new session goes without %s of %s: %s", method, params, error)
 
     async def _ask(
         self,
@@ -383,7 +416,10 @@ class Conversation:
         return wanted
 
     async def _hear_of_changes(self) -> None:
-        """Listen to what is wanted now, and to nothing else; return once a change could not be missed any more."""
+        """Listen to what is wanted now, and to nothing else; return once a change could not be missed any more.
+
+        Whoever gives up waiting for that leaves it as it was.
+        """
         if self.facts is None:
             return
         era, wanted = self.settled(), self._wanted(self.facts)
@@ -392,38 +428,41 @@ class Conversation:
             if wanted or self._answers.capabilities or self._ears.log is not None:
                 await self._listen_once(era)
             return
-        before, self._listening = self._listening, None
-        if wanted:
-            await self._listen(era, wanted)
-        if before is not None:
-            before.cancel()
-            await asyncio.wait((before,))
+        heard = asyncio.Event()
+        ends = before = self._listening
+        now = asyncio.ensure_future(self._keep_listening(era, wanted, heard)) if wanted else None
+        self._listening = now
+        try:
+            if now is not None:
+                await self._until_heard(now, heard)
+        except asyncio.CancelledError:
+            if self._listening is now:  # else it is closed, or somebody else wants something else by now
+                ends, self._listening = now, before
+            raise
+        finally:
+            await _end(ends)
 
     async def _listen_once(self, era: Era) -> None:
         if not self._listens:
             self._listens = True
             await self._link.listen(era.headers("", {}))
 
-    async def _listen(self, era: Era, wanted: dict[str, Json]) -> None:
-        heard = asyncio.Event()
-        self._listening = asyncio.get_running_loop().create_task(self._keep_listening(era, wanted, heard))
+    async def _until_heard(self, listening: asyncio.Task[None], heard: asyncio.Event) -> None:
         acknowledged = asyncio.ensure_future(heard.wait())
         try:
-            await asyncio.wait(
-                (acknowledged, self._listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED"
-            )
+            await asyncio.wait((acknowledged, listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED")
         finally:
             acknowledged.cancel()
 
     async def _keep_listening(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> None:
         """Keep a subscription open (basic/patterns/subscriptions); where it ends, another is opened after a while.
 
-        It ends for good when the server refuses it, or with the channel.
+        It ends for good when the server refuses it, or with the channel; any other error may pass.
         """
         pause = _RECONNECT_SECONDS
         while True:
             acknowledged = await self._subscription(era, wanted, heard)
-            if acknowledged is None or self._link.shared:
+            if acknowledged is None:
                 return
             pause = _RECONNECT_SECONDS if acknowledged else min(2 * pause, _LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(pause)
@@ -431,7 +470,8 @@ class Conversation:
     async def _subscription(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> bool | None:
         """One subscription, from its beginning to its end.
 
-        Whether the server had acknowledged it; ``None`` when it has refused it.
+        Whether the server had acknowledged it; ``None`` when there is to be no other. Nobody waits for an error of the
+        server's to pass: what is missed until then is told when another subscription is acknowledged.
         """
         ids: list[Id] = []
         again = heard.is_set()
@@ -442,13 +482,23 @@ class Conversation:
 
         try:
             await self._ask(era, "subscriptions/listen", {"notifications": wanted}, None, sent=sent)
-        except RpcError:
-            return None
-        except TransportError:
-            pass
+            is_last = self._link.shared
+        except _REFUSALS as error:
+            _log.warning("the server does not tell of changes: %s", error)
+            is_last = True
+        except RpcError as error:
+            _log.warning("the server does not tell of changes now, and is asked again: %s", error)
+            is_last = False
+            heard.set()
+        except TransportError as error:
+            _log.info("the stream of changes broke off: %s", error)
+            is_last = self._link.shared
+        except Exception as error:  # noqa: BLE001 - such as that of a store of credentials, which may pass
+            _log.warning("changes could not be listened for, which is tried again: %s", error)
+            is_last = False
         finally:
             was_heard = [self._hearing.unsubscribe(id) for id in ids]
-        return any(was_heard)
+        return None if is_last else any(was_heard)
 
     def _acknowledged(self, heard: asyncio.Event, again: bool, wanted: Mapping[str, Json], honoured: Json) -> None:
         heard.set()
@@ -460,10 +510,14 @@ class Conversation:
 
     async def _stop_listening(self) -> None:
         self._listens = False
-        if self._listening is not None:
-            listening, self._listening = self._listening, None
-            listening.cancel()
-            await asyncio.wait((listening,))
+        listening, self._listening = self._listening, None
+        await _end(listening)
+
+
+async def _end(listening: asyncio.Task[None] | None) -> None:
+    if listening is not None:
+        listening.cancel()
+        await asyncio.wait((listening,))
 
 
 def _covers(honoured: Json, wanted: Json) -> bool:

@@ -300,21 +300,24 @@ class HttpLink:
                 await settled.wait()
 
     async def _listen(self, headers: Mapping[str, str], settled: asyncio.Event) -> None:
-        """Read that stream for as long as the session lives; where it breaks off, it is taken up again."""
+        """Read that stream for as long as the session lives; where it breaks off, it is taken up again, or opened anew
+        where there is no place to go on from: nobody else would notice that it has gone."""
         reading = _Reading()
-        try:
-            while True:
-                with _forgiven(reading):
-                    async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
-                        settled.set()
-                        if not _is_stream(answer):
-                            return
-                        await self._read_events(answer, reading)
-                await reading.wait()
-        except (OSError, httpx2.HTTPError, TransportError) as error:
-            _log.info("no stream for notifications: %s", error)
-        finally:
-            settled.set()
+        while True:
+            try:
+                async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
+                    settled.set()
+                    if not _is_stream(answer):
+                        return
+                    await self._read_events(answer, reading)
+            except TransportError as error:
+                _log.info("no stream for notifications: %s", error)
+                return
+            except Exception as error:  # noqa: BLE001 - of the carrier, or of a store of credentials; it may pass
+                _log.warning("the stream for notifications broke off and is opened again: %s", error)
+            finally:
+                settled.set()
+            await reading.wait()
 
     async def close(self) -> None:
         """End every stream, and the legacy session if there is one."""

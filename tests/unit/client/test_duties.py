@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from toolwright import Client
+from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
 from toolwright.errors import ConnectionLost, RequestTimeout, RpcError, TransportError, UnknownEntry
 from toolwright.protocol import versions
@@ -301,6 +302,98 @@ def test_what_a_server_does_not_watch_is_said_in_the_log(caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
         "the server does not watch: resourceSubscriptions"
     ]
+
+
+@pytest.mark.parametrize(("number", "times"), [(-32603, 2), (-32000, 2), (-32601, 1), (-32602, 1)])
+def test_a_subscription_that_fails_is_asked_for_again_on_a_channel_too_unless_it_is_refused(
+    number: int, times: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def listening(params: Any) -> int | None:
+        asked.append(params)
+        if len(asked) == 1:
+            return number
+        stamp = {META + "subscriptionId": server.heard[-1]["id"]}
+        said = {"notifications": params["notifications"], "_meta": stamp}
+        server.say({"method": "notifications/subscriptions/acknowledged", "params": said})
+        return None
+
+    async def test(client: Client) -> None:
+        if times > 1:
+            await changed.wait()
+        else:
+            await everything(client)
+
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+    asked, changed = list[Any](), asyncio.Event()
+    capabilities = {"tools": {"listChanged": True}}
+    server = served(
+        **{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": listening}
+    )
+    run(server, test, on_tools_changed=changed.set)
+    assert len(asked) == times
+    assert "the server does not tell of changes" in caplog.text
+
+
+def test_who_gives_up_to_follow_a_resource_leaves_the_client_listening_to_what_it_did_before():
+    def listening(params: Any) -> None:
+        ids.append(server.heard[-1]["id"])
+        if len(ids) != 2:
+            told = {"_meta": {META + "subscriptionId": ids[-1]}, "notifications": params["notifications"]}
+            server.say({"method": "notifications/subscriptions/acknowledged", "params": told})
+
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT):
+            async with Client(server, on_tools_changed=changed.set) as client:
+                following = asyncio.create_task(client.subscribe("test://given-up", lambda uri: None))
+                await server.until(lambda message: len(ids) > 1 and message.get("id") == ids[1])
+                following.cancel()
+                await asyncio.wait((following,))
+                assert cancelled() == ids[1:]
+                stamp = {META + "subscriptionId": ids[0]}
+                server.say({"method": "notifications/tools/list_changed", "params": {"_meta": stamp}})
+                await changed.wait()
+                await client.subscribe("test://r", lambda uri: None)
+                assert cancelled() == [ids[1], ids[0]]
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    def cancelled() -> list[Any]:
+        methods = (message for message in server.heard if message.get("method") == "notifications/cancelled")
+        return [message["params"]["requestId"] for message in methods]
+
+    ids, changed = list[Any](), asyncio.Event()
+    capabilities = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
+    server = served(
+        **{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": listening}
+    )
+    asyncio.run(main())
+    wanted = [message["params"]["notifications"] for message in server.heard if message.get("id") in ids]
+    assert [names.get("resourceSubscriptions") for names in wanted] == [None, ["test://given-up"], ["test://r"]]
+
+
+def test_a_client_that_is_closed_as_a_resource_comes_to_be_followed_leaves_nothing_that_listens():
+    def listening(params: Any) -> None:
+        ids.append(server.heard[-1]["id"])
+        if len(ids) == 1:
+            told = {"_meta": {META + "subscriptionId": ids[0]}, "notifications": params["notifications"]}
+            server.say({"method": "notifications/subscriptions/acknowledged", "params": told})
+
+    async def main(gives_up: bool) -> None:
+        async with asyncio.timeout(LIMIT):
+            async with Client(server, on_tools_changed=lambda: None) as client:
+                following = asyncio.create_task(client.subscribe("test://r", lambda uri: None))
+                await server.until(lambda message: len(ids) > 1 and message.get("id") == ids[1])
+                if gives_up:
+                    following.cancel()
+            await asyncio.wait((following,))
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    capabilities = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
+    for gives_up in (False, True):
+        ids = list[Any]()
+        server = served(
+            **{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": listening}
+        )
+        asyncio.run(main(gives_up))
 
 
 # -- servers that are started ------------------------------------------------------------------------------------------
