@@ -755,8 +755,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW4008": ("{option} goes with the toolbox, not with {target}.", "{option} 用于工具箱，不适用于 {target}。"),
     "TW4009": ("{name} must be {wanted}.", "{name} 必须是 {wanted}。"),
     "TW4011": (
-        "Standard output cannot be written: {problem}. The server ends; answers are missing there.",
-        "无法写入标准输出：{problem}。服务器即将结束，其中缺少部分应答。",
+        "Standard output cannot be written: {problem}. The program ends; what it has to say is not all there.",
+        "无法写入标准输出：{problem}。程序即将结束，其输出不完整。",
     ),
     "TW4400": (
         "There is no ticket {ticket}, or not any more; `toolwright approvals list` shows those there are.",

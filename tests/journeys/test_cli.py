@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,19 @@ pytestmark = pytest.mark.process
 TEST = str(SERVER)
 
 
-def run(*arguments: str, input: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, input: str = "", stdout: Any = subprocess.PIPE, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """``stdout``: a file, or None for one that is closed."""
+    words = command(*arguments)
     done = subprocess.run(
-        command(*arguments), input=input, capture_output=True, text=True, timeout=30, env=environment(**env)
+        words if stdout is not None else ["sh", "-c", 'exec "$@" >&-', "sh", *words],
+        input=input,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        env=environment(**env),
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
@@ -203,6 +214,33 @@ def test_a_legacy_server_that_refuses_has_its_log_shown_too(tmp_path: Path, verb
     done = run(verb[0], other(tmp_path, code), *verb[1:])
     assert done.returncode == 3
     assert "    no store\n" in done.stderr
+
+
+# -- standard output ---------------------------------------------------------------------------------------------------
+
+SAYS = [
+    ("--help",),
+    ("list", "--help"),
+    ("list", TEST),
+    ("diff", TEST, TEST),
+    ("check", TEST),
+    ("call", TEST, "refuse"),
+]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is full")
+@pytest.mark.parametrize("arguments", SAYS, ids=" ".join)
+def test_output_on_a_full_disk_is_an_error_in_one_sentence(arguments: tuple[str, ...]):
+    with open("/dev/full", "wb") as full:
+        done = run(*arguments, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("not all there. [TW4011]")
+
+
+@pytest.mark.parametrize("arguments", SAYS, ids=" ".join)
+def test_closed_output_is_an_error_only_where_there_is_something_to_say(arguments: tuple[str, ...], tmp_path: Path):
+    assert run(*arguments, stdout=None).stderr.splitlines()[-1].endswith("not all there. [TW4011]")
+    assert run("check", TEST, "--fail-on", "never", "-o", str(tmp_path / "report"), stdout=None).returncode == 0
 
 
 # -- arguments of a call -----------------------------------------------------------------------------------------------

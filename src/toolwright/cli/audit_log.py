@@ -1,23 +1,24 @@
-"""Which log the command is about, and how its records are shown."""
+"""Which log the command is about, and how its records are shown and read back."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from toolwright.cli.output import show_rows
-from toolwright.errors import ConfigurationError
+from toolwright.errors import ConfigurationError, ParseError
+from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.audit_reading import record_of
 from toolwright.state.log import Entry, Log
 from toolwright.state.places import audit_file, beside, state_folder
 from toolwright.state.urls import open_log
 
-__all__ = ["key_file", "line", "place_of", "show", "with_log"]
+__all__ = ["key_file", "line", "place_of", "records_in", "show", "with_log"]
 
 T = TypeVar("T")
 
@@ -91,3 +92,24 @@ def line(entry: Entry) -> str:
 def _escaped(text: str) -> str:
     """JSON that a terminal obeys in nothing, whatever somebody has written into the log."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+    """The records in what `audit export`, or `audit search --json`, has written, each with its line; None for a line
+    that is no record. Blank lines are passed over. ConfigurationError when the file cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            for number, line in enumerate(opened, 1):
+                if line.strip():
+                    yield number, _record(line)
+    except OSError as error:
+        raise ConfigurationError.of("TW9006", file=str(path), problem=error.strerror) from None
+
+
+def _record(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        said = decode(line)
+    except ParseError:
+        return None
+    record = said["record"] if is_object(said) and is_object(said.get("record")) else said
+    return record if is_object(record) and isinstance(record.get("kind"), str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -67,7 +68,8 @@ def _apart(sources: Sequence[Source]) -> Iterator[Source]:
 def _of(target: str, family: Family, timeout: float) -> list[Source | Unjudged]:
     try:
         path = Path(target)
-        if path.suffix in (".json", ".jsonc", ".lock", ".toml") and " " not in target and "://" not in target:
+        named = path.suffix in (".json", ".jsonc", ".lock", ".toml")
+        if named and (os.path.isfile(path) or (" " not in target and "://" not in target)):
             return _of_file(target, path, timeout)
         return [_ours(target, family) if is_ours(target) else _theirs(target, family, timeout)]
     except ToolwrightError as error:

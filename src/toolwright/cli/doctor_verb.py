@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -16,14 +16,13 @@ from toolwright.check.doctor.seen import Seen
 from toolwright.check.doctor.symptoms import Diagnosis, diagnose
 from toolwright.check.doctor.told import as_json, as_text
 from toolwright.cli import families
-from toolwright.cli.audit_log import with_log
+from toolwright.cli.audit_log import records_in, with_log
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS, Finite
 from toolwright.cli.printing import printable
 from toolwright.contract.files import write_whole
-from toolwright.errors import ConfigurationError, ParseError
-from toolwright.jsonrpc.messages import decode, is_object
+from toolwright.errors import ConfigurationError
 from toolwright.policy.audit_reading import entries, record_of
 from toolwright.state.log import Log
 
@@ -131,8 +130,8 @@ def _read(log: str, seen: Seen, since: str) -> None:
 
 def _read_lines(path: Path, seen: Seen, since: str) -> None:
     before, count = seen.damaged, 0
-    for count, record in enumerate(_lines(path), 1):  # noqa: B007 (how many there are is asked below)
-        _take(seen, record, since)
+    for count, (_, record) in enumerate(records_in(path), 1):  # noqa: B007 (how many there are is asked below)
+        _take(seen, {"kind": "damaged"} if record is None else record, since)
     if count and seen.damaged - before == count:
         raise ConfigurationError.of("TW9826", file=str(path), count=count)
 
@@ -140,24 +139,3 @@ def _read_lines(path: Path, seen: Seen, since: str) -> None:
 def _take(seen: Seen, record: Mapping[str, Any], since: str) -> None:
     if not since or str(record.get("at", since)) >= since:
         seen.add(record)
-
-
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The records in what `audit export`, or `audit search --json`, has written."""
-    try:
-        with path.open("rb") as opened:
-            for line in opened:
-                if line.strip():
-                    yield _record(line)
-    except OSError as error:
-        raise ConfigurationError.of("TW9006", file=str(path), problem=error.strerror) from None
-
-
-def _record(line: bytes) -> Mapping[str, Any]:
-    try:
-        said = decode(line)
-    except ParseError:
-        return {"kind": "damaged"}
-    if is_object(said):
-        return said["record"] if is_object(said.get("record")) else said
-    return {"kind": "damaged"}

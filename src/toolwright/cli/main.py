@@ -9,7 +9,7 @@ from __future__ import annotations
 import locale
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -80,6 +80,8 @@ class _Verbs(click.Group):
             return result
         except BrokenPipeError:
             os._exit(0)  # whoever read our output has seen enough
+        except OSError as error:
+            _end_unwritten(error, ctx.obj or _language())
         except ToolwrightError as error:
             click.echo(f"toolwright: {printable(error.say(ctx.obj or _language()))}", err=True)
             sys.exit(exit_code(error))
@@ -101,8 +103,22 @@ def _language() -> str:
     return "zh" if (name or "").lower().startswith("zh") else "en"
 
 
+def _end_unwritten(error: OSError, language: str) -> NoReturn:
+    """End for standard output that cannot be written; any other error is raised again."""
+    try:
+        print(flush=True)  # the error does not say what could not be written
+    except OSError:
+        said = ConfigurationError.of("TW4011", problem=error.strerror)
+        click.echo(f"toolwright: {said.say(language)}", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or it fails once more as the process ends
+        sys.exit(exit_code(said))
+    raise error
+
+
 def main() -> None:
     """Run a verb. Errors of ours end in one sentence and an exit code, never in a stack trace."""
+    if sys.stdout is None:  # closed: what cannot be written to stands there, so that what is said is not lost unseen
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
@@ -112,3 +128,5 @@ def main() -> None:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
+    except OSError as error:  # of --help and --version, which are before any verb
+        _end_unwritten(error, _language())

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from toolwright.cli.audit_log import records_in
 from toolwright.cli.output import show_rows
 from toolwright.errors import ConfigurationError
-from toolwright.jsonrpc.messages import is_object
+from toolwright.policy.audit_reading import entries, record_of
 from toolwright.policy.config import read
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import Rules
 from toolwright.policy.simulating import Replay, replay
+from toolwright.state.places import beside
 from toolwright.state.urls import open_log
 
 __all__ = ["command"]
-
-_PAGE = 1_000
 
 
 @click.command("simulate", short_help="Replay the audit log against a file of rules.")
@@ -39,7 +38,7 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
     if rules is None:
         raise ConfigurationError.of("TW4314", file=config)
     is_file = Path(log).is_file()
-    counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else asyncio.run(_count(rules, log))
+    counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else _count(rules, log)
     rows = [(was, would, subject, rule, str(count)) for (was, would, subject, rule), count in sorted(counts.items())]
     shown = [row for row in rows if not changes or row[0] != row[1]]
     if shown:
@@ -52,11 +51,19 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
 _Row = tuple[str, str, str, str]
 
 
-async def _count(rules: Rules, log: str) -> Counter[_Row]:
-    counts: Counter[_Row] = Counter()
-    async for record in _records(log):
-        counts.update(_row(one) for one in replay(rules, [record]))
-    return counts
+def _count(rules: Rules, log: str) -> Counter[_Row]:
+    path = beside(log, "")
+    if path and not Path(path).is_file():  # opening it would make it
+        raise ConfigurationError.of("TW9006", file=path, problem="there is no such file")
+
+    async def count() -> Counter[_Row]:
+        counts: Counter[_Row] = Counter()
+        async with open_log(log) as opened:
+            async for entry in entries(opened):
+                counts.update(map(_row, replay(rules, [record_of(entry)])))
+        return counts
+
+    return asyncio.run(count())
 
 
 def _row(one: Replay) -> _Row:
@@ -64,27 +71,8 @@ def _row(one: Replay) -> _Row:
     return one.record.was, one.would, getattr(subject, "uri", subject.name), one.rule or "(no rule)"
 
 
-async def _records(log: str) -> AsyncIterator[dict[str, Any]]:
-    async with open_log(log) as opened:
-        after = 0
-        while entries := await opened.read(after, _PAGE):
-            after = entries[-1].position
-            for entry in entries:
-                yield entry.record
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = []
-    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
-        record = _record(line)
-        if not is_object(record):
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    for number, record in records_in(path):
+        if record is None:
             raise ConfigurationError.of("TW4315", place=f"{path}:{number}")
-        records.append(record)
-    return records
-
-
-def _record(line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
+        yield record

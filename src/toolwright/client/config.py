@@ -119,6 +119,8 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
         said: Any = tomllib.loads(text) if name.endswith(".toml") else decode(_plain_json(text).encode())
     except (tomllib.TOMLDecodeError, ParseError) as error:
         raise ConfigurationError.of("TW9201", file=name, problem=str(error).rstrip(".")) from None
+    except RecursionError:
+        raise ConfigurationError.of("TW9201", file=name, problem="it is nested too deep") from None
     if not is_object(said):
         raise ConfigurationError.of("TW9201", file=name, problem="it is not an object")
     return said

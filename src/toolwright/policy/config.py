@@ -231,9 +231,11 @@ def examine(file: str | Path, text: str | None = None) -> tuple[Config, list[Con
     config = Config(name, text_of(file) if text is None else text)
     try:
         said = tomllib.loads(config.text)
+        problems = [*_misfits(config, said)]
     except tomllib.TOMLDecodeError as error:
         return config, [_no_toml(name, str(error))]
-    problems = [*_misfits(config, said)]
+    except RecursionError:
+        return config, [_no_toml(name, "it is nested too deep")]
     if problems:
         return config, problems
     rules = _rules(config, said.get("rules", []), problems)

@@ -66,6 +66,12 @@ def findings(*words: str) -> list[tuple[str, str, str]]:
 # -- what is judged ----------------------------------------------------------------------------------------------------
 
 
+def test_a_file_with_a_blank_in_its_path_is_no_command(folder: Path):
+    (folder / "my tools").mkdir()
+    (folder / "my tools" / "dump.json").write_text(DUMP)
+    assert findings("my tools/dump.json") == [("dump", "bare", "TW9710")]
+
+
 def test_a_dump_is_judged_and_each_finding_has_its_line(folder: Path):
     [one] = told("dump.json")["findings"]
     assert (one["tool"], one["level"], one["path"], one["file"], one["line"]) == (

@@ -223,3 +223,8 @@ def test_a_command_runs_in_the_folder_of_its_project() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigurationError, match=r"nowhere\.json cannot be read: No such file"):
         read_config("nowhere.json")
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 3_000, "a = " + "{a = " * 3_000])
+def test_what_is_nested_too_deep_is_refused(text: str) -> None:
+    assert "nested too deep" in refused(text, "servers.toml")

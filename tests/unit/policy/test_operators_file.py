@@ -97,3 +97,9 @@ def test_a_server_for_tests_goes_before_the_file(tmp_path: Path):
     server = Server("t", rules=written(tmp_path))
     assert server.with_guard(confirm=Confirm.never()).settings.confirm == Confirm.never()
     assert server.settings.confirm.questions == 3
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 3_000, "a = " + "{a = " * 3_000, "a" + ".a" * 3_000 + " = 1"])
+def test_what_is_nested_too_deep_is_refused(tmp_path: Path, text: str):
+    with pytest.raises(ConfigurationError, match="nested too deep"):
+        Server("t", rules=written(tmp_path, text))
