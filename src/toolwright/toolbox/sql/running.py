@@ -59,8 +59,15 @@ class _Run:
             if self._is_given_up:
                 raise _Stopped
             self.is_committing = self._commits
-        if self._commits:
+        if not self._commits:
+            return
+        try:
             session.commit()
+        except Exception as error:
+            worded = self._engine.worded(error)
+            if worded is not None and worded.code == "TW6227":  # what a server refuses, it answers
+                raise ToolError.of("TW6237", problem=worded.facts["problem"]) from error
+            raise
 
     def __call__(self, work: Callable[[Session], T]) -> T:
         try:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 import signal
+import socket
+import socketserver
 import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -264,6 +269,55 @@ def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_pat
         asyncio.run(once(url))
         assert has_ended.wait(LIMIT)
         assert Shown(url).orders() == BEFORE
+
+
+class _Losing(socketserver.BaseRequestHandler):
+    """A way to a server that breaks once the server has answered to COMMIT, before the answer is passed on."""
+
+    def handle(self) -> None:
+        here = self.request
+        with socket.create_connection(getattr(self.server, "leads_to")) as there:  # noqa: B009
+            while True:
+                for readable in select.select([here, there], [], [])[0]:
+                    part = readable.recv(1 << 16)
+                    if not part:
+                        return
+                    (there if readable is here else here).sendall(part)
+                    if readable is here and re.search(rb"(?<!AUTO)COMMIT", part):
+                        there.recv(1 << 16)
+                        return
+
+
+@contextmanager
+def _losing_commits(url: str) -> Generator[str]:
+    """The URL of the same database, by a way that loses what the server says of a commit."""
+    parts = urlsplit(url)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Losing) as server:
+        server.daemon_threads = True
+        setattr(server, "leads_to", (parts.hostname, parts.port))  # noqa: B010
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield parts._replace(netloc=f"{parts.username}@127.0.0.1:{server.server_address[1]}").geturl()
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "mysql"])
+def test_a_commit_whose_answer_is_lost_may_have_been_made_and_that_is_told(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        with _losing_commits(url) as losing:
+            result = Shown(losing).call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = 2")
+        assert result.text.endswith("[TW6237]")
+        assert Shown(url).orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_commit_that_is_refused_changes_nothing_and_that_is_told(engine: str, tmp_path: Path):
+    parts = "CREATE TABLE parts (id int PRIMARY KEY, whole int REFERENCES parts DEFERRABLE INITIALLY DEFERRED)"
+    with shop(engine, tmp_path, (parts,)) as url:
+        shown = Shown(url)
+        assert shown.call("execute_sql", sql="INSERT INTO parts VALUES (1, 7)").text.endswith("[TW6233]")
+        assert shown.call("run_sql_query", sql="SELECT * FROM parts").structured["rows"] == []
 
 
 def test_who_writes_waits_for_who_reads(tmp_path: Path):
