@@ -113,8 +113,8 @@ class Runner:
         """What ``work`` makes, once what it changed is committed where ``commits`` says so. ``ToolError`` TW6220 where
         it was given up and nothing is changed; TW6237 where that is not known."""
         running = _Run(self._engine, writes=writes, commits=commits)
-        future: asyncio.Future[T] = self._pool.run(partial(running, work))
         begun, is_over = self._clock(), False
+        future: asyncio.Future[T] = self._pool.run(partial(running, work))
         try:
             while not (is_over or future.done()):
                 spent = self._clock() - begun
