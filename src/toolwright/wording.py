@@ -1625,6 +1625,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "out, after a look at what would be changed.",
         "此处无法得知 {verb} 会更改多少行，因此无法遵守 at_most：已全部撤销。请先查看将被更改的内容，再去掉该参数。",
     ),
+    "TW6237": (
+        "The database was told to commit the change, and its answer did not come ({problem}): the change may have been "
+        "made, or be made yet. Do not repeat the call; look with run_sql_query after a while, and tell the user.",
+        "已要求数据库提交更改，但未收到答复（{problem}）：更改可能已经完成，也可能稍后完成。请勿重复调用；请过一会儿用 "
+        "run_sql_query 查看，并告知用户。",
+    ),
     "TW6601": (
         "$.query has no word to look for. Give words of a name or a description, such as 'wireless headphones'.",
         "$.query 中没有可查找的词。请给出名称或描述中的词，例如“无线耳机”。",

@@ -154,6 +154,22 @@ def test_g05_rows_that_do_not_fit_are_counted_with_their_lines(tmp_path: Path) -
     assert [row["line"] for row in found["skipped"]["first"]] == [3, 5]
 
 
+def test_g05_rows_that_do_not_fit_are_counted_however_much_is_wrong_with_them(tmp_path: Path) -> None:
+    wide = "1,2" + ",3" * 60 + "\n"
+    write(tmp_path, "a,b\n" + "1,2\n" + wide * 2_000 + "4\n" + "4,5\n")
+    found = ask(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["a"])
+    assert found["groups"][0]["values"]["a"]["sum"] == 5
+    assert found["skipped"]["rows"] == 2_001
+    assert [row["line"] for row in found["skipped"]["first"]] == [3, 4, 5, 6, 7]
+    assert {row["problem"] for row in found["skipped"]["first"]} == {"too many columns"}
+
+
+def test_g05_an_open_quote_behind_many_rows_that_do_not_fit_ends_the_call(tmp_path: Path) -> None:
+    wide = "1,2" + ",3" * 60 + "\n"
+    write(tmp_path, "a,b\n" + "1,2\n" + wide * 2_000 + '"x"y,2\n"q",5\n')
+    assert code_of(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["b"]) == "TW6326"
+
+
 def test_g05_twin_rows_that_end_in_empty_cells_fit(tmp_path: Path) -> None:
     write(tmp_path, "a,b\r\n1,\r\n,2\r\n\r\n")
     found = ask(tmp_path, "query_csv", path="t.csv")

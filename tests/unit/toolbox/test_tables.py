@@ -307,3 +307,18 @@ def test_a_file_that_can_be_read_no_further_is_not_taken_for_one_that_ends() -> 
                 feed.check()
     finally:
         os.close(file)
+
+
+def test_where_no_thread_can_be_started_no_descriptor_is_left() -> None:
+    layout = Layout("delimited", (), ReadAs(format="delimited"), plain=False)
+    file = os.open(os.devnull, os.O_RDONLY)
+    before = len(os.listdir("/proc/self/fd"))
+    threading.stack_size(1 << 48)  # no machine has room for it
+    try:
+        for _ in range(10):
+            with pytest.raises(RuntimeError, match="thread"), fed(file, "a.csv", layout, Limits()):
+                pass
+        assert len(os.listdir("/proc/self/fd")) < before + 10  # others in this process may open one
+    finally:
+        threading.stack_size(0)
+        os.close(file)

@@ -27,34 +27,47 @@ class _Stopped(Exception):
 
 
 class _Run:
-    """A session that another thread may stop, from before it is open until after it is closed."""
+    """A session that another thread may interrupt, from before it is open until after it is closed."""
 
     def __init__(self, engine: Engine, *, writes: bool, commits: bool) -> None:
         self._engine = engine
         self._writes = writes
         self._commits = commits
-        self._lock = threading.Lock()
+        self._using = threading.Lock()
         self._session: Session | None = None
-        self._stopped = False
+        self._deciding = threading.Lock()  # never held for long, so that a call is given up at once
+        self._is_given_up = False
+        self.is_committing = False
 
-    def stop(self) -> None:
-        with self._lock:
-            self._stopped = True
+    def give_up(self) -> bool:
+        """Nothing is committed from now on. ``False`` where a commit has begun: nobody can say that of it any more."""
+        with self._deciding:
+            self._is_given_up = not self.is_committing
+            return self._is_given_up
+
+    def interrupt(self) -> None:
+        with self._using:
             if self._session is not None:
                 self._session.interrupt()
 
     def _set(self, session: Session | None) -> None:
-        with self._lock:
+        with self._using:
             self._session = session
-            if self._stopped and session is not None:
-                raise _Stopped
 
     def _commit(self, session: Session) -> None:
-        with self._lock:  # who was told that nothing is changed is not told wrong by what ends a moment later
-            if self._stopped:
+        with self._deciding:  # who was told that nothing is changed is not told wrong by what ends a moment later
+            if self._is_given_up:
                 raise _Stopped
-            if self._commits:
-                session.commit()
+            self.is_committing = self._commits
+        if not self._commits:
+            return
+        try:
+            session.commit()
+        except Exception as error:
+            worded = self._engine.worded(error)
+            if worded is not None and worded.code == "TW6227":  # what a server refuses, it answers
+                raise ToolError.of("TW6237", problem=worded.facts["problem"]) from error
+            raise
 
     def __call__(self, work: Callable[[Session], T]) -> T:
         try:
@@ -63,6 +76,8 @@ class _Run:
             raise self._engine.worded(error) or error from error
         try:
             self._set(session)
+            if self._is_given_up:
+                raise _Stopped
             made = work(session)
             self._commit(session)
             return made
@@ -75,11 +90,15 @@ class _Run:
 
 class Runner:
     """Runs work with a session of ``engine``, at most ``seconds`` long. Work that is given up is interrupted, and what
-    it changed is undone."""
+    it changed is undone. ``patience``: seconds that it may take to end then, or a commit that has begun by then."""
 
-    def __init__(self, engine: Engine, seconds: float) -> None:
+    def __init__(
+        self, engine: Engine, seconds: float, patience: float = 10.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._engine = engine
         self._seconds = seconds
+        self._patience = patience
+        self._clock = clock
         self._pool = ThreadPool(16)
         self._asides = ThreadPool(4)
 
@@ -91,33 +110,48 @@ class Runner:
         writes: bool = False,
         commits: bool = False,
     ) -> T:
-        """What ``work`` makes, once what it changed is committed where ``commits`` says so."""
+        """What ``work`` makes, once what it changed is committed where ``commits`` says so. ``ToolError`` TW6220 where
+        it was given up and nothing is changed; TW6237 where that is not known."""
         running = _Run(self._engine, writes=writes, commits=commits)
+        begun, is_over = self._clock(), False
         future: asyncio.Future[T] = self._pool.run(partial(running, work))
-        begun, is_over = time.monotonic(), False
         try:
             while not (is_over or future.done()):
-                spent = time.monotonic() - begun
+                spent = self._clock() - begun
                 is_over = spent >= self._seconds
                 if context is not None and spent >= _TICK:
                     context.progress(spent, self._seconds, "the database is at it")
                 await asyncio.wait({future}, timeout=max(0.0, min(_TICK, self._seconds - spent)))
         finally:
             await self._end(running, future)
-        if future.cancelled() or (future.exception() is not None and (is_over or _is_late(future.exception()))):
+        if future.cancelled() and running.is_committing:
+            raise ToolError.of("TW6237", problem="its time is over")
+        error = None if future.cancelled() else future.exception()
+        is_stopped = is_over and error is not None and not running.is_committing
+        if future.cancelled() or is_stopped or _is_late(error):
             raise ToolError.of("TW6220", seconds=f"{self._seconds:g}")
         return future.result()
 
     async def _end(self, running: _Run, future: asyncio.Future[T]) -> None:
-        """Stops what still runs. Again and again: what is stopped between two steps of an engine would go on."""
-        tries = 0
-        while not future.done() and tries < 100:
-            tries += 1
-            await asyncio.wait({self._asides.run(running.stop), future}, timeout=_AGAIN)
-            if not future.done():
-                await asyncio.wait({future}, timeout=_AGAIN)
+        """Ends what still runs, but no commit: it is waited for, since how it ends is what has to be told."""
+        if future.done():
+            return
+        if running.give_up():
+            await self._interrupt(running, future)
+        else:
+            await asyncio.wait({future}, timeout=self._patience)
         if not future.done():
             future.cancel()
+
+    async def _interrupt(self, running: _Run, future: asyncio.Future[T]) -> None:
+        """Again and again: what is stopped between two steps of an engine would go on. One at a time: an interruption
+        can take long itself, and other calls have theirs."""
+        until = time.monotonic() + self._patience
+        interrupting = self._asides.run(running.interrupt)
+        while not future.done() and time.monotonic() < until:
+            if interrupting.done():
+                interrupting = self._asides.run(running.interrupt)
+            await asyncio.wait({future}, timeout=_AGAIN)
 
 
 def _is_late(error: BaseException | None) -> bool:

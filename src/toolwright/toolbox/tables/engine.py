@@ -136,18 +136,23 @@ class Query:
         ``ToolError`` for what makes everything behind it uncertain."""
         if self._layout.format != "delimited":
             return 0, []
-        try:
-            found = self._connection.execute(
-                "SELECT line, error_type FROM reject_errors ORDER BY line LIMIT 100000"
-            ).fetchall()
-        except duckdb.CatalogException:
-            return 0, []  # there is such a table once something was rejected
-        for line, kind in found:
-            if kind in _FATAL:
+        with self._run.using(self._connection, self._feed), self._worded():
+            try:  # one for each error: a row may have many
+                fatal = self._connection.execute(
+                    "SELECT line, error_type FROM reject_errors WHERE list_contains(?, error_type::VARCHAR) "
+                    "ORDER BY line LIMIT 1",
+                    [list(_FATAL)],
+                ).fetchone()
+            except duckdb.CatalogException:
+                return 0, []  # there is such a table once something was rejected
+            if fatal is not None:
+                line, kind = fatal
                 raise ToolError.of(_FATAL[kind], path=self._shown, line=line, limit=self._limits.row_bytes)
-        lines = dict(reversed(found))
-        first = [(line, lines[line].lower()) for line in sorted(lines)[:5]]
-        return len(lines), first
+            counted = self._connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone() or (0,)
+            first = self._connection.execute(
+                "SELECT line, lower(min(error_type)) FROM reject_errors GROUP BY line ORDER BY line LIMIT 5"
+            ).fetchall()
+        return counted[0], first
 
     @contextmanager
     def _worded(self) -> Generator[None]:

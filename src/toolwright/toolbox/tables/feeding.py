@@ -50,7 +50,12 @@ def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
     feed = Feed(f"/proc/self/fd/{read}", os.fstat(fd).st_size)
     thread = threading.Thread(target=_write, args=(feed, fd, write, shown, layout, limits), daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except Exception:  # the system has none to give
+        os.close(read)
+        os.close(write)
+        raise
     try:
         yield feed
     finally:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 import signal
+import socket
+import socketserver
 import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from toolwright import Client, Server
 from toolwright.client.results import Result
 from toolwright.errors import ToolError
+from toolwright.testing.state import LIMIT, StoppedClock
 from toolwright.toolbox.sql import Access, SqlLimits, toolset
 from toolwright.toolbox.sql.engine import Session, engine_of
 from toolwright.toolbox.sql.running import Runner
@@ -192,6 +198,126 @@ def test_what_ends_after_it_was_given_up_changes_nothing(engine: str, tmp_path: 
     with shop(engine, tmp_path) as url:
         asyncio.run(once(url))
         assert Shown(url).orders() == BEFORE
+
+
+def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp_path: Path):
+    """Who reads the file holds up the commit until the call has ended; then it comes all the same."""
+    clock, ended = StoppedClock(), threading.Event()
+
+    async def once(url: str) -> None:
+        engine = engine_of(url, WRITES, SqlLimits(lock_seconds=60))
+        runner = Runner(engine, seconds=0.05, patience=0.05, clock=clock)
+
+        def work(session: Session) -> None:
+            session.run(change_of("DELETE FROM orders", "sqlite", session.catalog()), {}, 1)
+            commit = session.commit
+
+            def watched() -> None:
+                clock.now += 1  # not before: the time is over as the commit has begun
+                commit()
+                ended.set()
+
+            setattr(session, "commit", watched)  # noqa: B010 - the real one, and when it begins and ends
+
+        with pytest.raises(ToolError) as told:
+            await runner.run(work, None, writes=True, commits=True)
+        assert told.value.code == "TW6237"
+
+    with shop("sqlite", tmp_path) as url:
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM orders").fetchall()
+            asyncio.run(once(url))
+        assert ended.wait(LIMIT)
+        assert Shown(url).orders() == []
+
+
+def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_path: Path):
+    clock, working, stopping = StoppedClock(), threading.Semaphore(0), threading.Semaphore(0)
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    def interrupt() -> None:
+        stopping.release()
+        may_end.wait(LIMIT)
+
+    def slow(session: Session) -> None:
+        setattr(session, "interrupt", interrupt)  # noqa: B010 - as an engine whose server is not reached
+        working.release()
+        assert may_end.wait(LIMIT)
+
+    def deletes(session: Session) -> None:
+        session.run(change_of("DELETE FROM orders", "sqlite", session.catalog()), {}, 1)
+        close = session.close
+        setattr(session, "close", lambda: (close(), has_ended.set()))  # noqa: B010 - the real one, and when it was
+        clock.now += 1
+        slow(session)
+
+    async def once(url: str) -> None:
+        runner = Runner(engine_of(url, WRITES, SqlLimits()), seconds=0.05, patience=0.05, clock=clock)
+        others = [asyncio.ensure_future(runner.run(slow, None)) for _ in range(4)]
+        for _ in others:
+            assert await asyncio.to_thread(working.acquire, timeout=LIMIT)
+        clock.now += 1
+        for _ in others:
+            assert await asyncio.to_thread(stopping.acquire, timeout=LIMIT)
+        with pytest.raises(ToolError, match="nothing was changed"):
+            await runner.run(deletes, None, writes=True, commits=True)
+        may_end.set()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    with shop("sqlite", tmp_path) as url:
+        asyncio.run(once(url))
+        assert has_ended.wait(LIMIT)
+        assert Shown(url).orders() == BEFORE
+
+
+class _Losing(socketserver.BaseRequestHandler):
+    """A way to a server that breaks once the server has answered to COMMIT, before the answer is passed on."""
+
+    def handle(self) -> None:
+        here = self.request
+        with socket.create_connection(getattr(self.server, "leads_to")) as there:  # noqa: B009
+            while True:
+                for readable in select.select([here, there], [], [])[0]:
+                    part = readable.recv(1 << 16)
+                    if not part:
+                        return
+                    (there if readable is here else here).sendall(part)
+                    if readable is here and re.search(rb"(?<!AUTO)COMMIT", part):
+                        there.recv(1 << 16)
+                        return
+
+
+@contextmanager
+def _losing_commits(url: str) -> Generator[str]:
+    """The URL of the same database, by a way that loses what the server says of a commit."""
+    parts = urlsplit(url)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Losing) as server:
+        server.daemon_threads = True
+        setattr(server, "leads_to", (parts.hostname, parts.port))  # noqa: B010
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield parts._replace(netloc=f"{parts.username}@127.0.0.1:{server.server_address[1]}").geturl()
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "mysql"])
+def test_a_commit_whose_answer_is_lost_may_have_been_made_and_that_is_told(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        with _losing_commits(url) as losing:
+            result = Shown(losing).call("execute_sql", sql="UPDATE orders SET state = 'sent' WHERE id = 2")
+        assert result.text.endswith("[TW6237]")
+        assert Shown(url).orders() == [[1, "paid"], [2, "sent"], [3, "paid"]]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_commit_that_is_refused_changes_nothing_and_that_is_told(engine: str, tmp_path: Path):
+    parts = "CREATE TABLE parts (id int PRIMARY KEY, whole int REFERENCES parts DEFERRABLE INITIALLY DEFERRED)"
+    with shop(engine, tmp_path, (parts,)) as url:
+        shown = Shown(url)
+        assert shown.call("execute_sql", sql="INSERT INTO parts VALUES (1, 7)").text.endswith("[TW6233]")
+        assert shown.call("run_sql_query", sql="SELECT * FROM parts").structured["rows"] == []
 
 
 def test_who_writes_waits_for_who_reads(tmp_path: Path):
