@@ -2997,8 +2997,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "有 {count} 次拒绝只计数而未逐条记录，因此不知道属于哪些工具。",
     ),
     "TW9896": (
-        "{text!r} is no moment: say 7d, 12h, 30m, or YYYY-MM-DD.",
-        "{text!r} 不是时间：请写 7d、12h、30m 或 YYYY-MM-DD。",
+        "{text!r} is no moment: say 7d, 12h, 30m, or YYYY-MM-DD[THH:MM].",
+        "{text!r} 不是时间：请写 7d、12h、30m 或 YYYY-MM-DD[THH:MM]。",
     ),
     "TW9801": (
         "{place}: no rule has the code {rule}. There are {nearest}.",

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
-import time
 from collections.abc import Generator
 from pathlib import Path
 
 from toolwright.errors import ConfigurationError
+from toolwright.locking import locked
 
 __all__ = ["alone", "write_whole"]
 
 _ALONE_SECONDS = 10.0
-_STEP = 0.005
-"""Seconds between two tries."""
 
 
 @contextlib.contextmanager
@@ -30,20 +27,10 @@ def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
         with contextlib.suppress(OSError):
             folder = os.open(os.path.dirname(os.path.realpath(file)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             opened.callback(os.close, folder)
-            _lock(folder, file, seconds)
-        yield
-
-
-def _lock(folder: int, file: Path, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
+            if not locked(folder, seconds):
                 problem = f"another process has had hold of its folder for {seconds:g} s"
-                raise ConfigurationError.of("TW9009", file=str(file), problem=problem) from None
-            time.sleep(_STEP)
+                raise ConfigurationError.of("TW9009", file=str(file), problem=problem)
+        yield
 
 
 def write_whole(file: Path, text: str, mode: int = 0o666) -> None:

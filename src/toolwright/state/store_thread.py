@@ -143,7 +143,7 @@ class StoreThread(Generic[ConnectionT]):
     def _open_and_serve(self, opened: Done) -> None:
         try:
             connection = self._backend.connect()
-        except Exception as error:  # noqa: BLE001  whoever opens it gets it, and would wait for ever otherwise
+        except Exception as error:  # noqa: BLE001 - whoever opens it gets it, and would wait for ever otherwise
             self._tell(opened, None, error)
             return
         try:

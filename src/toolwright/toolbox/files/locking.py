@@ -6,19 +6,15 @@ who go by it: an editor beside us does not, and what it has changed is seen by t
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from toolwright.errors import ToolError
+from toolwright.locking import locked
 from toolwright.toolbox.confined import Spot
 
 __all__ = ["alone"]
-
-_STEP = 0.005
-"""Seconds between two tries."""
 
 
 @contextmanager
@@ -28,7 +24,9 @@ def alone(*spots: Spot, seconds: float) -> Generator[None]:
     with ExitStack() as opened:
         # In one order, so that no two moves wait for each other; and each directory once.
         for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
-            _lock(fd, spot.shown, seconds)
+            with suppress(OSError):
+                if not locked(fd, seconds):
+                    raise ToolError.of("TW6084", path=spot.shown, seconds=seconds)
         yield
 
 
@@ -45,16 +43,3 @@ def _directories(spots: tuple[Spot, ...], opened: ExitStack) -> Generator[tuple[
 def _identity(fd: int) -> tuple[int, int]:
     found = os.fstat(fd)
     return found.st_dev, found.st_ino
-
-
-def _lock(fd: int, shown: str, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise ToolError.of("TW6084", path=shown, seconds=seconds) from None
-            time.sleep(_STEP)
-        except OSError:
-            return None
