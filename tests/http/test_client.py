@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,7 @@ import pytest
 from toolwright import Client
 from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
-from toolwright.errors import ConnectionLost, SessionLost, StateError, TransportError
+from toolwright.errors import ConnectionLost, RpcError, SessionLost, StateError, TransportError
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
 from toolwright.transport import http_client
@@ -325,6 +326,95 @@ def test_who_comes_after_a_session_could_not_be_begun_begins_one():
         return await call(client)
 
     assert run(answer, act)[0] == "done"
+
+
+def named_by(*, discover: tuple[int, bytes], initialize: str | None = "good") -> Answering:
+    """A server whose every answer names a session, most of them a wrong one; only the good one is served.
+
+    ``initialize`` is what the handshake names, or ``None`` for nothing.
+    """
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        wrong = {"mcp_session_id": f"from-{request.method or request.verb}".replace("/", "-")}
+        if request.headers.get("mcp-session-id") not in (None, initialize):
+            await reply.body(404)
+        elif request.method == "server/discover":
+            status, body = discover
+            await reply.body(status, body.replace(b"ID", str(request.said["id"]).encode()), **JSON, **wrong)
+        elif request.method == "initialize":
+            await reply.result(INITIALIZED, **({} if initialize is None else {"mcp_session_id": initialize}))
+        elif request.method == "tools/call":
+            await reply.result(DONE, **wrong)
+        else:
+            await reply.body(200 if request.verb == "DELETE" else 202 if request.verb == "POST" else 405, **wrong)
+
+    return answer
+
+
+JSON = {"content_type": "application/json"}
+ERROR = b'{"jsonrpc": "2.0", "id": ID, "error": {"code": -32600, "message": "no"}}'
+ERROR_OF_NONE = b'{"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": "no"}}'
+
+
+@pytest.mark.parametrize("initialize", ["good", None], ids=["a session", "no session"])
+@pytest.mark.parametrize("body", [b"", b"no", ERROR, ERROR_OF_NONE, b"{}"], ids=["empty", "text", "error", "odd", "{}"])
+@pytest.mark.parametrize("status", [200, 400, 404, 405, 406, 415, 422, 500])
+def test_a_session_is_named_by_the_answer_to_a_handshake_and_by_no_other(
+    status: int, body: bytes, initialize: str | None
+):
+    async def act(client: Client) -> list[str]:
+        return [await call(client), await call(client)]
+
+    said, server = run(named_by(discover=(status, body), initialize=initialize), act)
+    assert said == ["done", "done"]
+    sent = {request.method or request.verb: request.headers.get("mcp-session-id") for request in server.heard}
+    assert sent.pop("initialize") is None
+    assert sent.pop("server/discover", None) is None  # remembered where another server has had the same port
+    assert set(sent.values()) == {initialize}
+    assert ("DELETE" in sent) == (initialize is not None)
+
+
+def test_a_handshake_that_is_refused_names_no_session_that_would_have_to_be_ended():
+    async def answer(request: Heard, reply: Reply) -> None:
+        said = {"jsonrpc": "2.0", "id": request.said["id"], "error": {"code": -32600, "message": "no"}}
+        await reply.body(200, json.dumps(said).encode(), mcp_session_id="wrong", **JSON)
+
+    async def main() -> list[str]:
+        async with asyncio.timeout(LIMIT), foreign(answer) as server:
+            with pytest.raises(RpcError):
+                async with Client(server.url):
+                    pytest.fail("a handshake that is refused opens nothing")
+            return server.methods()
+
+    assert asyncio.run(main()) == ["server/discover", "initialize"]
+
+
+def test_the_place_in_a_stream_of_a_session_that_has_ended_is_not_told_to_the_next_one():
+    """One call waits for its broken stream to be taken up again, another one finds that the session has ended."""
+    broken = asyncio.Event()
+
+    async def calls(request: Heard, reply: Reply) -> None:
+        if request.verb == "GET":
+            await reply.body(404 if request.headers.get("mcp-session-id") == "a" else 405)
+        elif request.headers.get("mcp-session-id") == "b":
+            await reply.result(DONE)
+        elif request.said["params"]["name"] == "slow":
+            await reply.stream()
+            await reply.event(id="1", retry=300)
+            broken.set()
+        else:
+            await reply.body(404)
+
+    async def act(client: Client) -> Any:
+        slow = asyncio.create_task(client.call_tool("slow"))
+        await broken.wait()
+        assert await call(client) == "done"
+        with pytest.raises(SessionLost):
+            await slow
+
+    _, server = run(legacy(calls), act)
+    resumed = [request.headers.get("mcp-session-id") for request in server.heard if "last-event-id" in request.headers]
+    assert "b" not in resumed
 
 
 def test_a_standing_stream_is_opened_again_no_sooner_than_after_a_moment_whatever_the_server_wants():

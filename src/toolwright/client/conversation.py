@@ -329,7 +329,10 @@ class Conversation:
     ) -> Json:
         """``said`` is what goes out as ``params``."""
 
+        ids: list[Id] = []
+
         def send(frame: bytes, id: Id) -> None:
+            ids.append(id)
             if token is not None:
                 self._hearing.runs_as(token, id)
             if sent is not None:
@@ -338,9 +341,12 @@ class Conversation:
             resumable = era is not None and not era.cancels_by_closing
             self._link.send(frame, id, {**head, **headers} if headers else head, resumable=resumable)
 
-        return await self._peer.request(
+        result = await self._peer.request(
             method, said, timeout=seconds, total=total, send=send, abandoned=lambda id: self._abandon(era, id)
         )
+        if era is None:  # a handshake, and it has succeeded
+            self._link.opened(ids[0])
+        return result
 
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).

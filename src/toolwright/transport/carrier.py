@@ -66,6 +66,11 @@ class ClientLink(Protocol):
         """What the other end has written last that was not meant for us; empty where there is no such thing."""
         ...
 
+    def opened(self, id: Id) -> None:
+        """The request ``id`` has opened a session: what its answer has named as such, if anything, goes with what
+        follows. No other answer names one."""
+        ...
+
     def renew(self) -> None:
         """Forget the session: the next message begins another. Where there are no sessions, nothing happens."""
         ...

@@ -137,6 +137,7 @@ class HttpLink:
             name.lower(): value for name, value in (headers or {}).items()
         }
         self._session: str | None = None
+        self._named: tuple[Id, str] | None = None  # a request, and the session that its answer has named
         self._standing: asyncio.Task[None] | None = None
         self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
         self._receiver: Receiver | None = None
@@ -163,8 +164,12 @@ class HttpLink:
     def last_words(self) -> str:
         return ""
 
+    def opened(self, id: Id) -> None:
+        if self._named is not None and self._named[0] == id:
+            self._session = self._named[1]
+
     def renew(self) -> None:
-        self._session = None
+        self._session = self._named = None
         if self._standing is not None:
             self._standing.cancel()
 
@@ -190,7 +195,7 @@ class HttpLink:
             del self._tasks[id]
 
     async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str], resumable: bool) -> None:
-        reading = _Reading()
+        reading, session = _Reading(), self._session
         try:
             with contextlib.ExitStack() as broken:
                 if resumable:
@@ -198,9 +203,11 @@ class HttpLink:
                 async with self._stream(
                     "POST", frame, {"content-type": "application/json", "accept": _ACCEPT, **headers}
                 ) as answer:
+                    if id is not None and self._session is None and _SESSION in answer.headers:
+                        self._named = id, answer.headers[_SESSION]
                     await self._read(answer, id, reading)
             if resumable and id is not None and reading.last:
-                await self._resume(id, headers, reading)
+                await self._resume(id, headers, reading, session)
             if self._awaits(id):
                 self._fail(id, ConnectionLost.of("TW5001"))
         except (TransportError, StateError) as error:
@@ -208,12 +215,17 @@ class HttpLink:
         except (OSError, httpx2.HTTPError) as error:
             self._fail(id, ConnectionLost.of("TW5006", url=self._url, problem=str(error) or type(error).__name__))
 
-    async def _resume(self, id: Id, headers: Mapping[str, str], reading: _Reading) -> None:
-        """Go on with an answer stream that has broken off, until the answer has come or nothing new comes."""
+    async def _resume(self, id: Id, headers: Mapping[str, str], reading: _Reading, session: str | None) -> None:
+        """Go on with an answer stream that has broken off, until the answer has come or nothing new comes.
+
+        The place in the stream belongs to the session in which it was opened; another session never sees it.
+        """
         while self._receiver is not None and self._receiver.awaits(id):
             if reading.breaks >= _MAX_BREAKS:
                 raise ConnectionLost.of("TW5021", count=_MAX_BREAKS)
             await reading.wait()
+            if self._session != session:
+                raise self._lost_session(refused=False)
             with _forgiven(reading):
                 async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
                     if not _is_stream(answer):
@@ -233,8 +245,6 @@ class HttpLink:
                 if answer.status == 404 and session and METHOD_HEADER not in sent:
                     raise self._lost_session(method == "POST")
                 if not await self._is_worth_another(answer, sent, attempt):
-                    if method == "POST" and not session and self._session is None:  # no late word of one that has ended
-                        self._session = answer.headers.get(_SESSION)
                     yield answer
                     return
 

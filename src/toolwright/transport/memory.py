@@ -62,6 +62,9 @@ class MemoryLink:
     def last_words(self) -> str:
         return ""
 
+    def opened(self, id: Id) -> None:
+        """A session needs no name on a channel of its own."""
+
     def renew(self) -> None:
         """A session lives as long as its channel."""
 

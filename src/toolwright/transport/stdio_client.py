@@ -85,6 +85,9 @@ class StdioLink:
         """What the child has written to its standard error, the last of it."""
         return "" if self._child is None else self._child.stderr
 
+    def opened(self, id: Id) -> None:
+        """A session needs no name on a channel of its own."""
+
     def renew(self) -> None:
         """A session lives as long as the child."""
 
