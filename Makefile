@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node hosts everything \
-	bench-host client-under-test conformance conformance-server conformance-client security schema-suite clean
+	bench-host client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -39,6 +39,10 @@ requirements: setup  ## which duties of the specification are tied to tests, and
 
 security: setup  ## every attack that has to fail, and what looks alike and has to pass, as a table
 	@PYTHONPATH=tests $(BIN)/python tests/security/table.py -qq
+
+security-count: setup  ## count how many variants of each attack are tried, for docs/security.md
+	@PYTHONPATH=tests $(BIN)/python tests/security/table.py --count
+	@$(BIN)/python docs/generate.py
 
 fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors"
 	$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz $(FUZZ)

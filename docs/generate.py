@@ -155,7 +155,8 @@ def security_page() -> str:
 
 
 def _attacks(group: attacks.Group) -> str:
-    rows = "".join(row(one.id, one.attack, f"later: {one.later}" if one.later else "blocked") for one in group.rows)
+    tried = attacks.recorded()
+    rows = "".join(row(one.id, one.attack, attacks.state(one, tried.get(one.id, 0))) for one in group.rows)
     return f"### {group.title}\n\n{head('row', 'attack', 'state')}{rows}"
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from variants import promised
+
 __all__ = ["Named", "named_by", "whole_suite"]
 
 TESTS = Path(__file__).parent
@@ -20,18 +22,20 @@ _MARKERS = ("requirement", "attack", "twin")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A test, and what its markers name. ``runs``: nothing says beforehand that it will not."""
+    """A test, and what its markers name. ``runs``: nothing says beforehand that it will not. ``variants``: how many of
+    an attack it tries."""
 
     id: str
     name: str
     markers: dict[str, list[str]]
     runs: bool
+    variants: int = 1
 
 
 def named_by(item: pytest.Item) -> Named:
     markers = {mark: sorted({id for one in item.iter_markers(mark) for id in one.args}) for mark in _MARKERS}
     runs = not any(item.iter_markers("skip")) and not any(item.iter_markers("xfail"))
-    return Named(item.nodeid, item.name, markers, runs)
+    return Named(item.nodeid, item.name, markers, runs, promised(item))
 
 
 def whole_suite(session: pytest.Session | None = None) -> list[Named]:

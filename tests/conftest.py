@@ -11,6 +11,8 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
+from variants import Family
+
 # What servers record and ask by default; all processes of the suite inherit it.
 os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-tests-")
 os.environ.pop("TOOLWRIGHT_APPROVALS", None)
@@ -28,6 +30,10 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Family())
 
 
 def pytest_collection_finish() -> None:

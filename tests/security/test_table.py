@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from collected import whole_suite
-from security.table import load, rows_of
+from collected import Named, whole_suite
+from security.recall import MEASUREMENTS
+from security.table import counted, load, recorded, rows_of
+
+pytest_plugins = ("pytester",)
 
 ROWS = {row.id: row for group in load() for row in group.rows}
 
 
 @pytest.fixture(scope="module")
-def tests(request: pytest.FixtureRequest) -> dict[str, list[str]]:
-    """The rows that tests name, whichever part of the suite is running."""
+def suite(request: pytest.FixtureRequest) -> list[Named]:
+    """All tests, whichever part of them is running."""
+    return whole_suite(request.session)
+
+
+@pytest.fixture(scope="module")
+def tests(suite: list[Named]) -> dict[str, list[str]]:
+    """The rows that tests name."""
     attacks, twins = set[str](), set[str]()
-    for test in whole_suite(request.session):
+    for test in suite:
         named = rows_of(test)
         attacks |= named[0]
         twins |= named[1]
@@ -31,3 +42,29 @@ def test_every_row_is_tested_or_says_what_it_waits_for(tests: dict[str, list[str
 
 def test_every_attack_that_is_blocked_has_a_twin_that_passes(tests: dict[str, list[str]]):
     assert [id for id in tests["attacks"] if id not in tests["twins"]] == []
+
+
+def test_no_attack_is_tried_in_fewer_variants_than_the_page_states(suite: list[Named]):
+    counts = counted(suite)
+    fewer = {id: (said, counts.get(id, 0)) for id, said in recorded().items() if counts.get(id, 0) < said}
+    assert fewer == {}, "run make security-count"
+
+
+def test_each_heuristic_row_names_a_measurement():
+    assert {row.heuristic for row in ROWS.values()} - {None} <= MEASUREMENTS.keys()
+
+
+def test_a_family_that_tries_less_than_its_marker_promises_falls(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    pytester.makeconftest(
+        "from variants import Family\n\ndef pytest_configure(config):\n    config.pluginmanager.register(Family())\n"
+        "    config.addinivalue_line('markers', 'variants(count): how many')\n"
+    )
+    pytester.makepyfile(
+        "import pytest\nfrom variants import tried\n\n"
+        "@pytest.mark.variants(3)\n@pytest.mark.parametrize('count', [2, 3])\n"
+        "def test_it(count):\n    for number in [0, *range(count)]:\n        tried(number)\n"
+    )
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1, failed=1)

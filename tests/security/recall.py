@@ -1,0 +1,67 @@
+"""How much of a family of attacks is found, and how much of what looks alike is flagged, over the project's own corpus.
+
+Where detection is heuristic, "blocked" would promise too much. A row of ``rows.toml`` names a measurement instead
+(``heuristic = "definitions"``), and ``docs/security.md`` states its figures. A measurement takes no clock, no network
+and no chance, so that the page that states it is the same wherever it is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolwright.contract.finding import Finding, Severity
+from toolwright.contract.scan import scan
+
+__all__ = ["MEASUREMENTS", "Measured", "measure"]
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """``found`` of ``attacks`` were found; ``flagged`` of ``twins``, which are benign, were flagged all the same."""
+
+    found: int
+    attacks: int
+    flagged: int
+    twins: int
+
+    def state(self) -> str:
+        recall, alarms = self.found / self.attacks, self.flagged / self.twins
+        return (
+            f"heuristic: finds {recall:.0%} ({self.found} of {self.attacks}), "
+            f"flags {alarms:.0%} of what is benign ({self.flagged} of {self.twins})"
+        )
+
+
+@functools.cache
+def measure(name: str) -> Measured:
+    return MEASUREMENTS[name]()
+
+
+def _definitions() -> Measured:
+    """Texts in the description of a tool. Found or flagged is what a person is warned of, or never sees."""
+    attacks = tomllib.loads((FOLDER / "poisoned.toml").read_text("utf-8"))["text"]
+    twins = tomllib.loads((FOLDER / "plain_definitions.toml").read_text("utf-8"))["texts"]
+    found = sum(_is_flagged(scan(_tool(one["text"]))) for one in attacks)
+    flagged = sum(_is_flagged(scan(_tool(text))) for text in twins)
+    return Measured(found, len(attacks), flagged, len(twins))
+
+
+def _tool(description: str) -> dict[str, Any]:
+    return {"name": "t", "description": description, "inputSchema": {"type": "object"}}
+
+
+def _is_flagged(findings: tuple[Finding, ...]) -> bool:
+    return any(one.severity is not Severity.NOTE for one in findings)
+
+
+MEASUREMENTS: Mapping[str, Callable[[], Measured]] = {
+    "definitions": _definitions,
+}
+"""By the name that a row of ``rows.toml`` gives as ``heuristic``."""
