@@ -20,7 +20,7 @@ from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Access, HttpApp
 from wire import servers
 from wire.mounting import Mounts
-from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, soon
+from wire.raw_http import ENVELOPE, JSON, Answer, Endpoint, Headers, Stream, in_session, soon
 
 
 def by_name(carrier: Carrier) -> Principal | None:
@@ -106,6 +106,37 @@ def test_changes_and_progress_come_by_the_stream(mounts: Mounts) -> None:
     with mounts.mounted(servers.make("changing").http_app(sse=True)) as path:
         got = asyncio.run(scenario(Endpoint(mounts.port, path)))
     assert got == ["answer", "notifications/tools/list_changed"]
+
+
+@pytest.mark.parametrize("sse", [True, False], ids=["HTTP+SSE", "Streamable HTTP"])
+def test_a_client_that_says_ahead_that_it_is_ready_hears_of_changes(mounts: Mounts, sse: bool) -> None:
+    client = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    grow = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "grow", "arguments": {"name": "n"}}}
+
+    async def old(endpoint: Endpoint) -> list[Any]:
+        at = Endpoint(endpoint.port, endpoint.path.replace("mcp", "sse"))
+        async with at.open("GET") as stream:
+            posts = Endpoint(endpoint.port, endpoint.path.replace("mcp", (await stream.event())["data"]))
+            for message in (initialize, ready, grow):  # none of them waits for an answer on the stream
+                assert (await posts.post(message)).status == 202
+            return [await stream.message() for _ in range(3)]
+
+    async def new(endpoint: Endpoint) -> list[Any]:
+        opened, _ = await asyncio.gather(endpoint.post(initialize), endpoint.post(ready))
+        named = in_session(opened.headers["mcp-session-id"])
+        async with endpoint.open("GET", headers=(*JSON, *named)) as stream:
+            grown = await endpoint.post(grow, named)
+            return [opened.json, grown.json, await stream.message()]
+
+    with mounts.mounted(servers.make("changing").http_app(sse=True)) as path:
+        said = asyncio.run((old if sse else new)(Endpoint(mounts.port, path)))
+    assert said[0]["result"]["protocolVersion"] == "2024-11-05"
+    assert sorted(message.get("method", "answer") for message in said[1:]) == [
+        "answer",
+        "notifications/tools/list_changed",
+    ]
 
 
 def test_two_sessions_have_addresses_that_cannot_be_guessed(mounts: Mounts) -> None:

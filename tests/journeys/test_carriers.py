@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from journeys.serving import SERVER, http
+from journeys.serving import SERVER, http, started
 from toolwright import Client, RpcError
 from toolwright.cli.targets import Spec, load_server
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
+from wire import servers
 
 pytestmark = pytest.mark.process
 
@@ -126,6 +128,23 @@ async def _without_sprout(client: Client) -> None:
     """The HTTP server is everybody's."""
     if "sprout" in {tool.name for tool in await client.list_tools()}:
         await client.call_tool("cut", name="sprout")
+
+
+def test_a_client_on_stdio_that_says_ahead_that_it_is_ready_hears_of_changes():
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    messages = [
+        {"id": 0, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/call", "params": {"name": "grow", "arguments": {"name": "n"}}},
+    ]
+    with started([sys.executable, "-W", "error", servers.__file__, "changing"]) as process:
+        process.raw(b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages))
+        said = [process.read() for _ in range(3)]
+    assert said[0]["result"]["protocolVersion"] == "2025-11-25"
+    assert sorted(message.get("method", "answer") for message in said[1:]) == [
+        "answer",
+        "notifications/tools/list_changed",
+    ]
 
 
 def test_two_clients_are_served_at_once(target: Any):

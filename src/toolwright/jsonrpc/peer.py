@@ -108,10 +108,11 @@ class _Wait(NamedTuple):
 class _Call:
     """A request that runs. Once it is cancelled, nothing of it is heard any more."""
 
-    __slots__ = ("_peer", "cancelled", "task")
+    __slots__ = ("_peer", "cancelled", "method", "task")
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer, method: str) -> None:
         self._peer = peer
+        self.method = method
         self.cancelled = False
         self.task: asyncio.Task[None] | None = None
 
@@ -194,7 +195,7 @@ class Peer:
         elif len(self._running) >= MAX_RUNNING:
             error = InternalError.of("TW1021", limit=MAX_RUNNING)
         else:
-            call = self._running[request.id] = _Call(self)
+            call = self._running[request.id] = _Call(self, request.method)
             call.task = _start(self._answer(request, reply, call))
             return
         reply(encode_failure(request.id, error, self._language))
@@ -278,6 +279,10 @@ class Peer:
             self._own(call.task)
             call.task.cancel()
         return True
+
+    def is_asked(self, method: str) -> bool:
+        """Whether a request of the other end for this method waits or runs."""
+        return any(call.method == method for call in self._running.values())
 
     @property
     def busy(self) -> bool:

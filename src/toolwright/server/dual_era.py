@@ -102,6 +102,7 @@ class Conversation:
         self._opened_by = principal
         self._session: Session | None = None
         self._ready = False
+        self._is_ready_ahead = False
         self._listening: set[asyncio.Task[None]] = set()
         self._open_ended: set[asyncio.Task[Any] | None] = set()
         self.peer: Peer | None = None
@@ -160,6 +161,8 @@ class Conversation:
         if self._session is not None:
             raise InvalidRequest.of("TW1002", problem="the session has been initialized already")
         self._session, answer = self._doors.legacy.initialize(request)
+        if self._is_ready_ahead:
+            self._begin(self._session)
         return answer
 
     def on_notification(self, notification: Notification) -> None:
@@ -167,8 +170,10 @@ class Conversation:
             case "notifications/cancelled":
                 self._cancel(notification.params)
             case "notifications/initialized" if self._session is not None:
-                self._ready = True
-                self._listen(self._session)
+                self._begin(self._session)
+            case "notifications/initialized":
+                # A client that does not wait for the answer is read before its handshake has run.
+                self._is_ready_ahead = self.peer is not None and self.peer.is_asked("initialize")
             case _:
                 pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
 
@@ -176,6 +181,11 @@ class Conversation:
         id = params.get("requestId")
         if is_id(id) and self.peer is not None and self.peer.cancel(id):
             log_cancellation(params)
+
+    def _begin(self, session: Session) -> None:
+        """The client is ready: from now on it is told of changes, and may be asked."""
+        self._ready = True
+        self._listen(session)
 
     def _listen(self, session: Session) -> None:
         self._stop_listening()

@@ -52,7 +52,7 @@ class Channel:
     def __init__(self, server: Server) -> None:
         self._answers: asyncio.Queue[Any] = asyncio.Queue()
         self._session = server.connect(lambda frame: self._answers.put_nowait(json.loads(frame)))
-        self.close = self._session.close
+        self.close, self.hold = self._session.close, self._session.hold
 
     def say(self, method: str, params: Any = None, id: Any = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, "params": params or {}} | ({} if id is None else {"id": id})
@@ -302,6 +302,40 @@ def test_a_legacy_session_hears_of_changes_once_it_has_said_that_it_is_ready():
         await channel.handshake()
         server.remove_tool("add")
         assert await channel.hear() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {}}
+
+    talk(test)
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["at once", "held"])
+@pytest.mark.parametrize("revision", versions.LEGACY)
+def test_a_client_that_does_not_wait_for_its_handshake_hears_of_changes_too(revision: str, held: bool):
+    async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
+        channel.hold(held)
+        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+        channel.say("initialize", params, 1)
+        channel.say("notifications/initialized")
+        channel.say("ping", None, 2)
+        channel.hold(False)
+        assert [(await channel.hear())["id"], (await channel.hear())["id"]] == [1, 2]
+        server.remove_tool("add")
+        assert (await channel.hear())["method"] == "notifications/tools/list_changed"
+
+    talk(test)
+
+
+@pytest.mark.parametrize("first", ["notifications/initialized", "ping"])
+def test_a_session_is_not_ready_by_what_was_said_before_its_handshake(first: str):
+    async def test(channel: Channel, server: Server, cancelled: list[str]) -> None:
+        channel.say(first, None, None if first.startswith("notifications") else 0)
+        channel.say("notifications/initialized")
+        client = {"name": "t", "version": "0"}
+        params = {"protocolVersion": versions.NEWEST_LEGACY, "capabilities": {}, "clientInfo": client}
+        channel.say("initialize", params, 1)
+        while (await channel.hear())["id"] != 1:
+            pass
+        server.remove_tool("add")
+        assert await channel.ask("ping", None, 2) == {}
+        assert channel.silent
 
     talk(test)
 
