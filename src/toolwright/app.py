@@ -157,14 +157,16 @@ class Server:
         self._protocol = ProtocolServer(self._served)
 
     @overload
-    def tool(self, function: F, /) -> F: ...
+    def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
 
     @overload
     def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
 
     def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
-        """Make a tool of a function: ``@server.tool`` or ``@server.tool(effect="read", …)``."""
-        return self.tools.tool(**settings) if function is None else self.tools.tool(function)
+        """Make a tool of a function: ``@server.tool``, ``@server.tool(effect="read", …)``, or
+        ``server.tool(function, effect="read", …)``."""
+        decorate = self.tools.tool(**settings)
+        return decorate if function is None else decorate(function)
 
     def add_tool(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
         """Make a tool of any callable, methods included; also while the server runs."""
@@ -209,14 +211,16 @@ class Server:
         self.library.resource_updated(uri)
 
     @overload
-    def prompt(self, function: F, /) -> F: ...
+    def prompt(self, function: F, /, **settings: Unpack[PromptSettings]) -> F: ...
 
     @overload
     def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
 
     def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
-        """Make a prompt of a function: ``@server.prompt`` or ``@server.prompt(title="…", …)``."""
-        return self.library.prompt(**settings) if function is None else self.library.prompt(function)
+        """Make a prompt of a function: ``@server.prompt``, ``@server.prompt(title="…", …)``, or
+        ``server.prompt(function, title="…", …)``."""
+        decorate = self.library.prompt(**settings)
+        return decorate if function is None else decorate(function)
 
     def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
         """Make a prompt of any callable; also while the server runs."""

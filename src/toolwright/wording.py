@@ -665,6 +665,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "原始 JSON 工具的处理函数接收参数，需要时再接收 context：handler(arguments, context)。",
     ),
     "TW3016": ("the setting {name} must be {wanted}.", "设置 {name} 必须是 {wanted}。"),
+    "TW3017": (
+        "{value!r} is not a function; to name a {kind}, write @server.{kind}(name={value!r}).",
+        "{value!r} 不是函数；要为其命名，请写 @server.{kind}(name={value!r})。",
+    ),
+    "TW3019": (
+        'a resource needs its URI first: write @server.resource("docs://guide") above {name}.',
+        '资源须先写明 URI：请在 {name} 上方写 @server.resource("docs://guide")。',
+    ),
     "TW3022": (
         "{uri!r} is not an absolute URI (RFC 3986), as in docs://guide or docs://{{name}}; percent-encode what a URI "
         "cannot hold.",

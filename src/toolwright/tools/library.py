@@ -137,6 +137,7 @@ class LocalLibrary(NoTools):
 
     def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
         """Make a resource of a function without parameters, or a template of one whose parameters the URI names."""
+        _check_uri(uri)
 
         def register(function: F) -> F:
             self.add_resource(uri, function, **settings)
@@ -151,12 +152,15 @@ class LocalLibrary(NoTools):
         themselves, ``None`` says that there is nothing, and any other value is JSON. Raises ``DefinitionError``, also
         for a URI that is taken.
         """
+        _check_uri(uri)
         _check_settings(settings, ResourceSettings)
         bound = TextFunction(function, f"resource {uri!r}", self.pool, blocking=settings.get("blocking", True))
         about = _about(settings, _name_of(function) or uri, bound)
         about |= {"mimeType": settings.get("mime_type"), "annotations": settings.get("annotations")}
         is_untrusted = settings.get("untrusted", False)
         if is_template(uri):
+            if "size" in settings:
+                raise DefinitionError.of("TW3016", name="size", wanted="left out: the resources of a template differ")
             template = read_template(uri)
             _check_parameters(uri, bound, template.variables)
             made = _Template(wire.ResourceTemplate(uriTemplate=uri, **about), bound, template, is_untrusted)
@@ -167,13 +171,14 @@ class LocalLibrary(NoTools):
             self._put(self._resources, uri, resource, "resources", _offered("resources"))
 
     @overload
-    def prompt(self, function: F, /) -> F: ...
+    def prompt(self, function: F, /, **settings: Unpack[PromptSettings]) -> F: ...
 
     @overload
     def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
 
     def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
-        """Make a prompt of a function: ``@library.prompt`` or ``@library.prompt(title="…", …)``."""
+        """Make a prompt of a function: ``@library.prompt``, ``@library.prompt(title="…", …)``, or
+        ``library.prompt(function, title="…", …)``."""
 
         def register(function: F) -> F:
             self.add_prompt(function, **settings)
@@ -187,6 +192,8 @@ class LocalLibrary(NoTools):
         It returns text or a content block, which a user says, a :class:`PromptMessage`, a list of these, or a
         :class:`PromptResult`. Raises ``DefinitionError``, also for a name that is taken.
         """
+        if isinstance(function, str):
+            raise DefinitionError.of("TW3017", value=function, kind="prompt")
         _check_settings(settings, PromptSettings)
         name = settings.get("name") or _name_of(function)
         if not (name.isprintable() and name.strip() == name and 0 < len(name) <= _MAX_NAME):
@@ -299,6 +306,11 @@ class LocalLibrary(NoTools):
     async def complete(self, get: CompletionGet) -> Completion:
         entry = self._on(self._prompts, get) if get.of == "prompt" else self._on(self._templates, get)
         return await entry.function.complete(get.argument, get.value, get.arguments, get.context)
+
+
+def _check_uri(uri: object) -> None:
+    if not isinstance(uri, str):
+        raise DefinitionError.of("TW3019", name=getattr(uri, "__name__", type(uri).__name__))
 
 
 def _check_settings(said: Mapping[str, Any], known: type) -> None:

@@ -89,13 +89,14 @@ class LocalToolset(NoLibrary):
         self._watchers: list[Callable[[Change], None]] = []
 
     @overload
-    def tool(self, function: F, /) -> F: ...
+    def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
 
     @overload
     def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
 
     def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
-        """Make a tool of a function: ``@tools.tool`` or ``@tools.tool(effect="read", …)``. It stays a function."""
+        """Make a tool of a function: ``@tools.tool``, ``@tools.tool(effect="read", …)``, or
+        ``tools.tool(function, effect="read", …)``. It stays a function."""
 
         def register(function: F) -> F:
             self.add(function, **settings)
@@ -105,6 +106,8 @@ class LocalToolset(NoLibrary):
 
     def add(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
         """Make a tool of any callable, methods included. Raises ``DefinitionError``, also for a name that is taken."""
+        if isinstance(function, str):
+            raise DefinitionError.of("TW3017", value=function, kind="tool")
         return self._register(bind(function, Settings.of(settings), self.pool))
 
     def add_raw(
@@ -118,6 +121,8 @@ class LocalToolset(NoLibrary):
         **settings: Unpack[ToolSettings],
     ) -> Tool:
         """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        if "name" in settings:
+            raise DefinitionError.of("TW3016", name="name", wanted="left out: the first argument is the name")
         output = None if output_schema is None else dict(output_schema)
         definition = wire.Tool(name=name, inputSchema=dict(input_schema), outputSchema=output)
         return self._register(bind_raw(handler, definition, Settings.of(settings), self.pool))
