@@ -17,6 +17,7 @@ from toolwright.jsonrpc.messages import Json, decode, encode, is_object
 from toolwright.protocol.types import Value
 from toolwright.testing.model_wires import WIRES, Call, Event, Says, Wire
 from toolwright.transport.http_runner import beside
+from toolwright.transport.http_server import client_left
 
 __all__ = ["Answer", "Call", "Fails", "Request", "Says", "ScriptedModel", "Sends"]
 
@@ -130,8 +131,7 @@ class _Exchange:
         return body if is_object(body) else None
 
     async def gone(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+        await client_left(self._receive)
 
     async def fail(self, failure: Fails) -> None:
         error = {"type": "error", "message": failure.message}

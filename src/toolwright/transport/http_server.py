@@ -21,7 +21,18 @@ from toolwright.jsonrpc.messages import Json, encode_failure, encode_notificatio
 from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
 
-__all__ = ["LOOPBACK", "SSE_POSTS", "Access", "Endpoint", "HttpApp", "Page", "Reply", "SseEndpoint", "Stream"]
+__all__ = [
+    "LOOPBACK",
+    "SSE_POSTS",
+    "Access",
+    "Endpoint",
+    "HttpApp",
+    "Page",
+    "Reply",
+    "SseEndpoint",
+    "Stream",
+    "client_left",
+]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Event: TypeAlias = MutableMapping[str, Any]
@@ -280,6 +291,7 @@ class HttpApp:
                 return None
             if not event.get("more_body"):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
+            await asyncio.sleep(0)  # a server may have each part ready; the time limit of the body needs the loop
 
     async def _get(self, asked: _Asked) -> None:
         if "text/event-stream" not in asked.headers.get("accept", "").lower():
@@ -383,6 +395,22 @@ async def _send(send: Send, reply: Reply) -> None:
     await send({"type": "http.response.body", "body": reply.body})
 
 
+async def client_left(receive: Callable[[], Awaitable[Mapping[str, Any]]]) -> bool:
+    """Wait until the client disconnects. ``False`` where the application server does not report it.
+
+    After the end of a body only ``http.disconnect`` may come (ASGI, HTTP connection scope). Some servers answer at once
+    with another message, as often as they are asked: asking goes on neither after a second end, nor without giving the
+    event loop its turn.
+    """
+    has_ended = False
+    while (event := await receive())["type"] != "http.disconnect":
+        if has_ended:
+            return False
+        has_ended = not event.get("more_body")
+        await asyncio.sleep(0)
+    return True
+
+
 class _ends_with_the_client(Alarm):
     """Cancels the current task when the client goes away, and swallows that cancellation: nobody is left to answer.
 
@@ -407,10 +435,9 @@ class _ends_with_the_client(Alarm):
         self._long.add(self)
 
     async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self._gone = True
-        self._cancel()
+        if await client_left(self._receive):
+            self._gone = True
+            self._cancel()
 
     def dismiss(self) -> None:
         """Answer that the server is about to end, if there is no answer yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from toolwright.server.served import Served
 from toolwright.server.server import ProtocolServer
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.local import LocalToolset
+from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Access, HttpApp, Reply, Stream
 
 SCOPE = {
@@ -37,13 +38,13 @@ async def answers(
     events: list[Mapping[str, Any]], *, endpoint: Any = ENDPOINT, limits: Mapping[str, Any] = {}, **scope: Any
 ) -> list[Mapping[str, Any]]:
     """What the application sends when ``events`` come, and then nothing more."""
-    sent: list[Mapping[str, Any]] = []
-    more = iter(events)
+    return await answers_to(in_turn(events), endpoint=endpoint, limits=limits, **scope)
 
-    async def receive() -> Any:
-        for event in more:
-            return event
-        return await asyncio.Event().wait()
+
+async def answers_to(
+    receive: Callable[[], Awaitable[Any]], *, endpoint: Any = ENDPOINT, limits: Mapping[str, Any] = {}, **scope: Any
+) -> list[Mapping[str, Any]]:
+    sent: list[Mapping[str, Any]] = []
 
     async def send(event: Any) -> None:
         sent.append(event)
@@ -52,6 +53,61 @@ async def answers(
     async with app.serving():
         await app({**SCOPE, **scope}, receive, send)
     return sent
+
+
+def in_turn(events: list[Mapping[str, Any]]) -> Callable[[], Awaitable[Any]]:
+    """An ASGI ``receive`` that returns these events, and then suspends for ever."""
+    more = iter(events)
+
+    async def receive() -> Any:
+        for event in more:
+            return event
+        return await asyncio.Event().wait()
+
+    return receive
+
+
+class Asked:
+    """An ASGI ``receive`` that never suspends: ``each`` is its answer every time. ``count`` says how often it was
+    asked; after ``often`` times, ``enough`` is set."""
+
+    def __init__(self, each: Mapping[str, Any], often: int) -> None:
+        self._each, self._often = each, often
+        self.count = 0
+        self.enough = asyncio.Event()
+
+    async def __call__(self) -> Mapping[str, Any]:
+        self.count += 1
+        assert self.count < 1_000_000, "the event loop never gets a turn"
+        if self.count >= self._often:
+            self.enough.set()
+        return self._each
+
+
+class Slow:
+    """An endpoint that answers once ``until`` is set."""
+
+    def __init__(self, until: asyncio.Event) -> None:
+        self._until = until
+
+    async def open(self) -> None: ...
+
+    async def admit(self, carrier: Carrier) -> str:
+        return "anyone"
+
+    async def post(self, body: bytes, caller: str, stream: Stream) -> Reply:
+        return await self.listen(caller, stream)
+
+    async def listen(self, caller: str, stream: Stream) -> Reply:
+        await self._until.wait()
+        for _ in range(10):  # turns of the loop, in which one that is asked without end would be asked again
+            await asyncio.sleep(0)
+        return Reply(200, b"{}")
+
+    async def delete(self, caller: str) -> Reply:
+        return Reply(200)
+
+    def closing(self) -> None: ...
 
 
 def part(data: bytes, more: bool = True) -> Mapping[str, Any]:
@@ -66,6 +122,50 @@ def test_b54_a_body_that_never_comes_is_given_up():
 def test_b54_a_body_that_stops_in_the_middle_is_given_up():
     sent = asyncio.run(answers([part(b"{")], limits={"body_seconds": 0.01}))
     assert sent[0]["status"] == 408
+
+
+@pytest.mark.parametrize("data", [b"", b"x"])
+def test_b54_a_body_of_endless_parts_that_are_all_there_is_given_up(data: bytes):
+    """An application server may have each part ready: ``receive`` never suspends."""
+
+    async def main() -> list[Mapping[str, Any]]:
+        return await answers_to(Asked(part(data), 1), limits={"body_seconds": 0.01})
+
+    assert asyncio.run(main())[0]["status"] == 408
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_server_that_answers_at_once_without_a_disconnect_is_not_asked_for_ever(method: str):
+    """One message that ends the body, again and again: two are heard beyond the body, and no more."""
+
+    async def main() -> tuple[int, int]:
+        received = Asked(part(b"{}", more=False), 3 if method == "POST" else 2)
+        headers = [*SCOPE["headers"], (b"accept", b"text/event-stream")]
+        sent = await answers_to(received, endpoint=Slow(received.enough), method=method, headers=headers)
+        return sent[0]["status"], received.count
+
+    assert asyncio.run(main()) == (200, 3 if method == "POST" else 2)
+
+
+def test_a_listener_whose_body_never_ends_leaves_the_loop_its_turns():
+    async def main() -> tuple[int, int]:
+        received = Asked(part(b"x"), 10)
+        headers = [*SCOPE["headers"], (b"accept", b"text/event-stream")]
+        sent = await answers_to(received, endpoint=Slow(received.enough), method="GET", headers=headers)
+        return sent[0]["status"], received.count
+
+    status, count = asyncio.run(main())
+    assert status == 200
+    assert count < 100
+
+
+@pytest.mark.parametrize("before", [[], [{"type": "http.request"}], [{"type": "http.request", "more_body": True}] * 9])
+def test_a_client_that_leaves_ends_its_request_whatever_came_before(before: list[Mapping[str, Any]]):
+    async def main() -> list[Mapping[str, Any]]:
+        events = [part(b"{}", more=False), *before, {"type": "http.disconnect"}]
+        return await answers(events, endpoint=Slow(asyncio.Event()))
+
+    assert asyncio.run(main()) == []
 
 
 def test_b54_twin_a_body_in_many_parts_is_read():
@@ -196,12 +296,10 @@ def test_what_is_asked_outside_of_the_lifespan_runs_nothing_and_is_told_what_to_
     async def asked() -> tuple[int, bytes]:
         sent: list[Any] = []
 
-        async def receive() -> Any:
-            return part(body, more=False)
-
         async def send(event: Any) -> None:
             sent.append(event)
 
+        receive = in_turn([part(body, more=False)])
         await app({**SCOPE, "headers": headers}, receive, send)
         return sent[0]["status"], sent[1]["body"]
 
