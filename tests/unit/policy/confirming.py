@@ -93,9 +93,9 @@ async def posting(attic: Attic, scenario: Callable[[Post], Awaitable[Any]]) -> A
     async def post(box: str, **params: Any) -> dict[str, Any]:
         whole = {"name": "burn", "arguments": {"box": box}, "_meta": capable, **params}
         id = next(ids)
-        waiting[id] = asyncio.get_running_loop().create_future()
+        answered = waiting[id] = asyncio.get_running_loop().create_future()
         session.feed(json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": whole}).encode())
-        return await waiting[id]
+        return await answered
 
     try:
         return await scenario(post)
