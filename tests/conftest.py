@@ -11,6 +11,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
+from time_limit import TimeLimit
 from variants import Family
 
 # What servers record and ask by default; all processes of the suite inherit it.
@@ -34,6 +35,7 @@ settings.register_profile(
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Family())
+    config.pluginmanager.register(TimeLimit())
 
 
 def pytest_collection_finish() -> None:

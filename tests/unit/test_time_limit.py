@@ -1,0 +1,46 @@
+"""A test that hangs is ended, and shows where it was: the limit of pytest-timeout, as tests/time_limit.py arms it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PLUGINS = [word for name in ("xdist", "pytest_timeout", "conftest") for word in ("-p", name)]
+
+HANGS = {
+    "an event loop that never gets a turn": """
+        async def main():
+            while True:
+                await at_once()
+        async def at_once(): ...
+        asyncio.run(main())
+    """,
+    "a call that keeps the lock of the interpreter": "re.match('(a+)+$', 'a' * 60 + 'b')",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("hangs", "options"), [*zip(HANGS, [["--numprocesses", "1"], []], strict=True)], ids=["xdist", "one process"]
+)
+def test_a_test_that_hangs_is_ended_and_its_stack_is_printed(tmp_path: Path, hangs: str, options: list[str]):
+    file = tmp_path / "test_hangs.py"
+    file.write_text(f"import asyncio, re\n\ndef test_this_one_hangs():\n    if True:\n        {HANGS[hangs]}\n")
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--timeout", "1", *PLUGINS]
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", *options, str(file)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Timeout (0:00:01)!" in done.stderr
+    assert "in test_this_one_hangs" in done.stderr
