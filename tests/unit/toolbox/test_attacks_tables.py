@@ -5,11 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
-import time
 from pathlib import Path
 
 import pytest
 
+from growth import grows_in_proportion
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.filters import parse
 from toolwright.toolbox.tables.reading import Limits
@@ -220,10 +220,14 @@ def test_g06_names_of_columns_are_no_code(tmp_path: Path) -> None:
 
 
 def test_g07_a_beginning_made_to_confuse_is_guessed_at_in_bounded_time(tmp_path: Path) -> None:
-    write(tmp_path, '",;\t|' * 2_000_000)
-    began = time.monotonic()
-    assert result_of(tmp_path, "describe_csv", path="t.csv").is_error
-    assert time.monotonic() - began < 10
+    def written(size: int) -> str:
+        write(tmp_path, '",;\t|' * size, f"t{size}.csv")
+        return f"t{size}.csv"
+
+    def described(name: str) -> None:
+        assert result_of(tmp_path, "describe_csv", path=name).is_error
+
+    assert grows_in_proportion(described, written, 125_000)
 
 
 @pytest.mark.parametrize(("name", "sign"), [(",", ","), (";", ";"), ("tab", "\t"), ("|", "|")])
@@ -266,10 +270,9 @@ def test_g08_twin_packed_tables_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*)*x", "([a-z]+)*0"])
 def test_g09_a_pattern_takes_linear_time(tmp_path: Path, pattern: str) -> None:
+    """Each of these is exponential in an engine that goes back: it would not end within the time limit of the test."""
     write(tmp_path, "a\n" + "a" * 20_000 + "b\n")
-    began = time.monotonic()
     assert ask(tmp_path, "query_csv", path="t.csv", filter=f"a matches '^{pattern}$'")["rows"] == []
-    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("pattern", ["((a{100}){100}){100}", r"(a)\1", "(?=a)", "["])

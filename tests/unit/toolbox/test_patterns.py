@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -72,8 +71,7 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
 
 
 def test_d16_patterns_that_explode() -> None:
-    """Each of these takes an ordinary engine minutes, or all memory."""
-    began = time.monotonic()
+    """Each of these is exponential in an engine that goes back: it would not end within the time limit of the test."""
     name = "a" * 255
     assert not Glob.of("*a" * 100 + "b").fits((name,))
     assert not Glob.of("**/" * 100 + "x").fits((name,) * 100)
@@ -83,7 +81,6 @@ def test_d16_patterns_that_explode() -> None:
     with pytest.raises(ToolError) as caught:
         Glob.of("{a,b}" * 20)
     assert caught.value.code == "TW6062"
-    assert time.monotonic() - began < 2
 
 
 def test_d16_twin_patterns_with_many_stars_that_people_write() -> None:
