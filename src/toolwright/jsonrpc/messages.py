@@ -186,7 +186,8 @@ _careful = json.JSONDecoder(object_pairs_hook=_unique)
 def parse(value: Json) -> Message:
     """The message that a decoded object is, or ``InvalidRequest`` (with the request's id where it can be read).
 
-    Unknown members are ignored. ``params`` by position (an array) is refused; absent ``params`` are an empty object.
+    Unknown members are ignored. ``params`` by position (an array) is refused; absent ``params`` are an empty object,
+    and so are those of a notification that are none: it is never answered, not even with an error.
     """
     if not is_object(value):
         raise InvalidRequest.of("TW1002", problem="it is not an object")
@@ -221,9 +222,11 @@ def _call(message: dict[str, Json], id: Id | None) -> Request | Notification:
     method, params = message["method"], message.get("params", {})
     if not isinstance(method, str):
         raise _invalid('"method" must be a string', id)
+    if id is None:
+        return Notification(method, params if is_object(params) else {})
     if not is_object(params):
         raise _invalid('"params" must be an object', id)
-    return Notification(method, params) if id is None else Request(id, method, params)
+    return Request(id, method, params)
 
 
 def _invalid(problem: str, id: Id | None) -> InvalidRequest:

@@ -212,7 +212,6 @@ def test_an_error_may_come_without_an_id(members: dict[str, Any]):
         (call(id=1, method=7), 1),
         (call(id=1, method="a", params=[1]), 1),
         (call(id=1, method="a", params=None), 1),
-        (call(method="a", params="x"), None),
         (call(id=1, result={}, error={}), 1),
         (call(result={}), None),
         (call(id=1, error="x"), 1),
@@ -226,6 +225,12 @@ def test_what_is_json_but_no_message_is_refused_with_its_id(value: Any, id: Any)
         parse(value)
     assert caught.value.code == "TW1002"
     assert caught.value.id == id
+
+
+@pytest.mark.parametrize("params", [[1], [], "x", 7, None, False])
+def test_a_notification_with_params_that_are_no_object_has_none(params: Any):
+    """It is never answered, so not refused either (JSON-RPC 2.0, section 4.1)."""
+    assert parse(call(method="a", params=params)) == Notification("a", {})
 
 
 @pytest.mark.requirement("BASE-04", "BASE-05")
