@@ -256,13 +256,16 @@ class Server:
         if _is_held_up():
             os._exit(0)
 
-    def http_app(self, *, access: Access | None = None, sse: bool = False) -> HttpApp:
+    def http_app(self, *, access: Access | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
         the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and ``/readyz`` tell
         anyone whether it lives and is ready.
 
         ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
         It takes one process: a session lives where its stream is.
+
+        SIGINT and SIGTERM end open streams, and then the handler of the ASGI server runs, whose graceful shutdown would
+        wait for them; ``signals=False`` leaves these handlers alone.
         """
         self.started_as(instance_of(*sys.argv or ("",)))
         http = load("transport.http_server")
@@ -270,9 +273,9 @@ class Server:
         doors = self._protocol.http(self.known_by())
         told = load("server.pages:Pages")(doors, self._served, self._guard.meter, self._crew if self._metrics else None)
         pages, around = {**doors.pages, **told.by_path()}, partial(told.around, self.serving)
-        return told.of(
-            http.HttpApp(doors, access or http.Access(), sse=old, pages=pages, once=doors.once, around=around)
-        )
+        may_enter = access or http.Access()
+        app = http.HttpApp(doors, may_enter, sse=old, pages=pages, once=doors.once, around=around, signals=signals)
+        return told.of(app)
 
     def configure(self, config: Config) -> None:
         """Before serving: go by the operator's file; where it says something, what the author said does not count."""

@@ -19,6 +19,7 @@ class Pipe(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
         self.closed = asyncio.Event()
+        self.written = b""
 
     def close(self) -> None:
         self.closed.set()
@@ -26,7 +27,8 @@ class Pipe(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closed.is_set()
 
-    def write(self, data: Any) -> None: ...
+    def write(self, data: Any) -> None:
+        self.written += bytes(data)
 
     def pause_reading(self) -> None: ...
 
@@ -38,7 +40,13 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def connected() -> tuple[Any, Pipe]:
+async def streaming(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for word in (b"one", b"two", b""):
+        await send({"type": "http.response.body", "body": word, "more_body": bool(word)})
+
+
+def connected(app: Any = app) -> tuple[Any, Pipe]:
     config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
     porter = http_runner._Porter(Connections())  # pyright: ignore[reportPrivateUsage]
     protocol = http_runner._Protocol(porter, config, ServerState(), {})  # pyright: ignore[reportPrivateUsage]
@@ -84,6 +92,89 @@ def test_b54_twin_a_head_in_pieces_and_a_second_request_are_served():
             await asyncio.gather(*protocol.tasks)
         assert not pipe.closed.is_set()
         assert protocol.server_state.total_requests == 2
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+def head_of(size: int, shape: str) -> bytes:
+    """A whole head of so many bytes, most of them in one place or in many."""
+    line, end = b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\n"
+    if shape == "one long value":
+        return line + b"X: " + b"y" * (size - len(line) - 7) + b"\r\n" + end
+    if shape == "a long path":
+        return line.replace(b"/ ", b"/" + b"y" * (size - len(line) - 2) + b" ") + end
+    if shape == "a long name":
+        return line + b"y" * (size - len(line) - 7) + b": x\r\n" + end
+    field = b"X: yyyyy\r\n"
+    fields, rest = divmod(size - len(line) - 12, len(field))
+    return line + field * fields + b"X: " + b"y" * (rest + 5) + b"\r\n" + end
+
+
+SHAPES = ["one long value", "a long path", "a long name", "many fields"]
+
+
+@pytest.mark.parametrize("piece", [1_000_000, 65_536, 30_000, 1_000])
+@pytest.mark.parametrize("size", [65_537 + 100, 70_000, 130_000])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_b54_a_head_beyond_the_limit_is_closed_at_once_and_runs_nothing(shape: str, size: int, piece: int):
+    async def main() -> None:
+        protocol, pipe = connected()
+        head = head_of(size, shape)
+        assert abs(len(head) - size) <= 2
+        for start in range(0, size, piece):
+            if not pipe.closed.is_set():
+                protocol.data_received(head[start : start + piece])
+        assert pipe.closed.is_set()
+        assert not protocol.tasks
+        assert protocol.server_state.total_requests == 0
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("piece", [1_000_000, 30_000])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_b54_twin_a_head_just_below_the_limit_is_served(shape: str, piece: int):
+    async def main() -> None:
+        protocol, pipe = connected()
+        head = head_of(65_400, shape)
+        for start in range(0, len(head), piece):
+            protocol.data_received(head[start : start + piece])
+        await asyncio.gather(*protocol.tasks)
+        assert protocol.server_state.total_requests == 1
+        assert not pipe.closed.is_set()
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+def test_b54_twin_a_head_that_begins_behind_a_large_body_is_not_taken_for_part_of_it():
+    async def main() -> None:
+        protocol, pipe = connected()
+        protocol.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n")
+        protocol.data_received(b"x" * 200_000 + b"GET / HTTP/1.1\r\nHost")
+        protocol.data_received(b": a\r\n\r\n")
+        while protocol.tasks:
+            await asyncio.gather(*protocol.tasks)
+        assert protocol.server_state.total_requests == 2
+        assert not pipe.closed.is_set()
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("version", "chunked"), [("1.0", False), ("1.1", True)])
+def test_a_stream_has_no_chunks_for_a_client_that_knows_none(version: str, chunked: bool):
+    async def main() -> None:
+        protocol, pipe = connected(streaming)
+        protocol.data_received(f"GET / HTTP/{version}\r\nHost: a\r\n\r\n".encode())
+        await asyncio.gather(*protocol.tasks)
+        head, _, body = pipe.written.partition(b"\r\n\r\n")
+        assert (b"transfer-encoding: chunked" in head) is chunked
+        assert (b"connection: close" in head) is not chunked
+        assert body == (b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n" if chunked else b"onetwo")
+        assert pipe.closed.is_set() is not chunked
         protocol.connection_lost(None)
 
     asyncio.run(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -261,3 +262,38 @@ def test_a_legacy_request_needs_no_session(mounts: Mounts, version: str | None) 
     headers = () if version is None else (("MCP-Protocol-Version", version),)
     got = answer(mounts, lambda endpoint: endpoint.post(message, headers), server="empty")
     assert (got.status, got.json) == (200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}})
+
+
+CODINGS = [
+    "gzip",
+    "GZIP",
+    "x-gzip",
+    "deflate",
+    "br",
+    "zstd",
+    "compress",
+    "dcb",
+    "nonsense",
+    "identity, gzip",
+    "gzip, gzip",
+]
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_body_in_a_coding_is_415_and_told_which_is_read(mounts: Mounts, coding: str) -> None:
+    headers = (("Content-Encoding", coding), ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list"))
+    got = answer(mounts, lambda endpoint: endpoint.ask("POST", gzip.compress(b"{}"), (*JSON, *headers)))
+    assert (got.status, got.headers["accept-encoding"], got.code) == (415, "identity", -32600)
+
+
+@pytest.mark.parametrize("coding", ["identity", "Identity", "", "identity, identity"])
+def test_a_body_that_says_it_is_in_no_coding_is_read(mounts: Mounts, coding: str) -> None:
+    assert modern(mounts, "tools/list", None, content_encoding=coding).status == 200
+
+
+@pytest.mark.parametrize("params", [[], [1], "x", 7, None, True, {"requestId": None}, {"requestId": [1]}, {}])
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_a_malformed_cancellation_is_ignored(mounts: Mounts, params: Any, version: str) -> None:
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+    got = answer(mounts, lambda endpoint: endpoint.post(note, (("MCP-Protocol-Version", version),)))
+    assert (got.status, got.body) == (202, b"")

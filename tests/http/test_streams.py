@@ -287,3 +287,75 @@ def test_streams_end_when_the_server_does(mounts: Mounts) -> None:
     meta = {"io.modelcontextprotocol/serverInfo": info, "io.modelcontextprotocol/subscriptionId": 1}
     assert last == {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", "_meta": meta}}
     assert rest == [b"", b""]
+
+
+def old(mounts: Mounts, path: str) -> Endpoint:
+    """An HTTP/1.0 client at an HTTP server that would send it chunks (RFC 9112, section 6.1)."""
+    return Endpoint(mounts.port, path, "1.0")
+
+
+def messages_of(answer: Answer) -> list[Any]:
+    events = [event for event in answer.body.decode().split("\n\n") if "data: {" in event]
+    return [json.loads(event.partition("data: ")[2]) for event in events]
+
+
+def test_an_http_1_0_client_gets_the_events_of_a_modern_call_as_one_answer_with_its_length(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> Answer:
+        message, headers = modern("tools/call", {"name": "count_in_a_thread", **WITH_PROGRESS})
+        return await endpoint.post(message, headers)
+
+    with mounts.mounted(servers.make("slow").http_app()) as path:
+        answer = asyncio.run(scenario(old(mounts, path)))
+    assert "transfer-encoding" not in answer.headers
+    assert (answer.headers["content-type"], answer.headers["connection"]) == ("text/event-stream", "close")
+    said = messages_of(answer)
+    assert said[:2] == [progress(1), progress(2)]
+    assert said[2]["result"]["content"] == [{"type": "text", "text": "counted"}]
+
+
+def test_an_http_1_0_client_gets_the_events_of_a_legacy_call_as_one_answer_with_its_length(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> Answer:
+        session = await endpoint.initialize()
+        return await endpoint.post(call("count_in_a_thread", progressToken="p"), in_session(session))
+
+    with mounts.mounted(servers.make("slow").http_app()) as path:
+        answer = asyncio.run(scenario(old(mounts, path)))
+    assert "transfer-encoding" not in answer.headers
+    assert messages_of(answer)[-1]["result"]["content"] == [{"type": "text", "text": "counted"}]
+
+
+def test_a_stream_without_an_end_is_refused_to_an_http_1_0_client(mounts: Mounts) -> None:
+    async def scenario(endpoint: Endpoint) -> list[Answer]:
+        message, headers = modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        session = in_session(await endpoint.initialize())
+        return [
+            await endpoint.post(message, headers),
+            await endpoint.ask("GET", headers=(*session, ("Accept", "text/event-stream"))),
+        ]
+
+    with mounts.mounted(servers.make("slow").http_app()) as path:
+        answers = asyncio.run(scenario(old(mounts, path)))
+    assert [(answer.status, answer.headers["upgrade"]) for answer in answers] == [(426, "HTTP/1.1")] * 2
+
+
+def test_an_http_1_0_client_that_gets_more_than_is_held_for_it_gets_the_newest(mounts: Mounts) -> None:
+    server = Server("talkative")
+
+    @server.tool
+    async def talk(context: Context) -> str:
+        """Tell much."""
+        for number in range(20):
+            context.progress(number, 20, "x" * 900_000)
+            await asyncio.sleep(0)
+        return "told"
+
+    async def scenario(endpoint: Endpoint) -> Answer:
+        message, headers = modern("tools/call", {"name": "talk", **WITH_PROGRESS})
+        return await endpoint.post(message, headers)
+
+    with mounts.mounted(server.http_app()) as path:
+        answer = asyncio.run(scenario(old(mounts, path)))
+    assert len(answer.body) <= 9_000_000
+    said = messages_of(answer)
+    assert said[-2]["params"]["progress"] == 19
+    assert said[-1]["result"]["content"] == [{"type": "text", "text": "told"}]

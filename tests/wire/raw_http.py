@@ -98,6 +98,7 @@ class Endpoint:
 
     port: int
     path: str
+    version: str = "1.1"
 
     @contextlib.asynccontextmanager
     async def open(self, method: str, body: bytes = b"", headers: Headers = ()) -> AsyncIterator[Stream]:
@@ -106,7 +107,7 @@ class Endpoint:
         usual = (("Host", f"127.0.0.1:{self.port}"), ("Content-Length", str(len(body))), ("Connection", "close"))
         unnamed = [pair for pair in usual if pair[0].lower() not in named]
         said = [f"{name}: {value}" for name, value in (*unnamed, *headers) if value is not None]
-        lines = [f"{method} {self.path} HTTP/1.1", *said, "", ""]
+        lines = [f"{method} {self.path} HTTP/{self.version}", *said, "", ""]
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write("\r\n".join(lines).encode("latin-1") + body)

@@ -75,7 +75,7 @@ class Worker:
                 crew=self._job.crew,
                 metrics=self._job.metrics,
             )
-            self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse)
+            self._app = server.http_app(access=Access(self._job.hosts), sse=self._job.sse, signals=False)
             await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain)
             await send({"type": "lifespan.startup.complete"})

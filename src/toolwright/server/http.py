@@ -49,7 +49,7 @@ from toolwright.server.subscriptions import Relay
 from toolwright.server.tally import Tally
 from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
-from toolwright.transport.http_server import Page, Reply, Stream
+from toolwright.transport.http_server import Page, Reply, Stream, needs_http_1_1
 
 __all__ = ["SESSION_HEADER", "Caller", "HttpDoors"]
 
@@ -65,6 +65,7 @@ _STATUS: Mapping[type[RpcError], int] = {
 }
 _MISSING_FACTS = "TW1013"
 _CANCELLED = "cancelled"
+_LISTEN = "subscriptions/listen"
 _MAX_ALONE = 1_000
 _MAX_STREAMS = 1_000
 
@@ -180,6 +181,8 @@ class HttpDoors:
         try:
             match era:
                 case "modern":
+                    if stream.whole and request.method == _LISTEN:
+                        return needs_http_1_1()
                     door = self._doors.modern
                     with self._doors.traced(request, caller.carrier):
                         result = await door.answer(request, stream, caller.carrier, caller.principal)

@@ -24,7 +24,7 @@ from toolwright.errors import ConfigurationError, InternalError
 from toolwright.jsonrpc.messages import encode_failure
 from toolwright.transport import processes
 from toolwright.transport.connections import Connections
-from toolwright.transport.http_server import LOOPBACK
+from toolwright.transport.http_server import LOOPBACK, UNTIL_CLOSE
 from toolwright.wording import sentence
 
 __all__ = ["HEAD_BYTES", "Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run"]
@@ -32,6 +32,8 @@ __all__ = ["HEAD_BYTES", "Address", "beside", "bind", "check_bind", "hosts_of", 
 _GRACE_SECONDS = 1
 _HEAD_SECONDS = 10.0
 HEAD_BYTES = 65_536
+_REQUEST_LINE_BYTES = len("GET  HTTP/1.1\r\n")
+_FIELD_BYTES = len(": \r\n")
 _MAX_LEAVING = 100
 _LEAVING_SECONDS = 1.0
 _COMPLAIN_SECONDS = 30.0
@@ -157,14 +159,16 @@ _NO_ROOM = _no_room()
 
 class _Protocol(HttpToolsProtocol):
     """uvicorn's own, with a bound on how many there are, and an end to how long the head of a request may take to come,
-    and how large it may be.
+    and how large it may be. An HTTP/1.0 client gets no chunks.
 
     Between two requests uvicorn's keep-alive limit holds. A head that comes in one piece, as nearly all do, has no
     timer.
     """
 
     _in_head = True
-    _received = 0
+    _received = 0  # of a head that has not ended yet
+    _read = 0  # of a head, in the fields that the parser has found
+    _follows = False  # the head began behind another request, in the same piece
     _timer: asyncio.TimerHandle | None = None
     _caller: str | None = None
 
@@ -185,28 +189,71 @@ class _Protocol(HttpToolsProtocol):
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        self._in_head, self._received = True, 0
+        self._in_head, self._received, self._read = True, 0, 0
         super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url) + _REQUEST_LINE_BYTES)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + _FIELD_BYTES)
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        self._read += size
+        if self._read > HEAD_BYTES:
+            self.transport.close()
+            raise _HeadTooLarge
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self.scope["extensions"] = {UNTIL_CLOSE: {}}
         super().on_headers_complete()
+        if self.scope["http_version"] == "1.0":
+            _send_until_close(self.cycle)
+
+    def on_message_complete(self) -> None:
+        self._follows = True
+        super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
+        self._follows = False
         super().data_received(data)
         if not self._in_head:
             self._disarm()
             return
-        self._received += len(data)
+        if not self._follows:
+            self._received += len(data)
         if self._received > HEAD_BYTES:
             self.transport.close()
         elif self._timer is None:
             self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
 
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
     def _disarm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class _HeadTooLarge(Exception):
+    """Stops the parser; the connection is closed already."""
+
+
+def _send_until_close(cycle: Any) -> None:
+    """Have uvicorn send an answer without chunks: its end is that of the connection (RFC 9112, section 6.3)."""
+    send = cycle.send
+
+    async def unchunked(message: Any) -> None:
+        cycle.chunked_encoding = False
+        cycle.expected_content_length = len(message.get("body", b""))  # or uvicorn would miss a length
+        await send(message)
+
+    cycle.send = unchunked
 
 
 def run(

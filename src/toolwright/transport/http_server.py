@@ -12,6 +12,7 @@ import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -20,10 +21,12 @@ from toolwright.errors import InternalError, InvalidRequest
 from toolwright.jsonrpc.messages import Json, encode_failure, encode_notification
 from toolwright.protocol.types import Value
 from toolwright.transport.carrier import Carrier
+from toolwright.transport.signals import ends_on_signal
 
 __all__ = [
     "LOOPBACK",
     "SSE_POSTS",
+    "UNTIL_CLOSE",
     "Access",
     "Endpoint",
     "HttpApp",
@@ -32,12 +35,16 @@ __all__ = [
     "SseEndpoint",
     "Stream",
     "client_left",
+    "needs_http_1_1",
 ]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
+
+UNTIL_CLOSE = "toolwright.until_close"
+"""The ASGI extension of an HTTP server that sends a stream to an HTTP/1.0 client as it comes, until it closes."""
 
 SSE_POSTS = "/messages"
 _SSE_PATH = "/sse"
@@ -132,7 +139,8 @@ class HttpApp:
 
     A request is refused in which a header of ``once`` stands twice. ``around`` is open while requests are served, and
     ``ready`` says whether more should come; whoever is about to end the server may say no before it does. A body may
-    have ``max_body`` bytes, and ``body_seconds`` to arrive.
+    have ``max_body`` bytes, and ``body_seconds`` to arrive. With ``signals``, SIGINT and SIGTERM call :meth:`closing`
+    before the HTTP server's own handler runs.
     """
 
     def __init__(
@@ -147,6 +155,7 @@ class HttpApp:
         around: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
         max_body: int = 16 * 1024 * 1024,
         body_seconds: float = 30.0,
+        signals: bool = True,
     ) -> None:
         self._endpoint = endpoint
         self._access = access
@@ -157,6 +166,7 @@ class HttpApp:
         self._around = around
         self._max_body = max_body
         self._body_seconds = body_seconds
+        self._signals = partial(ends_on_signal, self.closing) if signals else contextlib.nullcontext
         self._routes: dict[str, dict[str, _Handler]] = {
             path: {"POST": self._post, "GET": self._get, "DELETE": self._delete}
         }
@@ -178,11 +188,12 @@ class HttpApp:
         """
         async with self._around():
             await self._endpoint.open()
-            self._serves = self.ready = True
-            try:
-                yield
-            finally:
-                self._serves = self.ready = False
+            with self._signals():
+                self._serves = self.ready = True
+                try:
+                    yield
+                finally:
+                    self._serves = self.ready = False
 
     def closing(self) -> None:
         """The server is about to end: what is still asked after a moment is told so. On the event loop that serves."""
@@ -238,7 +249,7 @@ class HttpApp:
         body = await self._read(asked)
         if body is None:
             return
-        stream = Stream(asked.send)
+        stream = Stream(asked.send, whole=asked.whole)
         async with _ends_with_the_client(asked.receive, stream, self._long):
             await stream.finish(await self._endpoint.post(body, asked.caller, stream))
 
@@ -247,6 +258,10 @@ class HttpApp:
         headers = asked.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
             return await _send(asked.send, _refusal(415, reason))
+        if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
+            # The header tells this 415 from one for a media type (RFC 9110, section 12.5.3).
+            reason = f"Content-Encoding {coding[:40]!r} is not read; send the body as it is"
+            return await _send(asked.send, _refusal(415, reason, ("accept-encoding", "identity")))
         length = headers.get("content-length", "0")
         if not _DIGITS.fullmatch(length):
             return await _send(asked.send, _refusal(400, f"Content-Length {length[:40]!r} is not a number of bytes"))
@@ -299,6 +314,9 @@ class HttpApp:
         return await self._listen(asked, self._endpoint)
 
     async def _listen(self, asked: _Asked, endpoint: Endpoint[Any] | SseEndpoint[Any]) -> None:
+        if asked.whole:
+            await _send(asked.send, needs_http_1_1())
+            return
         stream = Stream(asked.send)
         async with _ends_with_the_client(asked.receive, stream, self._long):
             await stream.finish(await endpoint.listen(asked.caller, stream))
@@ -325,6 +343,12 @@ class _Asked(Value, frozen=True):
     receive: Receive
     send: Send
 
+    @property
+    def whole(self) -> bool:
+        """Whether an answer has to have its length. Chunks do not exist in HTTP/1.0 (RFC 9112, section 6.1), and not
+        every HTTP server leaves them out for such a client."""
+        return self.scope.get("http_version") == "1.0" and UNTIL_CLOSE not in (self.scope.get("extensions") or ())
+
 
 _Handler: TypeAlias = Callable[[_Asked], Awaitable[None]]
 
@@ -341,6 +365,12 @@ def _unreadable(content_type: str) -> str | None:
         if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
             return "JSON is sent in UTF-8"
     return None
+
+
+def _foreign_coding(content_encoding: str) -> str | None:
+    """The first coding of a body that would have to be undone, or ``None``."""
+    codings = (coding.strip().lower() for coding in content_encoding.split(","))
+    return next((coding for coding in codings if coding not in ("", "identity")), None)
 
 
 def _read_headers(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> tuple[dict[str, str], str | None]:
@@ -372,6 +402,12 @@ def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
     return Reply(status, encode_failure(None, InvalidRequest.of("TW1028", reason=reason)), headers)
 
 
+def needs_http_1_1() -> Reply:
+    """The refusal of a stream without an end to a client that could only get it as a whole."""
+    reason = "a stream without an end takes HTTP/1.1, and the request came by HTTP/1.0"
+    return _refusal(426, reason, ("upgrade", "HTTP/1.1"), ("connection", "upgrade"))
+
+
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
 _TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of("TW1103")))
 _NOT_SERVING = Reply(503, encode_failure(None, InternalError.of("TW1056")))
@@ -379,6 +415,11 @@ _ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
 
 
 _JSON = (b"content-type", b"application/json")
+_STREAM = (
+    ("content-type", "text/event-stream"),
+    ("cache-control", "no-cache, no-transform"),
+    ("x-accel-buffering", "no"),
+)
 
 
 async def _send(send: Send, reply: Reply) -> None:
@@ -465,11 +506,13 @@ class Stream:
 
     ``send`` does not block; a writer task sends what has been queued, and a comment line when there is nothing for a
     while, so that nobody between closes the connection. A reader who does not keep up loses the oldest events, unless
-    whoever sends waits for ``room``, or gives up on one who is ``behind``.
+    whoever sends waits for ``room``, or gives up on one who is ``behind``. A ``whole`` stream is sent at its end, with
+    its length; it holds the newest events, up to 8 MiB.
     """
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, *, whole: bool = False) -> None:
         self._send = send
+        self.whole = whole
         self._writer: asyncio.Task[None] | None = None
         self._abandoned = False
 
@@ -558,17 +601,26 @@ class Stream:
 
     async def _write(self) -> None:
         try:
-            await self._write_events()
+            await (self._write_whole() if self.whole else self._write_events())
         finally:
             self._abandoned = True
             self._taken.set()
 
+    async def _write_whole(self) -> None:
+        events: deque[bytes] = deque()
+        size = 0
+        while not (self._last and not self._queue):
+            for event in self._drain():
+                events.append(event)
+                size += len(event)
+            while size > _MAX_WAITING and len(events) > 1:
+                size -= len(events.popleft())
+            if not self._last:
+                await self._more.wait()
+        await _send(self._send, Reply(200, b"".join(events), (*_STREAM, ("connection", "close"))))
+
     async def _write_events(self) -> None:
-        headers = [
-            (b"content-type", b"text/event-stream"),
-            (b"cache-control", b"no-cache, no-transform"),
-            (b"x-accel-buffering", b"no"),
-        ]
+        headers = [(name.encode(), value.encode()) for name, value in _STREAM]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         while not (self._last and not self._queue):
             await self._chunk(b"".join(self._drain()) or b": keep-alive\n\n")
