@@ -1639,6 +1639,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "已要求数据库提交更改，但未收到答复（{problem}）：更改可能已经完成，也可能稍后完成。请勿重复调用；请过一会儿用 "
         "run_sql_query 查看，并告知用户。",
     ),
+    "TW6238": (
+        "sql could not be written for the database so that it reads the same there. Write it more simply: names "
+        "without odd signs, values in parameters.",
+        "无法将 sql 写成在数据库中含义不变的形式。请写得更简单：名称不含特殊符号，值放入 parameters。",
+    ),
     "TW6601": (
         "$.query has no word to look for. Give words of a name or a description, such as 'wireless headphones'.",
         "$.query 中没有可查找的词。请给出名称或描述中的词，例如“无线耳机”。",

@@ -162,7 +162,7 @@ class _Session:
         text = spelt(statement, "${name}")
         if statement.kind == "query":
             return self._query(text, given, most)
-        rows = self._db.execute(text, given).fetchall()
+        rows = self._db.execute(self._one(text, _expected(statement)), given).fetchall()
         columns = [Column(name=str(column[0]), type=str(column[1])) for column in self._db.description or ()]
         if statement.kind == "plan":
             return Outcome(columns, iter(rows))
@@ -173,14 +173,25 @@ class _Session:
 
     def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
         """Its types are asked for first, so that what Python would round comes as text."""
-        types = [(str(row[0]), str(row[1])) for row in self._db.execute(f"DESCRIBE {text}", given).fetchall()]
+        self._one(text, duckdb.StatementType.SELECT)
+        described = self._one(f"DESCRIBE {text}", duckdb.StatementType.SELECT)
+        types = [(str(row[0]), str(row[1])) for row in self._db.execute(described, given).fetchall()]
         names = [f"c{number}" for number in range(len(types))]
         shown = ", ".join(
             name if kind in _EXACT else f"CAST({name} AS VARCHAR)" for name, (_, kind) in zip(names, types, strict=True)
         )
         whole = f"SELECT {shown} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
-        self._db.execute(whole, given)
+        self._db.execute(self._one(whole, duckdb.StatementType.SELECT), given)
         return Outcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
+
+    def _one(self, text: str, kind: duckdb.StatementType) -> duckdb.Statement:
+        """The one statement that DuckDB's own parser finds in ``text``: ``execute`` would run all of them."""
+        found = self._db.extract_statements(text)
+        if len(found) != 1:
+            raise ToolError.of("TW6210", count=len(found))
+        if found[0].type != kind:
+            raise ToolError.of("TW6238")
+        return found[0]
 
     def commit(self) -> None:
         self._db.execute("COMMIT")
@@ -191,6 +202,15 @@ class _Session:
 
     def close(self) -> None:
         self._db.close()
+
+
+_KINDS = {"TRUNCATE": "DELETE", "MERGE": "MERGE_INTO"}
+
+
+def _expected(statement: Statement) -> duckdb.StatementType:
+    """What DuckDB's parser has to take a plan or a change for."""
+    verb = statement.verb.partition(" ")[0]
+    return getattr(duckdb.StatementType, _KINDS.get(verb, verb))
 
 
 def _fetched(db: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:

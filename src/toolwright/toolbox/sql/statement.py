@@ -1,8 +1,10 @@
 """A text of SQL as one statement that is known to be harmless, or a refusal. Owner of sqlglot.
 
-The text is parsed, every node of the tree is looked up in what is accepted (:mod:`accepted`), every table in what the
-caller may see, and the engine is given what is written anew from the tree: no comment, hint or odd spelling gets
-through that the parser has not understood. What the engine then refuses on its own comes on top of it.
+The text is parsed and written in our own spelling, and that text is what is judged: every node of its tree is looked up
+in what is accepted (:mod:`accepted`), every text that a node holds has to be a plain word (:mod:`spelling`), and every
+table is one that the caller may see. The engine is given what is written from that tree, after it was read again: the
+parser has to find the same tree in it, and a scanner of our own (:mod:`lexing`) the same quotes. What the engine then
+refuses on its own comes on top of it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from toolwright.errors import ToolError
 from toolwright.toolbox.sql import accepted
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation
+from toolwright.toolbox.sql.lexing import PARAMETER, quote_ends
+from toolwright.toolbox.sql.spelling import are_same, odd_text
 
 __all__ = ["Statement", "change_of", "query_of", "spelt"]
 
@@ -39,6 +43,7 @@ _ROOTS: Mapping[str, tuple[type[Node], ...]] = {
     "query": (exp.Select, exp.SetOperation, exp.Subquery, exp.Values),
     "change": (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable),
 }
+_QUOTES = ("'", '"', "`")
 _OF_SUBQUERIES = {"joins", "laterals", "pivots", "sample"}
 """What may follow a table, and may follow a query in its place."""
 _KINDS: Mapping[type[Node], tuple[str, ...]] = {
@@ -105,7 +110,17 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
 
 
 def _judged(text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> Node:
+    """The tree that is written for the engine: that of our own spelling of ``text``, with its tables resolved."""
     tree = _parsed(text, dialect)
+    _check_tree(tree, dialect, catalog, kind)
+    names = _take_parameters(tree)
+    tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
+    _check_tree(tree, dialect, catalog, kind)
+    _resolve(tree, catalog)
+    return tree
+
+
+def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> None:
     if not isinstance(tree, _ROOTS[kind]):
         raise ToolError.of("TW6212" if kind == "query" else "TW6230", verb=_verb(tree))
     if type(tree) in _KINDS and _kind(tree) not in _KINDS[type(tree)]:
@@ -118,8 +133,6 @@ def _judged(text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query"
         if count >= MOST_NODES:
             raise ToolError.of("TW6218", limit=MOST_NODES)
         _check(node, nodes, functions, kind)
-    _resolve(tree, catalog)
-    return tree
 
 
 def _parsed(text: str, dialect: Dialect) -> Node:
@@ -172,6 +185,8 @@ def _misspelt(error: SqlglotError) -> ToolError:
 
 def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: str) -> None:
     name = type(node).__name__
+    if (text := odd_text(node)) is not None:
+        raise ToolError.of("TW6213", what=f"{text[:60]!r} in the place of a plain word", verb="")
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         _check_function(node, functions)
     elif isinstance(node, exp.Func):
@@ -353,7 +368,7 @@ def _changed(tree: Node) -> Iterator[str]:
         if isinstance(node, exp.TruncateTable):
             several = node.expressions
         if isinstance(node, exp.Update):  # MySQL changes all that are joined
-            several = list(node.this.find_all(exp.Table)) if isinstance(node.this, exp.Table) else None
+            several = [table for table in node.this.find_all(exp.Table) if table.find_ancestor(exp.Query) is None]
         targets = several or [node.this if isinstance(node.this, exp.Table) else node.find(exp.Table)]
         seen |= {target.name: None for target in targets if target is not None}
     yield from seen
@@ -387,7 +402,16 @@ def _written(
 ) -> Statement:
     """The statement as its engine spells it. Parameters are ``:name`` to us; how the engine writes them, :func:`spelt`
     says."""
-    tree = tree.copy()
+    written = tree.copy()
+    names = _take_parameters(written)
+    sql = _text_of(written, dialect, verb)
+    if not are_same(_reparsed(sql, names, dialect), tree):
+        raise ToolError.of("TW6238")
+    return Statement(sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns)
+
+
+def _take_parameters(tree: Node) -> list[str]:
+    """The names of the parameters of ``tree``, which has markers in their places afterwards."""
     names: list[str] = []
     for place in list(tree.find_all(exp.Placeholder)):
         name = str(place.name)
@@ -396,13 +420,32 @@ def _written(
         if name not in names:
             names.append(name)
         place.replace(exp.Var(this=_marker(names.index(name))))
+    return names
+
+
+def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
     try:
-        sql = tree.sql(dialect=dialect, comments=False, normalize_functions=False, unsupported_level=ErrorLevel.RAISE)
+        return tree.sql(dialect=dialect, comments=False, normalize_functions=False, unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
         raise ToolError.of("TW6213", what=str(error).partition("\n")[0][:200], verb=verb) from None
     except Exception as error:  # it falls over trees of which its dialect knows nothing
         raise ToolError.of("TW6213", what=f"{verb} as it stands here", verb=verb) from error
-    return Statement(sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns)
+
+
+def _reparsed(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
+    """The tree of a text that we have written. ``ToolError`` where its quotes are not where the scanner has them."""
+    text = PARAMETER.sub(lambda found: f":{names[int(found[1])]}", sql)
+    if quote_ends(sql, dialect) is None or quote_ends(text, dialect) != list(_quote_ends(text, dialect)):
+        raise ToolError.of("TW6238")
+    try:
+        return _parsed(text, dialect)
+    except ToolError:
+        raise ToolError.of("TW6238") from None
+
+
+def _quote_ends(text: str, dialect: Dialect) -> Iterator[int]:
+    """Where the parser has the ends of what is in quotes."""
+    return (token.end for token in _tokens(text, dialect) if text[token.end] in _QUOTES)
 
 
 def _marker(number: int) -> str:
@@ -411,21 +454,22 @@ def _marker(number: int) -> str:
 
 def spelt(statement: Statement, style: str) -> str:
     """The text with its parameters in the engine's ``style``, a template: ``{n}`` counted from one, or ``{name}``."""
-    return re.sub(
-        "\x02(\\d+)\x03",
-        lambda found: style.format(n=int(found[1]) + 1, name=statement.names[int(found[1])]),
-        statement.sql,
+    return PARAMETER.sub(
+        lambda found: style.format(n=int(found[1]) + 1, name=statement.names[int(found[1])]), statement.sql
     )
 
 
 def _counting(tree: Node, dialect: Dialect) -> Statement | None:
     """A query for the number of rows that a change is about."""
-    one = exp.select(exp.Count(this=exp.Star()))
+    one = exp.select(exp.Count(this=exp.Star(), big_int=True))
     query: exp.Select | None = None
     if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):
         if tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
             return None
-        query = one.from_(tree.this.copy())
+        table = tree.this.copy()
+        joins = table.args.pop("joins", None)
+        query = one.from_(table)
+        query.set("joins", joins)
         if (where := tree.args.get("where")) is not None:
             query = query.where(where.this.copy())
     elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Query):
