@@ -669,6 +669,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{value!r} is not a function; to name a {kind}, write @server.{kind}(name={value!r}).",
         "{value!r} 不是函数；要为其命名，请写 @server.{kind}(name={value!r})。",
     ),
+    "TW3018": (
+        "what provides the parameter {name!r} is not one Depends of toolwright; write {name}: Annotated[T, "
+        "Depends(make)] with one function make, and from toolwright import Depends.",
+        "参数 {name!r} 的提供者不是 toolwright 的单个 Depends；请写 {name}: Annotated[T, Depends(make)]，"
+        "其中 make 是一个函数，并写 from toolwright import Depends。",
+    ),
     "TW3019": (
         'a resource needs its URI first: write @server.resource("docs://guide") above {name}.',
         '资源须先写明 URI：请在 {name} 上方写 @server.resource("docs://guide")。',
@@ -681,6 +687,35 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW3023": (
         "the template {uri!r} cannot be read from a URI: {problem}.",
         "无法从 URI 反向解析模板 {uri!r}：{problem}。",
+    ),
+    "TW3025": (
+        "Depends({value!r}) is no dependency; give it a function that returns the value.",
+        "Depends({value!r}) 不是有效的依赖；请传入一个返回该值的函数。",
+    ),
+    "TW3026": (
+        "the dependency {name} is a generator or a context manager, which are not supported; return the value, and "
+        "open and close it within the function that uses it: with {name}() as value.",
+        "依赖 {name} 是生成器或上下文管理器，目前不支持；请直接返回该值，并在使用它的函数内打开和关闭："
+        "with {name}() as value。",
+    ),
+    "TW3027": (
+        "the dependency {name} has the parameter {parameter!r}, which nothing provides; a dependency takes nothing, or "
+        "one context: Context. Call what it needs within {name}.",
+        "依赖 {name} 的参数 {parameter!r} 无人提供；依赖只能不带参数，或带一个 context: Context。"
+        "请在 {name} 内部调用它所需的函数。",
+    ),
+    "TW3028": (
+        "the parameter {name!r} is a dependency, and this function gets none; call what makes it within the function.",
+        "参数 {name!r} 是依赖，而该函数不接受依赖注入；请在函数内部调用生成它的函数。",
+    ),
+    "TW3029": (
+        "the dependency {name} returned a coroutine; make it an async def.",
+        "依赖 {name} 返回了协程；请将其写成 async def。",
+    ),
+    "TW3037": (
+        "Depends stands within a type, where a client could set the value; a dependency is a parameter of the function "
+        "itself: name: Annotated[T, Depends(make)].",
+        "Depends 出现在类型内部，客户端可以设置其值；依赖必须是函数自身的参数：name: Annotated[T, Depends(make)]。",
     ),
     "TW3030": (
         "the parameter {name!r} cannot be made of text; use str, int, float, bool, an enum, a Literal of strings, a "

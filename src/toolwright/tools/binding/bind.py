@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, Protocol, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 import pydantic
 
@@ -18,6 +18,7 @@ from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import check_meta, is_name
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.protocol.types import ToolOutcome, Value, replaced
+from toolwright.tools.binding.dependencies import Threads, injector, refuse_dependencies, standing_alone
 from toolwright.tools.binding.results import Output, is_json_type
 from toolwright.tools.binding.schemas import arguments_adapter, input_schema, integral
 from toolwright.tools.binding.settings import Settings
@@ -26,9 +27,9 @@ from toolwright.tools.content import present, structured
 from toolwright.tools.isolated import AT_ONCE, check_isolated, isolated
 from toolwright.tools.rounds import InputRequired, how_it_ended
 from toolwright.tools.threads import Lane, ThreadPool
-from toolwright.tools.toolset import EFFECTS, Principal, RequestContext, Tool, ToolCall
+from toolwright.tools.toolset import EFFECTS, Principal, Tool, ToolCall
 
-__all__ = ["Bound", "bind", "bind_raw", "caller", "injector", "located"]
+__all__ = ["Bound", "bind", "bind_raw", "caller", "located"]
 
 Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
@@ -54,9 +55,10 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         definition = _definition(name, settings, signature.description, schema, output.schema)
         if settings.isolation is not None:
             return _isolated(function, definition, settings, signature, pool)
-        lane = None if signature.is_async or not settings.blocking else pool.lane(name, settings.at_once)
+        threads = pool.lane(name, settings.at_once) if settings.blocking else None
+        lane = None if signature.is_async else threads
         tool = _tool(function, definition, settings, lane, pool)
-        return Bound(tool, _runner(function, name, signature, adapter, output, lane), settings.visible, lane)
+        return Bound(tool, _runner(function, name, signature, adapter, output, threads), settings.visible, lane)
 
 
 def _isolated(
@@ -190,6 +192,7 @@ def _preview(
 ) -> Callable[[dict[str, Any]], Awaitable[Any]] | None:
     if preview is None:
         return None
+    refuse_dependencies(preview)
     is_async = inspect.iscoroutinefunction(preview)
     return caller(preview, is_async, None if is_async else pool.lane(f"preview of {name}", None))
 
@@ -201,11 +204,7 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
             raise DefinitionError.of("TW3011", name=name)
 
 
-class _Threads(Protocol):
-    def run(self, function: Callable[[], Any], /) -> Awaitable[Any]: ...
-
-
-def caller(function: Callable[..., Any], is_async: bool, threads: _Threads | None) -> Callable[..., Awaitable[Any]]:
+def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None) -> Callable[..., Awaitable[Any]]:
     """The function as one to be awaited: on ``threads``, where it may block."""
     if is_async:
         return function
@@ -227,12 +226,11 @@ def _runner(
     signature: Signature,
     adapter: pydantic.TypeAdapter[dict[str, Any]],
     output: Output,
-    lane: Lane | None,
+    threads: Threads | None,
 ) -> Run:
-    call = caller(function, signature.is_async, lane)
+    call = caller(standing_alone(function, signature), signature.is_async, None if signature.is_async else threads)
     convert = _converter(name, signature, adapter)
-    given = injector(signature)
-    positional = [parameter.name for parameter in signature.parameters if parameter.positional]
+    given = injector(signature, threads)
     present = output.present
 
     async def run(call_: ToolCall) -> ToolOutcome:
@@ -240,9 +238,6 @@ def _runner(
         try:
             if given is not None:
                 arguments = {**arguments, **await given(call_.context)}
-            if positional:
-                first = [arguments.pop(name) for name in positional if name in arguments]
-                return present(await call(*first, **arguments))
             return present(await call(**arguments))
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -294,35 +289,11 @@ def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
     )
 
 
-def injector(signature: Signature) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
-    """What gives the function its context and its dependencies; ``None`` where it wants neither."""
-    if signature.context is None and not signature.depends:
-        return None
-    makers = {
-        name: (dependency.make, _wants_context(dependency.make)) for name, dependency in signature.depends.items()
-    }
-
-    async def inject(context: RequestContext) -> dict[str, Any]:
-        given: dict[str, Any] = {} if signature.context is None else {signature.context: context}
-        for name, (make, with_context) in makers.items():
-            value = make(context) if with_context else make()
-            given[name] = await value if inspect.isawaitable(value) else value
-        return given
-
-    return inject
-
-
 def _takes_context(handler: Callable[..., Any]) -> bool:
     """Whether a raw handler wants the context beside the arguments: it has two to be given, or one called so."""
+    refuse_dependencies(handler)
     count = len(required(handler))
     named = "context" in inspect.signature(handler).parameters
     if count > 2 or not inspect.signature(handler).parameters:
         raise DefinitionError.of("TW3015")
     return count == 2 or named
-
-
-def _wants_context(make: Callable[..., Any]) -> bool:
-    count = len(required(make))
-    if count > 1:
-        raise DefinitionError.of("TW3012", name=getattr(make, "__name__", str(make)))
-    return count == 1

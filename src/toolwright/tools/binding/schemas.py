@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
-from toolwright.tools.binding.signature import MISSING, Parameter, Signature
+from toolwright.tools.binding.signature import MISSING, Parameter, Signature, is_depends
 
 __all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write_schema"]
 
@@ -70,9 +70,26 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
 def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
     """What pydantic knows of a type. ``DefinitionError`` for one that has no JSON form."""
     try:
-        return pydantic.TypeAdapter(type_)
+        adapter = pydantic.TypeAdapter(type_)
     except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
         raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
+    if _defaults_to_dependency(adapter.core_schema):
+        raise DefinitionError.of("TW3037")
+    return adapter
+
+
+_NOT_SCHEMAS = ("metadata", "config", "cls", "serialization", "custom_error_context")
+
+
+def _defaults_to_dependency(schema: Any) -> bool:
+    """Whether a field, however deep, has a dependency for its default: a client could set it."""
+    if isinstance(schema, list | tuple):
+        return any(map(_defaults_to_dependency, schema))  # pyright: ignore[reportUnknownArgumentType]
+    if not is_object(schema):
+        return False
+    if any(is_depends(schema.get(key)) for key in ("default", "default_factory")):
+        return True
+    return any(_defaults_to_dependency(inner) for key, inner in schema.items() if key not in _NOT_SCHEMAS)
 
 
 def integral(value: Json) -> Json:

@@ -17,12 +17,19 @@ __all__ = ["Completes", "Depends", "Settings"]
 
 
 class Depends(Value, frozen=True):
-    """``Annotated[T, Depends(make)]``: a parameter that ``make()`` or ``make(context)`` provides for each call.
+    """``x: Annotated[T, Depends(make)]`` or ``x: T = Depends(make)``: for each call, ``make()`` or ``make(context)``
+    provides the parameter.
 
-    ``make`` may be ``async``. The parameter is not part of the tool's schema.
+    ``make`` may be ``async``; a plain one runs on a thread, for a plain function on the function's own. The parameter
+    is not part of the schema. Within the type of a parameter it is refused.
     """
 
     make: Callable[..., Any]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Pydantic asks this of what annotates a field: a value that a client can set is no dependency."""
+        raise DefinitionError.of("TW3037")
 
 
 class Completes(Value, frozen=True):

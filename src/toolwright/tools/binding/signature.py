@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import pydantic
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typing_extensions import TypeAliasType
 
 from toolwright.errors import DefinitionError
 from toolwright.protocol.types import Value
@@ -18,7 +20,19 @@ from toolwright.tools.binding.settings import Depends
 from toolwright.tools.docstrings import read_docstring
 from toolwright.tools.toolset import RequestContext
 
-__all__ = ["MISSING", "Parameter", "Signature", "plain", "read_signature", "required"]
+__all__ = [
+    "MISSING",
+    "Parameter",
+    "Signature",
+    "dependency_of",
+    "is_context",
+    "is_depends",
+    "parameter_hints",
+    "parameters_of",
+    "plain",
+    "read_signature",
+    "required",
+]
 
 MISSING = inspect.Parameter.empty
 
@@ -30,15 +44,16 @@ class Parameter(Value, frozen=True):
     key: str
     type: Any
     default: Any
-    positional: bool
 
 
 class Signature(Value, frozen=True):
-    """What a function asks for and returns. ``context`` names the parameter that wants the request's context."""
+    """What a function asks for and returns. ``context`` names the parameter that wants the request's context;
+    ``positional`` are those that cannot be given by name, in their order."""
 
     parameters: tuple[Parameter, ...]
     context: str | None
     depends: Mapping[str, Depends]
+    positional: tuple[str, ...]
     returns: Any
     description: str | None
     is_async: bool
@@ -54,13 +69,15 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     parameters: list[Parameter] = []
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
-    for parameter in _parameters(function):
+    written = parameters_of(function)
+    for parameter in written:
         annotation = hints.get(parameter.name, MISSING)
-        _check_parameter(parameter, annotation)
-        if RequestContext in (annotation, *_options(annotation)):
-            contexts.append(parameter.name)
-        elif (dependency := _dependency(annotation)) is not None:
+        if (dependency := dependency_of(parameter, annotation)) is not None:
             depends[parameter.name] = dependency
+            continue
+        _check_parameter(parameter, annotation)
+        if is_context(annotation):
+            contexts.append(parameter.name)
         else:
             parameters.append(_parameter(parameter, annotation, described.get(parameter.name)))
     if len(contexts) > 1:
@@ -69,6 +86,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         tuple(parameters),
         contexts[0] if contexts else None,
         depends,
+        tuple(parameter.name for parameter in written if parameter.kind is parameter.POSITIONAL_ONLY),
         hints.get("return", MISSING),
         description,
         inspect.iscoroutinefunction(target),
@@ -82,7 +100,7 @@ def plain(function: Any) -> Callable[..., Any]:
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _parameters(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as error:  # a part of the interpreter that does not say what it takes
@@ -111,9 +129,56 @@ def _options(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
 
 
-def _dependency(annotation: Any) -> Depends | None:
-    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((item for item in metadata if isinstance(item, Depends)), None)
+def is_context(annotation: Any) -> bool:
+    """Whether it is the context that a parameter of this type wants: ``Context``, annotated or not, or ``None``."""
+    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return inner is RequestContext or any(map(is_context, _options(inner)))
+
+
+def parameter_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """The types of its parameters, as far as they can be read."""
+    target = function.__init__ if isinstance(function, type) else plain(function)
+    with contextlib.suppress(DefinitionError):
+        return _hints(inspect.unwrap(target))
+    return {}
+
+
+def is_depends(item: Any) -> bool:
+    """Whether it is a dependency: one of ours, also one that was not called, or one of another library."""
+    kinds: tuple[type, ...] = (item if isinstance(item, type) else type(item)).__mro__
+    return any(kind.__name__.lstrip("_") == "Depends" for kind in kinds)
+
+
+def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | None:
+    """The dependency that provides a parameter, whether its type or its default says so: neither is a model's to set.
+
+    ``DefinitionError`` for two of them, and for what is meant as one and is not.
+    """
+    found = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
+    if not found:
+        return None
+    if len(found) > 1 or not isinstance(found[0], Depends):
+        raise DefinitionError.of("TW3018", name=parameter.name)
+    return found[0]
+
+
+def _defaults(default: Any) -> tuple[Any, ...]:
+    """What stands for a default, also within a ``Field``."""
+    return (default.default, default.default_factory) if isinstance(default, FieldInfo) else (default,)
+
+
+def _metadata(annotation: Any) -> list[Any]:
+    """What an annotation says beside the type, behind aliases and in each option of a union."""
+    if isinstance(annotation, TypeAliasType):
+        return _metadata(annotation.__value__)
+    if get_origin(annotation) is Annotated:
+        inner, *items = get_args(annotation)
+        return [part for item in items for part in (item, *_defaults_of_field(item))] + _metadata(inner)
+    return [item for option in _options(annotation) for item in _metadata(option)]
+
+
+def _defaults_of_field(item: Any) -> tuple[Any, ...]:
+    return (*_defaults(item), *item.metadata) if isinstance(item, FieldInfo) else ()
 
 
 def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | None) -> Parameter:
@@ -133,7 +198,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
     parts = [part for item in rest for part in _without_default(item)]
     type_: Any = Annotated[(annotation, *parts)] if parts else annotation  # pyright: ignore[reportInvalidTypeForm]
     key = next((item.alias for item in parts if isinstance(item, FieldInfo) and item.alias), parameter.name)
-    return Parameter(parameter.name, key, type_, default, parameter.kind is parameter.POSITIONAL_ONLY)
+    return Parameter(parameter.name, key, type_, default)
 
 
 def _words_within(annotation: Any) -> list[str]:
@@ -152,4 +217,4 @@ def _without_default(item: Any) -> Sequence[Any]:
 
 def required(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters that somebody has to give; one with a default is the function's own business."""
-    return [one for one in _parameters(function) if one.default is MISSING]
+    return [one for one in parameters_of(function) if one.default is MISSING]

@@ -18,7 +18,8 @@ from toolwright.errors import DefinitionError, InvalidParams, InvalidResult
 from toolwright.jsonrpc.messages import is_array
 from toolwright.protocol.types import Completion, Value
 from toolwright.protocol.uris import MAX_URI
-from toolwright.tools.binding.bind import caller, injector, located
+from toolwright.tools.binding.bind import caller, located
+from toolwright.tools.binding.dependencies import injector, refuse_dependencies, standing_alone
 from toolwright.tools.binding.schemas import adapter_of, arguments_adapter, input_schema
 from toolwright.tools.binding.settings import Completes
 from toolwright.tools.binding.signature import MISSING, Parameter, Signature, plain, read_signature, required
@@ -51,11 +52,10 @@ class TextFunction:
             signature = read_signature(function)
             self._adapter = arguments_adapter(signature)
             self.arguments = _arguments(signature, input_schema(self._adapter, signature), pool)
+            self._given = injector(signature, pool if blocking else None)
         self.description = signature.description
         self._what = what
-        self._call = caller(function, signature.is_async, pool if blocking else None)
-        self._given = injector(signature)
-        self._positional = [parameter.name for parameter in signature.parameters if parameter.positional]
+        self._call = caller(standing_alone(function, signature), signature.is_async, pool if blocking else None)
         self._keys = {parameter.name: parameter.key for parameter in signature.parameters}
 
     def convert(self, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -79,8 +79,7 @@ class TextFunction:
         """What the function returns for arguments that have been converted, or the question that it asks."""
         try:
             named = {**arguments, **await self._given(context)} if self._given is not None else dict(arguments)
-            first = [named.pop(name) for name in self._positional if name in named]
-            return await self._call(*first, **named)
+            return await self._call(**named)
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
 
@@ -213,6 +212,7 @@ def _among(choices: Sequence[str]) -> Suggest:
 
 
 def _own(function: Callable[..., Any], pool: ThreadPool) -> Suggest:
+    refuse_dependencies(function)
     count = len(required(function))
     if count not in (1, 2, 3):
         raise DefinitionError.of("TW3031", name=getattr(function, "__name__", str(function)))
