@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolwright.client.oauth import EnterpriseSignIn as EnterpriseSignIn
     from toolwright.client.oauth import SignIn as SignIn
     from toolwright.client.oauth import WorkloadIdentity as WorkloadIdentity
+    from toolwright.client.questions import QuestionLimits as QuestionLimits
     from toolwright.errors import AuthorizationFailed as AuthorizationFailed
     from toolwright.errors import ConfigurationError as ConfigurationError
     from toolwright.errors import DefinitionError as DefinitionError
@@ -133,6 +134,7 @@ _EXPORTS = {
     "PromptMessage": "toolwright.protocol.types",
     "PromptResult": "toolwright.protocol.types",
     "Public": "toolwright.server.proxies",
+    "QuestionLimits": "toolwright.client.questions",
     "Rate": "toolwright.tools.bounds",
     "RateLimits": "toolwright.policy.rate",
     "ResourceLink": "toolwright.protocol.types",

@@ -994,6 +994,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{command} 不读取发送给它的内容；连接已放弃。",
     ),
     "TW5028": ("The user does not want a model to be asked.", "用户不同意调用模型。"),
+    "TW5040": (
+        "{method} belongs to no open request. A server may ask while a call of a tool, a read of a resource or a "
+        "prompt waits for its answer.",
+        "{method} 不属于任何未完成的请求。仅当工具调用、资源读取或提示正在等待应答时，服务器才可以提问。",
+    ),
+    "TW5041": (
+        "The server asks too much: {limit} questions wait for an answer at most. The setting is questions=….",
+        "服务器提问过多：最多同时有 {limit} 个问题等待回答。设置项为 questions=…。",
+    ),
+    "TW5042": (
+        "The server asks too often: {method} is answered {limit} times a minute at most. The setting is questions=….",
+        "服务器提问过于频繁：{method} 每分钟最多回答 {limit} 次。设置项为 questions=…。",
+    ),
+    "TW5043": (
+        "{server}: {count} questions were refused. {why}",
+        "{server}：已拒绝 {count} 个问题。{why}",
+    ),
     # a client that says who asks
     "TW5100": (
         "auth=… is for servers on HTTP: give a URL. A command gets its credentials by env=….",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from toolwright.client.questions import QuestionGate
 from toolwright.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
 from toolwright.jsonrpc.messages import Json, is_object
 from toolwright.loading import load
-from toolwright.protocol.questions import ELICIT, InputRequest, check_url
+from toolwright.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url
 from toolwright.protocol.types import Value
 
 __all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
@@ -44,10 +46,17 @@ class Answers:
     """Who answers for the client. What nobody answers is not declared, and so is not asked.
 
     ``elicit`` speaks with the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots``
-    are folders that servers may know of.
+    are folders that servers may know of. ``gate`` counts what the first two are asked.
     """
 
-    def __init__(self, elicit: Elicit | None, sample: Sample | None, roots: Sequence[str | Path] | None) -> None:
+    def __init__(
+        self,
+        elicit: Elicit | None,
+        sample: Sample | None,
+        roots: Sequence[str | Path] | None,
+        gate: QuestionGate | None = None,
+    ) -> None:
+        self.gate = gate or QuestionGate()
         self._elicit = elicit
         self._sample = sample
         self._roots = None if roots is None else [{"uri": Path(root).resolve().as_uri()} for root in roots]
@@ -62,6 +71,14 @@ class Answers:
         if self._roots is not None:
             declared["roots"] = {}
         return declared
+
+    def puts(self, method: Json) -> bool:
+        """Whether a request of this method is put to the person or to the model."""
+        return (method == ELICIT and self._elicit is not None) or (method == SAMPLE and self._sample is not None)
+
+    def asking(self, methods: Iterable[Json]) -> AbstractContextManager[None]:
+        """Requests of these methods are being answered within. ``RpcError`` where they ask too much."""
+        return self.gate.asking([method for method in methods if self.puts(method)])
 
     async def to(self, request: InputRequest) -> Json:
         """The answer to one question. ``MethodNotFound`` for what was not declared, ``InvalidParams`` for no question.

@@ -21,6 +21,7 @@ from toolwright.client.eras import ServerFacts
 from toolwright.client.hearing import LISTS, Changed, Ears, Log, LogMessage, Progress, Updated
 from toolwright.client.known import KnownTools, mirrors_of
 from toolwright.client.lists import Lists
+from toolwright.client.questions import QuestionGate, QuestionLimits
 from toolwright.client.results import Result, converted, result_of
 from toolwright.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from toolwright.jsonrpc.messages import Json, is_array, is_finite, is_object
@@ -65,6 +66,8 @@ class Client:
 
     ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
     nobody answers is not declared, so that servers do not ask. The time that an answer takes counts for no limit.
+    ``questions`` bounds how much a server may ask: :class:`toolwright.QuestionLimits`, or the
+    :class:`toolwright.client.questions.QuestionGate` that several clients of one server share.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Client:
         elicit: Elicit | None = None,
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
+        questions: QuestionLimits | QuestionGate | None = None,
         revision: str | None = None,
     ) -> None:
         if revision is not None and revision not in versions.BY_NAME:
@@ -94,7 +98,8 @@ class Client:
             raise ConfigurationError.of("TW4009", name="Client(log_level=…)", wanted=f"one of {', '.join(LOG_LEVELS)}")
         self._link = link_to(target, headers, env, None if auth is None else _Patient(auth, self._authorizing), cwd)
         self._timeout = timeout
-        self._answers = Answers(elicit, sample, roots)
+        gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
+        self._answers = Answers(elicit, sample, roots, gate)
         told = {
             "notifications/tools/list_changed": on_tools_changed,
             "notifications/resources/list_changed": on_resources_changed,

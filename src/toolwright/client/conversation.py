@@ -6,9 +6,10 @@ What is asked, and what the answers mean, is the business of :mod:`toolwright.cl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from toolwright.client.answers import Answers
 from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.hearing import LISTS, Ears, Hearing, Progress, Updated
 from toolwright.client.negotiate import negotiate
+from toolwright.client.questions import ASKING
 from toolwright.client.remembered import Revisions
 from toolwright.errors import (
     ConnectionLost,
@@ -35,6 +37,7 @@ from toolwright.errors import (
 from toolwright.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
 from toolwright.jsonrpc.patience import Patience
 from toolwright.jsonrpc.peer import Peer, internal_error
+from toolwright.protocol.questions import InputRequest
 from toolwright.tracing import Tracing, tracing
 from toolwright.transport.carrier import ClientLink
 
@@ -99,6 +102,7 @@ class Conversation:
         self._is_between = False
         self._listening: asyncio.Task[None] | None = None
         self._listens = False
+        self._asking = 0  # requests of ours that a server may ask something about
         self._tracing: Tracing | None = None
         self.era: Era | None = None
         self.facts: ServerFacts | None = None
@@ -222,15 +226,23 @@ class Conversation:
         if asked is not None:
             if not is_object(asked) or not all(map(is_object, asked.values())):
                 raise InvalidAnswer.of("TW5009", method=method, problem="inputRequests is not an object of requests")
-            try:
-                given["inputResponses"] = {key: await self._answers.to(request) for key, request in asked.items()}
-            except MethodNotFound:
-                raise InvalidAnswer.of("TW5010") from None  # made here, and no answer of the server's
+            given["inputResponses"] = await self._answered(asked, method)
         if state is not None:
             given["requestState"] = state
         if not given:
             raise InvalidAnswer.of("TW5009", method=method, problem="input is required, and nothing is asked")
         return given
+
+    async def _answered(self, asked: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
+        with contextlib.ExitStack() as waiting:
+            try:
+                waiting.enter_context(self._answers.asking(one.get("method") for one in asked.values()))
+            except RpcError as error:  # made here, and no answer of the server's; so below
+                raise InvalidAnswer.of("TW5009", method=method, problem=str(error).rstrip(".")) from None
+            try:
+                return {key: await self._answers.to(request) for key, request in asked.items()}
+            except MethodNotFound:
+                raise InvalidAnswer.of("TW5010") from None
 
     async def _safely(
         self,
@@ -341,12 +353,23 @@ class Conversation:
             resumable = era is not None and not era.cancels_by_closing
             self._link.send(frame, id, {**head, **headers} if headers else head, resumable=resumable)
 
-        result = await self._peer.request(
-            method, said, timeout=seconds, total=total, send=send, abandoned=lambda id: self._abandon(era, id)
-        )
+        with self._may_ask(method):
+            result = await self._peer.request(
+                method, said, timeout=seconds, total=total, send=send, abandoned=lambda id: self._abandon(era, id)
+            )
         if era is None:  # a handshake, and it has succeeded
             self._link.opened(ids[0])
         return result
+
+    @contextlib.contextmanager
+    def _may_ask(self, method: str) -> Generator[None]:
+        """A request of ours is open within."""
+        counts = method in ASKING
+        self._asking += counts
+        try:
+            yield
+        finally:
+            self._asking -= counts
 
     def _abandon(self, era: Era | None, id: Id) -> None:
         # Never for the handshake: a client must not cancel initialize (2025-11-25, basic/utilities/cancellation).
@@ -375,6 +398,10 @@ class Conversation:
     def answering(self) -> AbstractContextManager[None]:
         """While a question of the server's is being answered, nothing is late: it waits for us."""
         return self._patience.paused()
+
+    def may_be_asked(self) -> bool:
+        """Whether a request of ours is open that a server may ask something about, by a request of its own."""
+        return self._asking > 0 and self.era is not None and not self.era.listens_by_asking
 
     def hear_of(self, id: Id) -> None:
         self._peer.hear_of(id)

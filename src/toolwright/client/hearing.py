@@ -70,6 +70,8 @@ class Calls(Protocol):
 
     def answering(self) -> AbstractContextManager[None]: ...
 
+    def may_be_asked(self) -> bool: ...
+
 
 class Hearing:
     """The client's handler of its peer. What is not understood, or belongs to nothing, is passed over."""
@@ -120,8 +122,11 @@ class Hearing:
     async def on_request(self, request: Request, exchange: Exchange) -> bytes:
         if request.method == "ping":
             return b"{}"
-        with self._calls.answering():
-            return encode(await self._answers.to({"method": request.method, "params": request.params}))
+        method = request.method
+        if self._answers.puts(method) and not self._calls.may_be_asked():
+            raise self._answers.gate.unasked(method)
+        with self._answers.asking([method]), self._calls.answering():
+            return encode(await self._answers.to({"method": method, "params": request.params}))
 
     def on_notification(self, notification: Notification) -> None:
         method, params = notification.method, notification.params

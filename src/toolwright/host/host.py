@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, TypeAlias, overload
 from toolwright.client.answers import Elicitation, Reply, Sample
 from toolwright.client.client import Client, Progress, Result, Target
 from toolwright.client.config import AskInput, Config, ServerConfig, read_config
+from toolwright.client.questions import QuestionGate, QuestionLimits
 from toolwright.contract.neighbours import Neighbours
 from toolwright.errors import ConfigurationError, DefinitionError, ToolError, ToolwrightError
 from toolwright.host.asking import Front
@@ -109,7 +110,8 @@ class Host:
     ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or whatever a client connects
     to. ``approve_launch`` is shown each command before it is started for the first time, and after each change; without
     it, what has not been approved before is refused. ``ask_input`` answers for the inputs of a file, ``elicit`` and
-    ``sample`` for what servers ask, ``roots`` are folders that they may know of. ``heard`` is told what servers log.
+    ``sample`` for what servers ask, each within ``questions``, however often it is started; ``roots`` are folders that
+    they may know of. ``heard`` is told what servers log.
 
     ``pins`` keep what each server of a file publishes at first use, and hold back what has changed until it is
     accepted; ``judge`` looks at what servers publish that have no pin. ``front`` puts questions to a person, such as
@@ -128,6 +130,7 @@ class Host:
         elicit: Elicit | None = None,
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
+        questions: QuestionLimits | None = None,
         heard: Heard | None = None,
         pins: Pins | bool = True,
         judge: Judge = scanned,
@@ -148,6 +151,7 @@ class Host:
         self._elicit = elicit
         self._sample = sample
         self._roots = roots
+        self._questions = questions or QuestionLimits()
         self._heard = heard
         self._launches = launches or Launches()
         self._inputs: dict[str, str] = {}
@@ -253,6 +257,10 @@ class Host:
         return Neighbours(tools, frozenset(labels[labels.index(label) :]))
 
     def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
+        # Counted for the server, whose connections come and go.
+        gate = QuestionGate(self._questions, one.label)
+        listening = None if self._heard is None else Listening(one.label, self._heard)
+
         async def connect(wake: Wake) -> Client:
             target, settings = await self._reached(one)
             elicit = self._elicit
@@ -263,10 +271,11 @@ class Host:
                 on_resources_changed=wake.changed,
                 on_prompts_changed=wake.changed,
                 on_lost=wake.was_lost,
-                on_log=None if self._heard is None else Listening(one.label, self._heard),
+                on_log=listening,
                 elicit=None if elicit is None else _put_to_the_person(elicit, one.label),
                 sample=self._sample,
                 roots=self._roots,
+                questions=gate,
                 **settings,
             )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from toolwright.client.hearing import LogMessage
+from toolwright.client.questions import TokenBucket
 from toolwright.jsonrpc.messages import encode
 from toolwright.policy.masking import Masks
 from toolwright.protocol.characters import cleaned
@@ -44,18 +45,16 @@ class Listening:
     told: Heard
     clock: Callable[[], float] = time.monotonic
     _masks: Masks = field(default_factory=Masks)
-    _room: float = _AT_ONCE
-    _at: float | None = None
+    _bucket: TokenBucket = field(init=False)
     _left_out: int = 0
 
+    def __post_init__(self) -> None:
+        self._bucket = TokenBucket(_AT_ONCE, _PER_SECOND, self.clock)
+
     def __call__(self, message: LogMessage) -> None:
-        now = self.clock()
-        passed = 0.0 if self._at is None else now - self._at
-        self._at, self._room = now, min(_AT_ONCE, self._room + passed * _PER_SECOND)
-        if self._room < 1:
+        if not self._bucket.take():
             self._left_out += 1
             return
-        self._room -= 1
         left_out, self._left_out = self._left_out, 0
         level = message.level if message.level in LOG_LEVELS else "info"
         said = message.data if isinstance(message.data, str) else encode(message.data).decode(errors="replace")

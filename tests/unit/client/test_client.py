@@ -266,6 +266,8 @@ def test_a_question_that_a_legacy_server_takes_back_is_not_put_any_longer_and_no
 
     async def test(client: Client) -> None:
         params = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
+        call = asyncio.ensure_future(client.call_tool("t"))
+        await server.until(lambda message: message.get("method") == "tools/call")
         server.say({"id": "q", "method": "elicitation/create", "params": params})
         await asked.wait()
         server.say({"method": "notifications/cancelled", "params": {"requestId": [1]}})
@@ -276,8 +278,10 @@ def test_a_question_that_a_legacy_server_takes_back_is_not_put_any_longer_and_no
         await withdrawn.wait()
         await client.ping()
         assert not any(message.get("id") == "q" for message in server.heard)
+        call.cancel()
 
-    server = Scripted(**{"server/discover": -32601, "initialize": INITIALIZED, "ping": {}})
+    silent = {"tools/call": None}
+    server = Scripted(**{"server/discover": -32601, "initialize": INITIALIZED, "ping": {}}, **silent)
     run(server, test, elicit=elicit)
 
 

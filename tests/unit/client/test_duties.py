@@ -209,13 +209,17 @@ def test_a_round_is_a_new_request_with_every_answer_and_the_state_as_it_came_or_
 
 
 def asked(method: str, params: Any, **answers: Any) -> Any:
-    """The answer of a client to what a legacy server asks."""
+    """The answer of a client to what a legacy server asks during a call."""
 
     async def test(client: Client) -> dict[str, Any]:
+        call = asyncio.ensure_future(client.call_tool("t"))
+        await server.until(lambda message: message.get("method") == "tools/call")
         server.say({"id": "q", "method": method, "params": params})
-        return await server.until(lambda message: message.get("id") == "q")
+        answer = await server.until(lambda message: message.get("id") == "q")
+        call.cancel()
+        return answer
 
-    server = served(**LEGACY)
+    server = served(**{**LEGACY, "tools/call": None})
     return run(server, test, **answers)
 
 

@@ -349,11 +349,13 @@ def test_a_level_that_nobody_knows_is_refused_before_anything_is_sent():
 @pytest.mark.requirement("LCLI-03")
 def test_a_model_that_may_not_be_asked_is_a_refusal_with_its_own_number():
     async def test(client: Client, loop: StillLoop) -> None:
+        call = asyncio.ensure_future(client.call_tool("t"))
+        await server.until(lambda message: message.get("method") == "tools/call")
         server.say({"id": "s", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}})
-        await client.ping()
-        await client.ping()
+        await server.until(lambda message: message.get("id") == "s")
+        call.cancel()
 
-    server = Scripted(**LEGACY)
+    server = Scripted(**{**LEGACY, "tools/call": None})
     run(server, test, sample=lambda params: None)
     answer = next(message for message in server.heard if message.get("id") == "s")
     assert answer["error"]["code"] == -1

@@ -1,0 +1,120 @@
+"""Limits on what one server may ask of the person, and of the model, behind a client.
+
+Elicitation and sampling count, in both protocol eras. ``roots/list`` does not: its answer is fixed, and asks nobody. A
+request of a session-based server has to belong to a request of ours that is open (:data:`ASKING`): a server that nobody
+has called has nothing to ask. Notifications, ``notifications/elicitation/complete`` among them, are not questions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Generator
+from dataclasses import dataclass, field
+
+from toolwright.errors import InvalidRequest, RpcError
+from toolwright.protocol.questions import ELICIT, SAMPLE
+from toolwright.protocol.types import Value
+from toolwright.wording import sentence
+
+__all__ = ["ASKING", "QuestionGate", "QuestionLimits", "TokenBucket"]
+
+ASKING = frozenset({"tools/call", "resources/read", "prompts/get"})
+"""Requests of ours while whose answer is awaited a server may ask something (2026-07-28, basic/patterns/mrtr)."""
+
+_REFUSED = -32_000  # JSON-RPC 2.0, section 5.1: errors that an implementation defines
+_NOTICE_SECONDS = 60.0
+
+_log = logging.getLogger("toolwright")
+
+
+class QuestionLimits(Value, frozen=True):
+    """How much one server may ask. ``per_minute`` bounds the questions to the person and ``samples_per_minute`` those
+    to the model; ``waiting`` bounds how many of both wait for an answer at the same time. What is too much is refused.
+    """
+
+    per_minute: int = 10
+    samples_per_minute: int = 30
+    waiting: int = 5
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(slots=True)
+class TokenBucket:
+    """``burst`` at once, and ``per_second`` after that."""
+
+    burst: float
+    per_second: float
+    clock: Callable[[], float] = time.monotonic
+    _used: float = 0.0
+    _at: float | None = None
+
+    def take(self, count: int = 1) -> bool:
+        """Take ``count`` tokens, or none where there are fewer. Whether they were there."""
+        now = self.clock()
+        passed = 0.0 if self._at is None else now - self._at
+        self._at, self._used = now, max(0.0, self._used - passed * self.per_second)
+        if self._used + count > self.burst:
+            return False
+        self._used += count
+        return True
+
+
+@dataclass(slots=True)
+class QuestionGate:
+    """Counts what one server asks. Give the same gate to each client of a server that is started again, and the count
+    outlives the connection. ``server`` names it in the log."""
+
+    limits: QuestionLimits = field(default_factory=QuestionLimits)
+    server: str = ""
+    _buckets: dict[str, TokenBucket] = field(init=False)
+    _notices: TokenBucket = field(init=False)
+    _waiting: int = 0
+    _refused: int = 0
+
+    def __post_init__(self) -> None:
+        limits = self.limits
+        rates = {ELICIT: limits.per_minute, SAMPLE: limits.samples_per_minute}
+        self._buckets = {method: TokenBucket(rate, rate / 60, limits.clock) for method, rate in rates.items()}
+        self._notices = TokenBucket(1, 1 / _NOTICE_SECONDS, limits.clock)
+
+    @contextlib.contextmanager
+    def asking(self, methods: Collection[str]) -> Generator[None]:
+        """These questions are being answered within. ``RpcError``, for all of them, where they are too many."""
+        counted = Counter(method for method in methods if method in self._buckets)
+        count = counted.total()
+        self._admit(counted)
+        self._waiting += count
+        try:
+            yield
+        finally:
+            self._waiting -= count
+
+    def _admit(self, counted: Counter[str]) -> None:
+        if self._waiting + counted.total() > self.limits.waiting:
+            raise self._refusal(counted.total(), "TW5041", limit=self.limits.waiting)
+        for method, count in counted.items():
+            if not self._buckets[method].take(count):
+                raise self._refusal(count, "TW5042", method=method, limit=int(self._buckets[method].burst))
+
+    def unasked(self, method: str) -> RpcError:
+        """The error for a question that belongs to no open request of ours."""
+        self._note(1, "TW5040", method=method)
+        return InvalidRequest.of("TW5040", method=method)
+
+    def _refusal(self, count: int, code: str, **facts: object) -> RpcError:
+        self._note(count, code, **facts)
+        error = RpcError.of(code, **facts)
+        error.number = _REFUSED
+        return error
+
+    def _note(self, count: int, code: str, **facts: object) -> None:
+        """Log the first refusal, and then one a minute at most."""
+        self._refused += count
+        if self._notices.take():
+            why = sentence(code, "en", facts)
+            said = sentence("TW5043", "en", {"server": self.server or "The server", "count": self._refused, "why": why})
+            _log.warning("%s [TW5043]", said)
+            self._refused = 0
