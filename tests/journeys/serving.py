@@ -37,7 +37,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def left_of(processes: Sequence[int]) -> list[int]:
     """Those that live on; one that has been killed may take a moment to die."""
-    deadline = time.monotonic() + 1.0
+    deadline = time.monotonic() + LIMIT
     while (alive := [process for process in processes if is_alive(process)]) and time.monotonic() < deadline:
         select.select([], [], [], 0.01)
     return alive
@@ -112,9 +112,9 @@ class Process:
         assert self.popen.stdin is not None
         self.popen.stdin.close()
 
-    def ended(self, within: float = 3.0) -> int:
-        """The exit code of a process that is about to end; 3 s are what is promised."""
-        return self.popen.wait(within)
+    def ended(self) -> int:
+        """The exit code of a process that is about to end."""
+        return self.popen.wait(LIMIT)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -295,10 +294,11 @@ def test_b36_an_async_tool_that_takes_too_long_is_stopped():
 
 
 def test_b36_a_stuck_thread_is_answered_on_time_and_the_next_call_is_served():
+    """The thread is stuck until the session is over: whoever waited for it would get no answer."""
     gate = threading.Event()
 
     def stuck() -> str:
-        gate.wait(LIMIT)
+        gate.wait()
         return ""
 
     server = Server("t", limits=Limits(seconds=0.05))
@@ -306,17 +306,14 @@ def test_b36_a_stuck_thread_is_answered_on_time_and_the_next_call_is_served():
     server.add_tool(lambda: "fine", name="fine")
 
     async def test(client: Client) -> Any:
-        start = time.monotonic()
         late = await client.call_tool("stuck")
-        took = time.monotonic() - start
-        return late.text, took, (await client.call_tool("fine")).value
+        return late.text, (await client.call_tool("fine")).value
 
     try:
-        text, took, fine = session(server, test)
+        text, fine = session(server, test)
     finally:
         gate.set()
     assert "[TW2003]" in text
-    assert took < 1.0
     assert fine == "fine"
 
 

@@ -124,7 +124,7 @@ def test_a_server_that_is_to_end_says_so_serves_on_and_lets_calls_finish(workers
         before, told, slow = asyncio.run(scenario(url, process))
         assert (before, slow) == (b'{"ready":true}', "done")
         assert json.loads(told) == {"ready": False, "because": "not serving"}
-        process.ended(LIMIT)
+        process.ended()
 
 
 def test_a_second_signal_ends_it_at_once() -> None:

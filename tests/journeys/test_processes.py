@@ -87,14 +87,9 @@ def test_sixty_calls_of_a_slow_function_hold_up_neither_a_ping_nor_another_tool(
             process.call("stuck", f"slow {number}")
         for _ in range(16):  # as many threads as one tool may have
             process.wait_for("waiting")
-        seconds: list[float] = []
-        for number in range(20):
-            began = time.perf_counter()
+        for number in range(20):  # none of the slow calls ever ends: who shared their threads would not be answered
             process.raw(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number)
             assert process.read() == {"jsonrpc": "2.0", "id": number, "result": {}}
-            seconds.append(time.perf_counter() - began)
-        # The best of them: who shares a pool with the slow calls holds up each, a busy machine some.
-        assert min(seconds) < 0.05
         assert process.result("add", "quick", a=1)["structuredContent"] == 3
 
 
@@ -212,7 +207,7 @@ def test_the_output_may_be_a_file(tmp_path: Path):
 @pytest.mark.requirement("STDIO-11")
 def test_an_input_that_is_empty_ends_the_server():
     with stdio(stdin=subprocess.DEVNULL) as process:
-        assert process.ended(LIMIT) == 0
+        assert process.ended() == 0
         assert rest(process) == b""
 
 
@@ -295,7 +290,7 @@ def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int
         _, answer = Session(url).call("family")
         family = json.loads(answer["result"]["content"][0]["text"])
         process.popen.send_signal(number)
-        process.ended(5.0 if workers == "2" else 3.0)
+        process.ended()
         assert left_of(family) == []
         assert b"Traceback" not in rest(process)
 
@@ -341,7 +336,7 @@ def test_the_old_transport_is_served_by_one_worker_only(workers: str):
         if workers == "1":
             process.wait_for("toolwright serves")
         else:
-            assert process.ended(LIMIT) == 2
+            assert process.ended() == 2
             assert "[TW4010]" in rest(process).decode()
 
 
@@ -439,7 +434,7 @@ def test_two_sessions_opened_at_once_are_two():
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
 def test_a_server_without_authentication_refuses_to_listen_beyond_loopback(address: str):
     with started(command("serve", str(SERVER), "--http", address)) as process:
-        assert process.ended(LIMIT) == 2
+        assert process.ended() == 2
         said = rest(process).decode()
         assert "[TW4005]" in said
         assert "authenticate" in said
@@ -450,7 +445,7 @@ def test_a_port_that_is_taken_is_said_in_a_sentence():
     with http() as (url, _):
         address = urlsplit(url).netloc
         with started(command("serve", str(SERVER), "--http", address)) as process:
-            assert process.ended(LIMIT) == 2
+            assert process.ended() == 2
             assert "Traceback" not in rest(process).decode()
 
 
@@ -473,7 +468,7 @@ def test_a_server_whose_client_is_gone_before_it_said_anything_ends():
     with started(["sh", "-c", f"exec {sys.executable} {SERVER}"], stdin=reader) as process:
         os.close(reader)
         os.close(writer)
-        assert process.ended(LIMIT) == 0
+        assert process.ended() == 0
 
 
 @pytest.mark.requirement("SUB-06", "SUB-09")

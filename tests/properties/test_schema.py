@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -133,33 +132,33 @@ def test_any_json_compiles_or_is_refused_as_a_schema(definition: Any):
 @pytest.mark.requirement("SCH-11")
 @patient
 @given(st.integers(1, 40), st.sampled_from(["allOf", "anyOf", "oneOf"]), st.integers(2, 4), values)
-def test_references_that_multiply_take_bounded_time(levels: int, combine: str, width: int, value: Any):
+def test_references_that_multiply_are_counted_before_they_are_followed(
+    levels: int, combine: str, width: int, value: Any
+):
     definitions: dict[str, Any] = {"d0": {"type": "integer"}}
     for level in range(1, levels + 1):
         definitions[f"d{level}"] = {combine: [{"$ref": f"#/$defs/d{level - 1}"}] * width}
-    start = time.process_time()
     outcome = compiled({"$defs": definitions, "$ref": f"#/$defs/d{levels}"})
     if isinstance(outcome, Schema):
+        assert width**levels <= FOREIGN.expansion
         outcome.problems(value)
     else:
         assert outcome.code == "TW3114"
-    assert time.process_time() - start < 2
 
 
 @patient
 @given(
     st.integers(1, 90), st.integers(2, 5), st.sampled_from(["anyOf", "oneOf", "allOf"]), st.sampled_from(["x", 1, None])
 )
-def test_recursive_forms_take_bounded_time(depth: int, width: int, combine: str, leaf: Any):
+def test_recursive_forms_do_not_multiply(depth: int, width: int, combine: str, leaf: Any):
+    """A search that tried each branch at each level would not end within the time limit of the test."""
     form = {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "required": ["a"]}
     node = {"anyOf": [{"type": "integer"}, {combine: [form | {"title": str(n)} for n in range(width)]}]}
     schema = compile_schema({"$ref": "#/$defs/node", "$defs": {"node": node}})
     value = leaf
     for _ in range(depth):
         value = {"a": value}
-    start = time.process_time()
     assert bool(schema.problems(value)) is not schema.accepts(value)
-    assert time.process_time() - start < 2
 
 
 def referring(schema: dict[str, Any], address: str | None, name: str, reference: str) -> dict[str, Any]:
