@@ -120,7 +120,7 @@ def test_a_server_that_is_to_end_says_so_serves_on_and_lets_calls_finish(workers
         assert (await call(url, "add", a=1)).json["result"]["structuredContent"] == 3
         return before, told.body, (await slow).json["result"]["content"][0]["text"]
 
-    with http("--drain", "1.5", "--workers", workers) as (url, process):
+    with http("--drain", "5", "--workers", workers) as (url, process):
         before, told, slow = asyncio.run(scenario(url, process))
         assert (before, slow) == (b'{"ready":true}', "done")
         assert json.loads(told) == {"ready": False, "because": "not serving"}

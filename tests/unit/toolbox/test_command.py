@@ -75,10 +75,14 @@ def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
 
 @pytest.mark.process
 def test_what_was_said_before_the_time_was_over_is_there(root: Path) -> None:
+    """The script has to have begun before its time is over: on a busy machine it gets more of it."""
     server = served(root, script("slow", "echo begun; sleep 60", seconds=20))
-    value = call(server, "slow", seconds=0.5).value
+    for seconds in (0.5, 4, 16):
+        value = call(server, "slow", seconds=seconds).value
+        if value["stdout"]:
+            break
     assert (value["ended"], value["stdout"]) == ("time", "begun\n")
-    assert value["note"].startswith("It was ended after 0.5 seconds")
+    assert value["note"].startswith(f"It was ended after {seconds} seconds")
 
 
 @pytest.mark.process
