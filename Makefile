@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test lint requirements fuzz endurance bench interop interop-node hosts everything \
+.PHONY: help setup demo test stability lint requirements fuzz endurance bench interop interop-node hosts everything \
 	bench-host client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -27,6 +27,9 @@ demo: setup  ## serve files over HTTP and use them; KEEP=1 leaves it running
 
 test: setup  ## the test suite, in JOBS processes (one for each CPU)
 	$(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist worksteal
+
+stability: setup  ## the suite in random orders, alone and beside busy processes; STABILITY="--runs 5 --busy-runs 2"
+	$(BIN)/python tests/stability.py $(STABILITY)
 
 lint: setup  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
