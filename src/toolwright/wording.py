@@ -127,6 +127,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         '服务器尚未启动，其防护还未生效。挂载它的人请运行其 lifespan（uvicorn：lifespan="on"），'
         "或在所有请求之外进入 `async with app.serving()`。",
     ),
+    "TW1057": (
+        "The worker that ran this request has ended, or does not answer. Whether the request took effect is not "
+        "known: look before you send it again.",
+        "处理该请求的工作进程已终止或没有响应。请求是否已生效无法确定：请先查明，再决定是否重新发送。",
+    ),
     "TW1061": (
         "Two issuers have an introspection. A token that says nothing could be of either, and to ask would show one of "
         "them the tokens of the other: say it of one issuer, the others giving out signed tokens.",

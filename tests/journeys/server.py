@@ -100,6 +100,14 @@ async def wait_forever(file: str) -> str:
 
 
 @server.tool
+async def tell_process_and_wait(context: Context) -> str:
+    """Tell the number of this process by a progress report, and wait for ever."""
+    context.progress(os.getpid())
+    await asyncio.Event().wait()
+    return ""
+
+
+@server.tool
 async def leave() -> str:
     """Leave the program."""
     raise SystemExit("hunter2")

@@ -264,8 +264,8 @@ class Session:
             "mcp-protocol-version": versions.NEWEST_LEGACY,
         }
 
-    def send(self, method: str, body: bytes | None = None) -> tuple[int, Any, bytes]:
-        connection = HTTPConnection(self._url.netloc, timeout=LIMIT)
+    def send(self, method: str, body: bytes | None = None, within: float = LIMIT) -> tuple[int, Any, bytes]:
+        connection = HTTPConnection(self._url.netloc, timeout=within)
         try:
             connection.request(method, self._url.path, body, self.headers)
             response = connection.getresponse()
@@ -393,6 +393,26 @@ def test_a_stream_is_read_again_at_each_worker():
         for _ in range(12):  # whichever worker takes the connection
             status, _, again = session.send("GET")
             assert (status, again.removeprefix(b": keep-alive\n\n")) == (200, events)
+
+
+def test_a_call_whose_worker_was_killed_ends_with_an_error_at_the_other():
+    with http("--workers", "2") as (url, _):
+        session = Session(url)
+        params = {"name": "tell_process_and_wait", "arguments": {}, "_meta": {"progressToken": "p"}}
+        message = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": params}
+        connection = HTTPConnection(urlsplit(url).netloc, timeout=LIMIT)
+        connection.request("POST", "/mcp", json.dumps(message).encode(), session.headers)
+        lines = iter(connection.getresponse().readline, b"")
+        id = next(line for line in lines if line.startswith(b"id: ")).split()[1].decode()
+        told = json.loads(next(line for line in lines if b"notifications/progress" in line).removeprefix(b"data: "))
+        os.kill(told["params"]["progress"], signal.SIGKILL)
+        session.headers |= {"accept": "text/event-stream", "last-event-id": id}
+        status, _, body = session.send("GET", within=3 * LIMIT)
+        last = json.loads(body.rstrip().rpartition(b"data: ")[2])
+        assert (status, last["id"], last["error"]["code"]) == (200, 8, -32603)
+        assert "[TW1057]" in last["error"]["message"]
+        connection.close()
+        assert session.call("add")[0] == 200  # the session goes on
 
 
 def test_the_streams_of_a_session_end_at_each_worker():

@@ -94,7 +94,7 @@ class HttpDoors:
         self._ways = ways_of(authenticate)
         self._tells_apart = authenticate is not None
         self._language = doors.served.language
-        self._replay = Replay(doors.served.facts)
+        self._replay = Replay(doors.served.facts, language=doors.served.language)
         self._calls: set[asyncio.Task[bytes]] = set()
         self._cancellable: dict[_CallKey, asyncio.Task[bytes]] = {}
         self._running = Tally(MAX_RUNNING)
@@ -231,7 +231,7 @@ class HttpDoors:
         if session.token is None or caller.in_batch:
             dialogue = StreamDialogue(stream, self._questions, session, caller.principal)
             return await self._answer_to(request, session, dialogue, caller)
-        recording = self._replay.record(session.token, stream, polled=session.revision.polling)
+        recording = self._replay.record(session.token, stream, polled=session.revision.polling, request=request.id)
         dialogue = StreamDialogue(recording, self._questions, session, caller.principal, recording.detach)
         try:
             answer = await self._answer_to(request, session, dialogue, caller)
@@ -375,7 +375,7 @@ class HttpDoors:
             if not may_go_on or self._ending or stream.gone or await self._session(caller) is None:
                 return
         standing = Standing(self._doors, session, caller.principal)
-        recording = self._replay.record(token, stream, polled=session.revision.polling, standing=True)
+        recording = self._replay.record(token, stream, polled=session.revision.polling)
         task = asyncio.get_running_loop().create_task(standing.run(recording))
         self._standing[standing] = task
         task.add_done_callback(lambda _: self._forget_standing(standing))

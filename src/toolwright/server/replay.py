@@ -4,8 +4,9 @@ What a stream of a legacy session says is kept in the facts for some minutes, so
 connection broke. One worker writes a stream, the one whose call speaks; whoever resumes it reads what is kept, and then
 what comes. Nothing is sent before it is kept, so that an id that a client has seen can be found.
 
-A stream that belongs to no request goes on while somebody reads it. Whoever does tells its writer so, and is answered:
-a stream that has nothing to say would look like one whose worker is no more.
+Whoever reads a stream tells its writer so, and is answered: a stream that has nothing to say would look like one whose
+worker is no more. When the worker of a call is, its reader gets an error in place of the answer. A stream that belongs
+to no request goes on while somebody reads it, and another takes its place when its worker has ended.
 
 An event's id is the stream's name and a number. Streams are filed under a hash of the session and the name: with
 another session, the id leads nowhere.
@@ -24,8 +25,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
-from toolwright.errors import InvalidRequest, StateError
-from toolwright.jsonrpc.messages import Json, decode, encode, encode_notification
+from toolwright.errors import InternalError, InvalidRequest, StateError
+from toolwright.jsonrpc.messages import Id, Json, decode, encode, encode_failure, encode_notification
 from toolwright.state.facts import Facts
 from toolwright.transport.http_server import Stream
 
@@ -36,6 +37,7 @@ RETRY_MS = 1_000
 
 _REFRESH_SECONDS = KEPT_SECONDS / 3
 _LOOK_SECONDS = 5.0  # a word between workers may be lost; whoever follows looks by itself now and then
+_SILENT_SECONDS = 10.0  # a worker that has not answered for so long has ended, or its event loop is blocked
 _MAX_PENDING = 1_000
 # What a stream takes in memory before it has said a word, and an event beside its frame: keys, records and tables, as
 # measured in a process of its own (CPython 3.11 and later, facts in memory), and a tenth for the allocator.
@@ -63,7 +65,8 @@ class Bounds:
 class Replay:
     """The streams that this worker writes, and the way to those of all workers. ``clock`` gives seconds.
 
-    Who follows a stream looks every ``look_seconds`` whether there is more, though nothing was said.
+    Who follows a stream looks every ``look_seconds`` whether there is more, though nothing was said. ``language`` is
+    that of errors.
     """
 
     def __init__(
@@ -73,25 +76,29 @@ class Replay:
         *,
         clock: Callable[[], float] = time.monotonic,
         look_seconds: float = _LOOK_SECONDS,
+        language: str = "en",
     ) -> None:
         self._facts = facts
         self._clock = clock
+        self._language = language
         self._look_seconds = look_seconds
         self._shelf = _Shelf(facts, bounds or Bounds(), clock)
 
-    def record(self, token: str, stream: Stream, *, polled: bool, standing: bool = False) -> Recording:
+    def record(self, token: str, stream: Stream, *, polled: bool, request: Id | None = None) -> Recording:
         """A way to speak on ``stream`` on behalf of the session with this token, and to be heard later too.
 
-        ``polled``: the revision lets clients come back on purpose. ``standing``: the stream belongs to no request.
+        ``polled``: the revision lets clients come back on purpose. Without a ``request`` that it answers, the stream is
+        a standing one.
         """
-        return Recording(self._facts, self._shelf, token, stream, polled=polled, standing=standing)
+        return Recording(self._facts, self._shelf, token, stream, polled=polled, request=request)
 
     async def resume(self, token: str, id: str, stream: Stream) -> bool:
         """Send all that came after the event ``id`` on its stream, and what comes, until that stream ends.
 
         Whoever had it before has it no longer. True when it was a standing one that has ended, or whose worker is no
-        more, so that another may take its place. ``InvalidRequest``, before anything is sent, when there is no such
-        event of this session, or a part of what came after it is not kept any more.
+        more, so that another may take its place. A call whose worker is no more ends with an error.
+        ``InvalidRequest``, before anything is sent, when there is no such event of this session, or a part of what came
+        after it is not kept any more.
         """
         parts = _ID.fullmatch(id)
         if parts is None:
@@ -110,7 +117,12 @@ class Replay:
                     stream.leave(RETRY_MS)
                 if reader.taken or stream.gone:
                     return False
-                if reader.ended or not await reader.wait():
+                if reader.ended:
+                    return reader.standing
+                if not await reader.wait():
+                    if reader.request is not None:
+                        error = InternalError.of("TW1057")
+                        stream.send(encode_failure(reader.request, error, self._language))
                     return reader.standing
                 try:
                     events = await reader.read()
@@ -128,13 +140,13 @@ class Recording:
     """
 
     def __init__(
-        self, facts: Facts, shelf: _Shelf, token: str, stream: Stream, *, polled: bool, standing: bool
+        self, facts: Facts, shelf: _Shelf, token: str, stream: Stream, *, polled: bool, request: Id | None
     ) -> None:
         self._facts = facts
         self._shelf = shelf
         self._token = token
         self._stream = stream
-        self._standing = standing
+        self._request = request
         self._task: asyncio.Task[None] | None = None
         self.polled = polled
         self.when_read: Callable[[bytes, bytes], None] = lambda word, reader: None
@@ -149,7 +161,7 @@ class Recording:
         if self._task is not None:
             return
         self._name = secrets.token_urlsafe(16)
-        self._tape = self._shelf.tape(_key(self._token, self._name), standing=self._standing)
+        self._tape = self._shelf.tape(_key(self._token, self._name), self._request)
         self._pending: deque[bytes] = deque(maxlen=_MAX_PENDING)
         self._more = asyncio.Event()
         self._leaving = self._ended = self._asked = False
@@ -184,7 +196,7 @@ class Recording:
         word, _, reader = said.partition(b" ")
         if word == TAKEN:
             self._stream.leave()
-        if word in (TAKEN, HERE, GONE) and self._standing:
+        if word in (TAKEN, HERE, GONE):
             self._asked = word != GONE
             self.when_read(word, reader)
             self._more.set()
@@ -265,7 +277,12 @@ class _Reader:
         self._said = 0.0
         self._heard = False
         self.key = key
-        self.leaves = self.ended = self.taken = self.standing = False
+        self.leaves = self.ended = self.taken = False
+        self.request: Id | None = None
+
+    @property
+    def standing(self) -> bool:
+        return self.request is None
 
     def hear(self, said: bytes) -> None:
         word, _, reader = said.partition(b" ")
@@ -287,13 +304,15 @@ class _Reader:
                 await self.say(GONE)
 
     async def wait(self) -> bool:
-        """Wait for news, or for as long as none may be missed. False when a standing stream's worker is no more."""
+        """Wait for news, or for as long as none may be missed. False when the stream's worker is no more."""
         try:
             async with asyncio.timeout(self._look_seconds):
                 await self._more.wait()
         except TimeoutError:
-            if self.standing and not self._heard:
+            if not self._heard and (self.standing or self._clock() - self._said >= _SILENT_SECONDS):
                 return False
+            if self._heard and not self.standing:
+                await self.say(HERE)
         self._more.clear()
         if self.standing and self._clock() - self._said > _REFRESH_SECONDS:
             await self.say(HERE)
@@ -302,7 +321,7 @@ class _Reader:
     async def read(self) -> list[tuple[int, bytes]]:
         """The events that have come since, with their numbers. ``InvalidRequest`` unless all of them are there."""
         head = await self._facts.get(self.key)
-        last, self.ended, self.standing = (0, True, False) if head is None else decode(head)
+        last, self.ended, self.request = (0, True, None) if head is None else decode(head)
         if head is None or self._after > last:
             raise InvalidRequest.of("TW1050", id=self._id)
         events: list[tuple[int, bytes]] = []
@@ -316,14 +335,14 @@ class _Reader:
 
 
 class _Tape:
-    """What is kept of one stream: a head (the last number, whether it has ended, whether it is a standing one), and the
+    """What is kept of one stream: a head (the last number, whether it has ended, the request that it answers), and the
     events. ``lost`` once it is not whole any more, and nothing is added.
     """
 
-    def __init__(self, facts: Facts, shelf: _Shelf, key: str, *, standing: bool) -> None:
+    def __init__(self, facts: Facts, shelf: _Shelf, key: str, request: Id | None) -> None:
         self._facts = facts
         self._shelf = shelf
-        self._standing = standing
+        self._request = request
         self._sizes: deque[int] = deque()
         self.key = key
         self.last = 0
@@ -348,7 +367,7 @@ class _Tape:
             await self._drop()
         if self.lost:
             return
-        await self._facts.put(self.key, encode([self.last, ended, self._standing]), KEPT_SECONDS)
+        await self._facts.put(self.key, encode([self.last, ended, self._request]), KEPT_SECONDS)
         if frames or ended:
             await self._facts.publish(self.key, _MORE)
         await self._shelf.settle()
@@ -385,8 +404,8 @@ class _Shelf:
         self.bounds = bounds
         self.size = 0
 
-    def tape(self, key: str, *, standing: bool) -> _Tape:
-        tape = _Tape(self._facts, self, key, standing=standing)
+    def tape(self, key: str, request: Id | None) -> _Tape:
+        tape = _Tape(self._facts, self, key, request)
         self._running[tape] = None
         return tape
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import json
 import tracemalloc
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stores import redis_url
 from toolwright.errors import InvalidRequest, StateError
 from toolwright.server.replay import Bounds, Recording, Replay
 from toolwright.state.facts import MemoryFacts
+from toolwright.state.urls import open_facts
 from toolwright.testing.state import LIMIT
 from toolwright.transport.http_server import Stream
 
@@ -101,7 +106,7 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
 async def said(replay: Replay, *frames: bytes, token: str = "t") -> tuple[Recording, list[bytes]]:
     """A stream that has said this, and its events."""
     wire = Wire()
-    recording = replay.record(token, wire.stream, polled=True)
+    recording = replay.record(token, wire.stream, polled=True, request=1)
     for frame in frames:
         recording.send(frame)
     await recording.close()
@@ -180,7 +185,7 @@ def test_a_stream_that_is_given_up_while_it_runs_goes_on_without_ids() -> None:
     async def scenario() -> None:
         replay = Replay(MemoryFacts(), Bounds(total=4_000))
         wire = Wire()
-        running = replay.record("t", wire.stream, polled=True)
+        running = replay.record("t", wire.stream, polled=True, request=1)
         running.send(b"one")
         await wire.until(b"one")
         await said(replay, b"x" * 1_200)
@@ -206,7 +211,7 @@ def test_when_the_facts_fail_a_stream_goes_on_and_cannot_be_resumed(after: int, 
 def test_nobody_is_let_go_of_who_could_not_come_back() -> None:
     async def scenario() -> None:
         wire = Wire()
-        recording = Replay(Brittle(0)).record("t", wire.stream, polled=True)
+        recording = Replay(Brittle(0)).record("t", wire.stream, polled=True, request=1)
         recording.detach()
         recording.send(b"end")
         await recording.close()
@@ -232,7 +237,7 @@ def test_a_stream_that_is_given_up_while_it_is_written_leaves_nothing_and_takes_
         now = 0.0
         facts = Slow(lambda: now)
         replay = Replay(facts, Bounds(total=5_000), clock=lambda: now)
-        given_up = replay.record("t", Wire().stream, polled=True)
+        given_up = replay.record("t", Wire().stream, polled=True, request=1)
         for frame in (b"one", b"slowly" * 200, b"end"):
             given_up.send(frame)
         await facts.begun.wait()
@@ -252,7 +257,7 @@ def test_a_reader_who_is_slow_is_waited_for_and_loses_nothing() -> None:
     async def scenario() -> None:
         wire, facts = Wire(), Counting()
         wire.read.clear()
-        recording = Replay(facts).record("t", wire.stream, polled=True)
+        recording = Replay(facts).record("t", wire.stream, polled=True, request=1)
         for part in (range(900), range(900, 1_800)):  # more than a stream holds for its reader
             for number in part:
                 recording.send(b"%d" % number)
@@ -293,7 +298,7 @@ def test_a_stream_with_nothing_to_say_is_followed_unless_its_writer_does_not_hea
         facts = Looked(silent=silent)
         replay = Replay(facts, look_seconds=0.05)
         first, second = Wire(), Wire()
-        recording = replay.record("t", first.stream, polled=True, standing=True)
+        recording = replay.record("t", first.stream, polled=True)
         readers: list[bytes] = []
         recording.when_read = lambda word, reader: readers.append(word)
         recording.begin()
@@ -318,7 +323,7 @@ def test_who_follows_a_stream_with_much_to_say_tells_its_writer_now_and_then() -
         now = 0.0
         replay = Replay(MemoryFacts(), clock=lambda: now)
         first, second = Wire(), Wire()
-        recording = replay.record("t", first.stream, polled=True, standing=True)
+        recording = replay.record("t", first.stream, polled=True)
         readers: list[bytes] = []
         recording.when_read = lambda word, reader: readers.append(word)
         recording.begin()
@@ -334,5 +339,93 @@ def test_who_follows_a_stream_with_much_to_say_tells_its_writer_now_and_then() -
         assert readers == [b"taken", b"here"]
         await recording.close()
         assert await reading
+
+    run(scenario)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def begun(replay: Replay, request: int | str = 7) -> tuple[Recording, str]:
+    """A call that has said one word and goes on, and the id of its first event."""
+    wire = Wire()
+    recording = replay.record("t", wire.stream, polled=True, request=request)
+    recording.send(b"one")
+    await wire.until(b"one")
+    return recording, wire.sent.split(b"\n")[0].removeprefix(b"id: ").decode()
+
+
+@pytest.mark.parametrize("store", ["sqlite", "redis"])
+@pytest.mark.parametrize("request_id", [7, "seven"])
+def test_whoever_follows_a_call_whose_worker_is_gone_gets_an_error(store: str, request_id: int | str, tmp_path: Path):
+    async def scenario(url: str) -> None:
+        clock = Clock()
+        async with open_facts(url) as here:
+            async with open_facts(url) as there:
+                recording, id = await begun(Replay(there), request_id)
+                await killed(recording)
+            wire = Wire()
+            reading = asyncio.ensure_future(Replay(here, clock=clock, look_seconds=0.01).resume("t", id, wire.stream))
+            await wire.until(b"one")
+            clock.now = 9.9
+            await asyncio.wait([reading], timeout=0.1)
+            assert not reading.done()
+            clock.now = 10.0
+            assert await reading is False
+            message = json.loads((await wire.events())[-1].rpartition(b"data: ")[2])
+            assert (message["id"], message["error"]["code"]) == (request_id, -32603)
+            assert "[TW1057]" in message["error"]["message"]
+
+    with redis_url() if store == "redis" else contextlib.nullcontext(f"sqlite://{tmp_path}/state.db") as url:
+        run(lambda: scenario(url))
+
+
+async def killed(recording: Recording) -> None:
+    """Its worker writes nothing more, and hears nothing."""
+    task = recording._task  # pyright: ignore[reportPrivateUsage]
+    assert task is not None
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def test_whoever_follows_a_call_that_says_nothing_waits_as_long_as_its_worker_answers():
+    async def scenario() -> None:
+        clock = Clock()
+        facts = Looked(silent=False)
+        replay = Replay(facts, clock=clock, look_seconds=0.01)
+        recording, id = await begun(replay)
+        wire = Wire()
+        reading = asyncio.ensure_future(replay.resume("t", id, wire.stream))
+        for _ in range(20):  # each look is answered before the next
+            clock.now += 9.0
+            await facts.looks(2)
+        recording.send(b"answer")
+        await recording.close()
+        assert await reading is False
+        events = await wire.events()
+        assert [event.rpartition(b"data: ")[2] for event in events] == [b"one", b"answer"]
+
+    run(scenario)
+
+
+def test_whoever_follows_a_call_hears_when_its_worker_ends_later():
+    async def scenario() -> None:
+        clock = Clock()
+        replay = Replay(MemoryFacts(), clock=clock, look_seconds=0.01)
+        recording, id = await begun(replay)
+        wire = Wire()
+        reading = asyncio.ensure_future(replay.resume("t", id, wire.stream))
+        recording.send(b"two")
+        await wire.until(b"two")
+        await killed(recording)
+        while not reading.done():
+            clock.now += 5.0
+            await asyncio.wait([reading], timeout=0.05)
+        assert b"[TW1057]" in (await wire.events())[-1]
 
     run(scenario)
