@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import logging
 import os
 import sys
 import threading
@@ -40,7 +41,7 @@ from toolwright.tools.toolset import EVERYONE, LOCAL, Personal, Provider, Reques
 from toolwright.tools.views import combined
 from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
-from toolwright.wording import LANGUAGES
+from toolwright.wording import LANGUAGES, sentence
 
 if TYPE_CHECKING:  # a server on stdio does without
     from toolwright.policy.config import Config
@@ -51,6 +52,10 @@ if TYPE_CHECKING:  # a server on stdio does without
 __all__ = ["Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_WRONG_SETTING = 2  # as the command exits with
+
+_log = logging.getLogger("toolwright")
 
 
 class Server:
@@ -128,6 +133,7 @@ class Server:
         self._provider = combined(own, *toolsets) if toolsets else own
         self._facts = facts
         self._keys = keys
+        self._shares = False
         self._info = Implementation(name=name, version=version, title=title)
         self._instructions = instructions
         self._metrics = metrics
@@ -148,7 +154,7 @@ class Server:
         self._served = Served(
             self._info,
             standard(self._provider, settings, facts, self._recorder, approvals=Approvals(self._tickets)),
-            Sealer(keys),
+            Sealer(keys, own=not (self._keys or self._shares)),
             facts,
             instructions=self._instructions,
             page_size=self._page_size,
@@ -242,12 +248,17 @@ class Server:
     def run(self) -> None:
         """Serve standard input and output until the input ends, or SIGINT or SIGTERM comes.
 
-        When a tool neither ends nor lets itself be cancelled, the process ends here all the same, at once.
+        When a tool neither ends nor lets itself be cancelled, the process ends here all the same, at once. Where a
+        setting is wrong, or nothing can be recorded, it ends with one sentence on standard error, and exit code 2.
 
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
         self.started_as(instance_of(*sys.argv or ("",)))
-        asyncio.run(self.serve_stdio())
+        try:
+            asyncio.run(self.serve_stdio())
+        except ConfigurationError as error:
+            sys.stderr.write(f"{error.say(self.settings.language)}\n")
+            sys.exit(_WRONG_SETTING)
 
     async def serve_stdio(self) -> None:
         """:meth:`run`, within a loop that runs already."""
@@ -268,6 +279,7 @@ class Server:
         wait for them; ``signals=False`` leaves these handlers alone.
         """
         self.started_as(instance_of(*sys.argv or ("",)))
+        self._tell_of_workers()
         http = load("transport.http_server")
         old = load("server.sse:SseDoors")(self._protocol) if sse else None
         doors = self._protocol.http(self.known_by())
@@ -276,6 +288,12 @@ class Server:
         may_enter = access or http.Access()
         app = http.HttpApp(doors, may_enter, sse=old, pages=pages, once=doors.once, around=around, signals=signals)
         return told.of(app)
+
+    def _tell_of_workers(self) -> None:
+        """Say in the log that the workers of another HTTP server share nothing, where they are seen to be several."""
+        workers = load("server.crews:workers_started")(sys.argv, os.environ)
+        if workers > 1 and not self._shares and (not self._keys or self._facts is None):
+            _log.warning("%s [TW7057]", sentence("TW7057", "en", {"workers": workers}))
 
     def configure(self, config: Config) -> None:
         """Before serving: go by the operator's file; where it says something, what the author said does not count."""
@@ -317,7 +335,7 @@ class Server:
         """Before serving: use the keys and facts that all workers share, where the author gave none. ``crew`` is what
         the workers are called together, and how many there are; ``metrics`` serves figures, as the setting does.
         """
-        self._crew, self._metrics = crew, self._metrics or metrics
+        self._crew, self._metrics, self._shares = crew, self._metrics or metrics, True
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
 
     @contextlib.asynccontextmanager

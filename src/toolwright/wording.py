@@ -2298,6 +2298,27 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "无法从 {place} 读取密钥：{problem}。每行一个密钥，为至少 16 字节的 base64，"
         "可用 `openssl rand -base64 32` 生成；第一个用于封装，其余仍可用于解封。",
     ),
+    "TW7056": (
+        "A client has sent a session, cursor or requestState that this worker cannot open, and the server has no keys "
+        "of its own. Such tokens end with the process that made them. Where several workers run, give all of them the "
+        "same Server(keys=…, facts=…), or use toolwright serve --workers. This is said once.",
+        "客户端发来的会话、游标或 requestState 无法由此工作进程解封，而服务器未设置自己的密钥。"
+        "这类令牌随生成它的进程一同失效。若运行多个工作进程，请为所有进程设置相同的 Server(keys=…, facts=…)，"
+        "或使用 toolwright serve --workers。此提示只出现一次。",
+    ),
+    "TW7057": (
+        "{workers} workers are started, and they share nothing: a session, cursor or question of one fails at the "
+        "others, and changes are not told. Give them the same Server(keys=…, facts=…), or use toolwright serve "
+        "--workers.",
+        "将启动 {workers} 个互不共享的工作进程：一个进程的会话、游标或提问在其他进程上会失败，变更也不会相互通知。"
+        "请为它们设置相同的 Server(keys=…, facts=…)，或使用 toolwright serve --workers。",
+    ),
+    "TW7058": (
+        "The workers share their state in a file, and there is no folder to put it in: {problem} Set TMPDIR to a "
+        "folder that can be written, give the store with --state, or leave out --workers.",
+        "各工作进程通过文件共享状态，但没有可用的目录：{problem}请将 TMPDIR 设为可写目录，用 --state 指定存储，"
+        "或去掉 --workers。",
+    ),
     "TW7060": (
         "Connections are turned away: a worker has {most} at the most, and {of_one} of one address. Where a proxy "
         "stands in front, name it with --trust-proxy; --connections and --connections-per-address set the limits.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from journeys.serving import META, SERVER, Process, command, http, is_alive, left_of, started, stdio
+from journeys.serving import META, SERVER, Process, command, environment, http, is_alive, left_of, started, stdio
 from toolwright.processes import descendants
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
@@ -328,6 +329,27 @@ def test_whoever_still_waits_when_an_http_server_ends_is_told_so(era: str, tmp_p
         assert process.ended() == 0
         assert file.read_text("utf-8") == "cancelled"
         assert b"Traceback" not in rest(process)
+
+
+def _nothing_may_be_written() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_workers_without_a_folder_for_their_state_are_refused_in_a_sentence():
+    arguments = command("serve", str(SERVER), "--http", "127.0.0.1:0", "--workers", "2")
+    with started(arguments, env=environment(TOOLWRIGHT_AUDIT="off"), preexec_fn=_nothing_may_be_written) as process:
+        assert process.ended(LIMIT) == 2
+        said = rest(process).decode()
+        assert "[TW7058]" in said
+        assert "Traceback" not in said
+
+
+def test_a_server_that_cannot_record_says_so_in_a_sentence():
+    with stdio(env=environment(TOOLWRIGHT_AUDIT="sqlite:///proc/nowhere/audit.db")) as process:
+        assert process.ended(LIMIT) == 2
+        said = rest(process).decode()
+        assert "[TW7010]" in said
+        assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

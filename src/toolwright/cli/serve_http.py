@@ -92,5 +92,13 @@ def _shared_state(url: str | None, workers: int) -> Generator[str]:
     if url is not None or workers == 1:
         yield url or "memory:"
         return
-    with tempfile.TemporaryDirectory(prefix="toolwright-") as folder:
+    with _folder() as folder:
         yield f"sqlite://{Path(folder) / 'state.db'}"
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="toolwright-")
+    except OSError as error:
+        problem = f"{(error.strerror or str(error)).rstrip('.')}."
+        raise ConfigurationError.of("TW7058", problem=problem) from None

@@ -11,17 +11,21 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
 
 from toolwright.loading import load
+from toolwright.wording import sentence
 
 __all__ = ["BadSeal", "Sealer", "new_key"]
 
 _TAG = 32
 _EXPIRY = 6
 _NONCE = 12
+
+_log = logging.getLogger("toolwright")
 
 
 class BadSeal(Exception):
@@ -33,11 +37,16 @@ def new_key() -> bytes:
 
 
 class Sealer:
-    """Seals with the first key and opens with any of them, so that keys can be rotated without ending sessions."""
+    """Seals with the first key and opens with any of them, so that keys can be rotated without ending sessions.
 
-    def __init__(self, keys: Sequence[bytes], *, clock: Callable[[], float] = time.time) -> None:
+    With keys that this process has made for itself (``own``) the log says once that a token came which they do not
+    open: other workers may have sealed it.
+    """
+
+    def __init__(self, keys: Sequence[bytes], *, clock: Callable[[], float] = time.time, own: bool = False) -> None:
         self._keys = tuple(keys)
         self._clock = clock
+        self._may_tell = own
 
     def seal(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
         """A URL-safe token that opens for ``seconds``, for the same purpose and binding only. No two are the same."""
@@ -49,9 +58,12 @@ class Sealer:
         """The payload of a token, or ``BadSeal``."""
         raw = _unspelt(token)
         tag, body = raw[:_TAG], raw[_TAG:]
+        is_current = int.from_bytes(body[:_EXPIRY], "big") >= self._clock()
         if not any(hmac.compare_digest(tag, _tag(key, body, purpose, bound_to)) for key in self._keys):
+            if is_current and len(body) >= _EXPIRY + _NONCE:
+                self._tell()
             raise BadSeal
-        if int.from_bytes(body[:_EXPIRY], "big") < self._clock():
+        if not is_current:
             raise BadSeal
         return body[_EXPIRY + _NONCE :]
 
@@ -67,7 +79,13 @@ class Sealer:
             body = cipher.decrypt(_cipher_key(key), raw, _joined(purpose, bound_to))
             if body is not None and int.from_bytes(body[:_EXPIRY], "big") >= self._clock():
                 return body[_EXPIRY:]
+        self._tell()
         raise BadSeal
+
+    def _tell(self) -> None:
+        if self._may_tell:
+            self._may_tell = False
+            _log.warning("%s [TW7056]", sentence("TW7056", "en", {}))
 
 
 def _cipher_key(key: bytes) -> bytes:

@@ -1,0 +1,24 @@
+"""How many workers an HTTP server that is not ours starts, as far as an application in it can see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+__all__ = ["workers_started"]
+
+_PROGRAMS = frozenset({"uvicorn", "gunicorn", "hypercorn", "granian"})
+_OPTION = re.compile(r"(?:^|\s)(?:--workers[=\s]\s*|-w\s*)([0-9]{1,4})(?=\s|$)")
+_VARIABLES = ("GRANIAN_WORKERS", "WEB_CONCURRENCY")
+
+
+def workers_started(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """How many workers the command line of a known HTTP server asks for, or the variables that it reads; 1 where
+    neither says anything."""
+    place = PurePath(command[0]) if command else PurePath()
+    if (place.parent.name if place.name == "__main__.py" else place.name) not in _PROGRAMS:
+        return 1
+    said = " ".join((environment.get("GUNICORN_CMD_ARGS", ""), *command[1:]))
+    numbers = _OPTION.findall(said) or [n for name in _VARIABLES if (n := environment.get(name, "")).isdecimal()]
+    return int(numbers[-1]) if numbers else 1
