@@ -125,10 +125,13 @@ class ParseError(RpcError):
 
 
 class InvalidRequest(RpcError):
-    """Not a JSON-RPC request. ``id`` is the request's own where it could be read."""
+    """Not a JSON-RPC message. ``id`` is its own where it could be read. ``is_answer``: it looks like the answer to a
+    request, that with the id ``answers`` where this can be told."""
 
     number = -32600
     id: int | str | None = None
+    is_answer: bool = False
+    answers: int | str | None = None
 
 
 class MethodNotFound(RpcError):

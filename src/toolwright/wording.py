@@ -999,6 +999,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{command} 不读取发送给它的内容；连接已放弃。",
     ),
     "TW5028": ("The user does not want a model to be asked.", "用户不同意调用模型。"),
+    "TW5029": (
+        "{problem} Meanwhile {count} messages came that are no answer to it and were dropped; the last: {last}.",
+        "{problem} 其间收到 {count} 条并非其应答的消息，均已丢弃；最后一条：{last}。",
+    ),
+    "TW5030": (
+        "{url} has answered, and not with an answer to what was asked: {problem}.",
+        "{url} 返回的内容不是对该请求的应答：{problem}。",
+    ),
+    "TW5031": (
+        "{url} redirects to {target} (HTTP status {status}). Redirects are not followed: if that is where the server "
+        "is, connect to that URL.",
+        "{url} 重定向到 {target}（HTTP 状态 {status}）。不会跟随重定向：如果服务器确实在那里，请直接连接该 URL。",
+    ),
     "TW5040": (
         "{method} belongs to no open request. A server may ask while a call of a tool, a read of a resource or a "
         "prompt waits for its answer.",

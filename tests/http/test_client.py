@@ -9,13 +9,14 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
 from toolwright import Client
 from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
-from toolwright.errors import ConnectionLost, RpcError, SessionLost, StateError, TransportError
+from toolwright.errors import ConnectionLost, InvalidAnswer, RpcError, SessionLost, StateError, TransportError
 from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
 from toolwright.transport import http_client
@@ -80,6 +81,88 @@ def modern(calls: Answering) -> Answering:
 
 async def call(client: Client) -> str:
     return (await client.call_tool("t")).text
+
+
+# -- answers that are none ---------------------------------------------------------------------------------------------
+
+ODD = {
+    "an error that is null": ({"error": None}, "TW5009"),
+    "a version that is old": ({"jsonrpc": "1.0"}, "TW5009"),
+    "an id that is text": ({"id": "ID"}, "TW5009"),
+    "an id of another request": ({"id": 77}, "TW5030"),
+    "no id": ({"id": None}, "TW5030"),
+}
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["json", "stream"])
+@pytest.mark.parametrize("method", ["tools/call", "initialize"])
+@pytest.mark.parametrize("case", ODD)
+def test_an_answer_that_is_not_valid_is_named_at_once(case: str, method: str, is_stream: bool):
+    changed, code = ODD[case]
+
+    async def odd(request: Heard, reply: Reply) -> None:
+        id = request.said["id"]
+        result = INITIALIZED if request.method == "initialize" else DONE
+        message = {"jsonrpc": "2.0", "id": id, "result": result, **changed}
+        if message["id"] == "ID":
+            message["id"] = str(id)
+        if is_stream:
+            await reply.stream()
+            await reply.event(message)
+        else:
+            await reply.body(200, json.dumps(message).encode(), content_type="application/json")
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        await (odd if request.method == method else legacy(odd))(request, reply)
+
+    with pytest.raises(InvalidAnswer) as caught:
+        run(answer, call)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("text", [b"Ready.", b'{"jsonrpc": "2.0"', b"[]", b'{"hello": 1}', b"\xff\xfe"])
+def test_what_a_proxy_says_in_the_place_of_an_answer_is_told(text: bytes):
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.body(200, text, content_type="application/json")
+
+    with pytest.raises(InvalidAnswer, match=r"not with an answer to what was asked: \w") as caught:
+        run(legacy(answer), call)
+    assert caught.value.code == "TW5030"
+
+
+# -- redirects ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("location", ["/mcp/", "mcp/", "http://elsewhere.test/mcp", "//elsewhere.test/mcp?a=b", "#x"])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_and_names_its_target(status: int, location: str):
+    heard: list[str] = []
+
+    async def answer(request: Heard, reply: Reply) -> None:
+        heard.append(request.verb)
+        await reply.body(status, b"Moved.", location=location, content_type="text/plain")
+
+    async def main() -> tuple[str, str]:
+        async with asyncio.timeout(LIMIT), foreign(answer) as server:
+            with pytest.raises(TransportError) as caught:
+                async with Client(server.url):
+                    pytest.fail("there is no server")
+            assert caught.value.code == "TW5031"
+            return server.url, str(caught.value)
+
+    url, said = asyncio.run(main())
+    assert urljoin(url, location).partition("#")[0] in said
+    assert set(heard) == {"POST"}
+
+
+@pytest.mark.parametrize("headers", [{}, {"location": ""}, {"location": "http://[::1"}, {"location": "http://a b/"}])
+def test_a_redirect_that_leads_nowhere_is_a_status(headers: dict[str, str]):
+    async def answer(request: Heard, reply: Reply) -> None:
+        await reply.body(307, b"", **headers)
+
+    with pytest.raises(TransportError) as caught:
+        run(answer, call)
+    assert caught.value.code == "TW5007"
 
 
 # -- streams that break off --------------------------------------------------------------------------------------------

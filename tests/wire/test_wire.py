@@ -12,6 +12,7 @@ import pytest
 
 from official import Judge
 from toolwright.jsonrpc.messages import Id
+from toolwright.jsonrpc.peer import Dropped
 from toolwright.testing.transcripts import CARRIERS, Section, Transcript, read, replay, rewrite, rewritten
 from toolwright.transport.carrier import ClientLink, Receiver
 from toolwright.transport.http_client import HttpLink
@@ -56,7 +57,7 @@ class Judged:
         self._judge = judge
         self.shared = link.shared
         self.key, self.renew, self.flush, self.last_words = link.key, link.renew, link.flush, link.last_words
-        self.abandon, self.listen, self.close = link.abandon, link.listen, link.close
+        self.abandon, self.listen, self.close, self.opened = link.abandon, link.listen, link.close, link.opened
 
     async def open(self, receiver: Receiver) -> None:
         await self._link.open(Overheard(receiver, self._judge))
@@ -71,6 +72,10 @@ class Overheard:
         self._receiver = receiver
         self._judge = judge
         self.awaits, self.fail, self.lose = receiver.awaits, receiver.fail, receiver.lose
+
+    @property
+    def dropped(self) -> Dropped:
+        return self._receiver.dropped
 
     def feed(self, frame: bytes) -> None:
         try:

@@ -93,7 +93,10 @@ class Lists:
                 raise InvalidAnswer.of("TW5009", method=method, problem="nextCursor is not a string")
             if cursor is None:
                 return items, ttl, is_private
-            if cursor in seen or len(items) > _MAX_ITEMS:
+            if cursor in seen:
+                problem = f"its pages never end: nextCursor {cursor[:40]!r} comes again, and the last page has none"
+                raise InvalidAnswer.of("TW5009", method=method, problem=problem)
+            if len(items) > _MAX_ITEMS:
                 break
             seen.add(cursor)
         raise InvalidAnswer.of("TW5009", method=method, problem="its pages never end")

@@ -17,6 +17,7 @@ from toolwright.client.eras import CLIENT, Era, Legacy, Modern, ServerFacts, ser
 from toolwright.errors import (
     ConnectionLost,
     HeaderMismatch,
+    InvalidAnswer,
     MissingCapability,
     RequestTimeout,
     RpcError,
@@ -85,6 +86,11 @@ async def negotiate(
             return await handshake(versions.LEGACY)
         # What it was asked first has made the connection a modern one, which takes no handshake.
         return await modern.settle(versions.MODERN, seconds)
+    except InvalidAnswer as error:
+        try:
+            return await handshake(versions.LEGACY)
+        except RpcError:
+            raise error from None  # a modern server whose answer is wrong, and says more than its refusal
     except (RpcError, HttpStatus):
         pass
     return await handshake(versions.LEGACY)

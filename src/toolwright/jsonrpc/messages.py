@@ -191,16 +191,35 @@ def parse(value: Json) -> Message:
     """
     if not is_object(value):
         raise InvalidRequest.of("TW1002", problem="it is not an object")
+    try:
+        return _message(value)
+    except InvalidRequest as error:
+        error.is_answer = "method" not in value and not value.keys().isdisjoint(("result", "error"))
+        if error.is_answer:
+            error.answers = _meant(value.get("id"))
+        raise
+
+
+def _message(value: dict[str, Json]) -> Message:
     id = _read_id(value)
     if value.get("jsonrpc") != "2.0":
         raise _invalid('"jsonrpc" must be "2.0"', id)
     if "method" in value:
         return _call(value, id)
-    if "result" in value and "error" not in value and id is not None:
+    if "result" in value and "error" in value:
+        raise _invalid('it has both "result" and "error", where exactly one belongs', id)
+    if "result" in value and id is not None:
         return Answer(id, value["result"])
-    if "error" in value and "result" not in value:
+    if "error" in value:
         return Failure(id, _received(value["error"], id))
     raise _invalid('it needs "method", or exactly one of "result" and "error"', id)
+
+
+def _meant(id: Json) -> Id | None:
+    """The id that an answer gives back; some languages know numbers with floating point only."""
+    if type(id) is float and id.is_integer():
+        return int(id)
+    return id if is_id(id) else None
 
 
 def is_id(value: object) -> TypeGuard[Id]:

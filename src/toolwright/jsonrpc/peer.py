@@ -16,7 +16,15 @@ import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, Protocol
 
-from toolwright.errors import ConnectionLost, InternalError, InvalidRequest, RequestTimeout, RpcError, TransportError
+from toolwright.errors import (
+    ConnectionLost,
+    InternalError,
+    InvalidAnswer,
+    InvalidRequest,
+    RequestTimeout,
+    RpcError,
+    TransportError,
+)
 from toolwright.jsonrpc.messages import (
     Answer,
     Failure,
@@ -35,10 +43,11 @@ from toolwright.jsonrpc.messages import (
 )
 from toolwright.jsonrpc.patience import Limit, Patience
 
-__all__ = ["MAX_BATCH", "Dialogue", "Exchange", "Handler", "Peer", "internal_error"]
+__all__ = ["MAX_BATCH", "Dialogue", "Dropped", "Exchange", "Handler", "Peer", "internal_error"]
 
 MAX_BATCH = 100
 MAX_RUNNING = 4_096
+_REASON_LENGTH = 200
 
 _log = logging.getLogger("toolwright")
 
@@ -92,17 +101,22 @@ def internal_error(error: BaseException) -> InternalError:
     return InternalError.of("TW1020", id=id)
 
 
-def _late(future: asyncio.Future[Json], method: str, seconds: float, total: float, is_total: bool) -> None:
-    if not future.done():
-        late = ("TW5022", total) if is_total else ("TW5002", seconds)
-        future.set_exception(RequestTimeout.of(late[0], method=method, seconds=late[1]))
+class Dropped(NamedTuple):
+    """How much came that is no message, or an answer to nothing; and why the last of it was dropped."""
+
+    messages: int = 0
+    last: str = ""
 
 
-class _Wait(NamedTuple):
-    """Somebody waits for an answer; how long is bounded by ``limit``, where it is."""
+class _Wait:
+    """Somebody waits for the answer to ``method``; how long is bounded by ``limit``, where it is."""
 
-    future: asyncio.Future[Json]
-    limit: Limit | None
+    __slots__ = ("future", "limit", "method")
+
+    def __init__(self, future: asyncio.Future[Json], method: str) -> None:
+        self.future = future
+        self.method = method
+        self.limit: Limit | None = None
 
 
 class _Call:
@@ -160,6 +174,7 @@ class Peer:
         self._held: asyncio.Event | None = None
         self.patience = patience or Patience()
         self._last_id = 0
+        self.dropped = Dropped()
         self._closed = False
 
     def feed(self, frame: bytes) -> None:
@@ -171,7 +186,22 @@ class Peer:
             else:
                 self._take(parse(value), self._write)
         except RpcError as error:
+            self._misread(error)
             self._unreadable(error)
+
+    def _misread(self, error: RpcError) -> None:
+        """What cannot be read ends the request whose answer it was meant to be, if that can be told."""
+        if isinstance(error, InvalidRequest) and error.answers is not None and error.answers in self._waiting:
+            self._refuse(error.answers, str(error.facts.get("problem", error)))
+        else:
+            self._drop(str(error))
+
+    def _refuse(self, id: Id, problem: str) -> None:
+        """An answer that is not valid: whoever waits for it is told at once."""
+        self.fail(id, InvalidAnswer.of("TW5009", method=self._waiting[id].method, problem=problem))
+
+    def _drop(self, reason: str) -> None:
+        self.dropped = Dropped(self.dropped.messages + 1, reason.rstrip(".")[:_REASON_LENGTH])
 
     def _answer_unreadable(self, error: RpcError) -> None:
         id = error.id if isinstance(error, InvalidRequest) else None
@@ -223,12 +253,25 @@ class Peer:
 
     def _settle(self, id: Id | None, result: Json, error: RpcError | None) -> None:
         waiting = self._waiting.get(id) if id is not None else None
-        if waiting is None or waiting.future.done():
-            _log.info("dropped an answer that nobody asked for")
+        if waiting is None:
+            self._unmatched(id, error)
+        elif waiting.future.done():
+            _log.info("dropped a second answer")
         elif error is None:
             waiting.future.set_result(result)
         else:
             waiting.future.set_exception(error)
+
+    def _unmatched(self, id: Id | None, error: RpcError | None) -> None:
+        """An answer to none of the requests that wait; one may be meant all the same."""
+        _log.info("dropped an answer that nobody asked for")
+        meant = next((known for known in self._waiting if str(known) == id), None)
+        if meant is not None:
+            self._refuse(meant, f"its id is the string {id!r}, and that of the request a number")
+        elif id is None:
+            self._drop(f"an error without an id: {error}")
+        elif isinstance(id, str) or not 0 < id <= self._last_id:  # else it is late, and nobody waits any more
+            self._drop(f"an answer with the id {str(id)[:40]!r}, which no request has")
 
     def _begin_batch(self, values: list[Json]) -> None:
         if not self._handler.takes_batches:
@@ -252,7 +295,9 @@ class Peer:
             try:
                 self._take(parse(value), answers.append)
             except InvalidRequest as error:
-                answers.append(encode_failure(error.id, error, self._language))
+                self._misread(error)
+                if not error.is_answer:
+                    answers.append(encode_failure(error.id, error, self._language))
         running = [task for task in self._owned() if task not in before and task is not asyncio.current_task()]
         if running:
             await asyncio.wait(running)
@@ -318,10 +363,10 @@ class Peer:
         self._last_id += 1
         id = self._last_id
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        limit = None
+        wait = self._waiting[id] = _Wait(future, method)
         if timeout is not None:
-            limit = self.patience.limit(timeout, functools.partial(_late, future, method, timeout, total), total)
-        self._waiting[id] = _Wait(future, limit)
+            late = functools.partial(self._late, wait, timeout, total, self.dropped.messages)
+            wait.limit = self.patience.limit(timeout, late, total)
         try:
             frame = encode_request(id, method, params)
             send(frame, id) if send is not None else self._write(frame)
@@ -332,9 +377,18 @@ class Peer:
                     abandoned(id)
             raise
         finally:
-            if limit is not None:
-                limit.end()
+            if wait.limit is not None:
+                wait.limit.end()
             del self._waiting[id]
+
+    def _late(self, wait: _Wait, seconds: float, total: float, dropped_before: int, is_total: bool) -> None:
+        if wait.future.done():
+            return
+        code, limit = ("TW5022", total) if is_total else ("TW5002", seconds)
+        late = RequestTimeout.of(code, method=wait.method, seconds=limit)
+        if count := self.dropped.messages - dropped_before:
+            late = RequestTimeout.of("TW5029", problem=str(late), count=count, last=self.dropped.last)
+        wait.future.set_exception(late)
 
     def awaits(self, id: Id) -> bool:
         """Whether somebody waits for the answer to this request."""
@@ -361,9 +415,9 @@ class Peer:
 
     def _end(self, error: Exception) -> None:
         self._closed = True
-        for future, _ in self._waiting.values():
-            if not future.done():
-                future.set_exception(error)
+        for wait in self._waiting.values():
+            if not wait.future.done():
+                wait.future.set_exception(error)
 
     async def drain(self) -> None:
         """Wait until all that runs has ended."""

@@ -22,6 +22,7 @@ from toolwright.jsonrpc.messages import (
     encode_request,
     is_object,
 )
+from toolwright.jsonrpc.peer import Dropped
 from toolwright.protocol import versions
 from toolwright.protocol.headers import METHOD_HEADER, VERSION_HEADER
 from toolwright.transport.carrier import ClientLink
@@ -37,6 +38,8 @@ class Line:
 
     ``seconds`` bound each answer.
     """
+
+    dropped = Dropped()  # whatever arrives is kept
 
     def __init__(self, link: ClientLink, revision: str, seconds: float) -> None:
         self.link = link
@@ -150,12 +153,15 @@ class Line:
         return self._last_id
 
     async def _ask(self, era: Era | None, method: str, params: dict[str, Json], seconds: float) -> Json:
-        answer = await self.answer(self._send(era, method, params))
+        id = self._send(era, method, params)
+        answer = await self.answer(id)
         if answer is None:
             raise RequestTimeout.of("TW5002", method=method, seconds=seconds)
         error = answer.get("error")
         if is_object(error):
             raise RpcError.received(int(error.get("code", 0)), str(error.get("message", "")), error.get("data"))
+        if era is None:
+            self.link.opened(id)
         return answer.get("result")
 
     def _tell(self, era: Era, method: str) -> None:

@@ -42,6 +42,7 @@ from itertools import groupby, repeat
 from typing import Literal, TypeAlias, TypeGuard
 
 from toolwright.jsonrpc.messages import Id, Json
+from toolwright.jsonrpc.peer import Dropped
 from toolwright.protocol import modern, versions
 from toolwright.protocol.headers import METHOD_HEADER, VERSION_HEADER, request_headers
 from toolwright.testing.state import LIMIT
@@ -339,6 +340,8 @@ def _merged(pattern: Json, got: Json) -> Json:
 class _Inbox:
     """Keeps what arrives until it is asked for, and what went wrong, for the message of a failure."""
 
+    dropped = Dropped()
+
     def __init__(self) -> None:
         self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._trouble: list[str] = []
@@ -461,7 +464,9 @@ class _Conversation:
 
     def _learn(self, got: Json) -> None:
         version = _member(got, "result").get("protocolVersion")
-        self._negotiated = version if isinstance(version, str) else self._negotiated
+        if isinstance(version, str):
+            self._negotiated = version
+            self.link.opened(got["id"])
 
     async def expect(self, steps: list[Expected]) -> None:
         """All of ``steps``, in order for each request."""

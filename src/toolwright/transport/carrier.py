@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from toolwright.jsonrpc.messages import Id
+from toolwright.jsonrpc.peer import Dropped
 from toolwright.protocol.types import Value
 
 __all__ = ["Auth", "Authorizer", "Carrier", "ClientLink", "Receiver", "Refusal"]
@@ -21,7 +22,11 @@ class Carrier(Value, frozen=True):
 
 class Receiver(Protocol):
     """Where everything goes that arrives. ``fail`` ends one request, ``lose`` all of them; ``awaits`` tells whether
-    somebody still waits for the answer to a request."""
+    somebody still waits for the answer to a request. ``dropped`` counts what was fed that is no message, or an answer
+    to nothing, with the reason for the last."""
+
+    @property
+    def dropped(self) -> Dropped: ...
 
     def feed(self, frame: bytes) -> None: ...
 

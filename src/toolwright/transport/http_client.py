@@ -16,11 +16,12 @@ from typing import Any
 
 import httpx2
 
-from toolwright.errors import ConnectionLost, RpcError, SessionLost, StateError, TransportError
-from toolwright.jsonrpc.messages import Failure, Id, decode, parse
+from toolwright.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError
+from toolwright.jsonrpc.messages import Id
 from toolwright.protocol.headers import METHOD_HEADER
 from toolwright.transport.carrier import Authorizer, Receiver, Refusal
 from toolwright.transport.http_connection import Answer, Connections
+from toolwright.transport.urls import joined
 from toolwright.version import __version__
 
 __all__ = ["HttpLink", "HttpStatus"]
@@ -32,6 +33,8 @@ _LISTEN_SECONDS = 2.0
 _CLOSE_SECONDS = 2.0
 _TELL_SECONDS = 10.0
 _REFUSALS = (401, 403)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_SHOWN_URL = 500
 _PAUSE_SECONDS = 1.0
 _SHORTEST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 60.0
@@ -51,6 +54,7 @@ class _Reading:
     """How far an event stream has been read, which is what it takes to go on with it."""
 
     last: str = ""
+    problem: str = ""
     pause: float = _PAUSE_SECONDS
     breaks: int = 0
 
@@ -68,15 +72,6 @@ class _Reading:
     @property
     def headers(self) -> dict[str, str]:
         return {"accept": "text/event-stream"} | ({"last-event-id": self.last} if self.last else {})
-
-
-def _reason(body: bytes) -> str:
-    """What a server says of its refusal, where that is a JSON-RPC error for no request."""
-    with contextlib.suppress(RpcError):
-        message = parse(decode(body))
-        if isinstance(message, Failure) and message.id is None:
-            return str(message.error)[:200]
-    return ""
 
 
 class _Parts(httpx2.AsyncByteStream):
@@ -106,6 +101,16 @@ def _kind(answer: Answer) -> str:
 
 def _is_stream(answer: Answer) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
+
+
+def _target(url: str, answer: Answer) -> str:
+    """Where a redirect leads, for a person to read; empty where the answer is none, or leads nowhere."""
+    location = answer.headers.get("location", "").strip()
+    if answer.status not in _REDIRECTS or not location:
+        return ""
+    with contextlib.suppress(ValueError):
+        return joined(url, location)[:_SHOWN_URL]
+    return ""
 
 
 async def _body(answer: Answer) -> bytes:
@@ -209,7 +214,7 @@ class HttpLink:
             if resumable and id is not None and reading.last:
                 await self._resume(id, headers, reading, session)
             if self._awaits(id):
-                self._fail(id, ConnectionLost.of("TW5001"))
+                self._fail(id, self._not_an_answer(reading.problem) if reading.problem else ConnectionLost.of("TW5001"))
         except (TransportError, StateError) as error:
             self._fail(id, error)
         except (OSError, httpx2.HTTPError) as error:
@@ -229,7 +234,7 @@ class HttpLink:
             with _forgiven(reading):
                 async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
                     if not _is_stream(answer):
-                        raise self._refused(answer.status)
+                        raise self._refused(answer)
                     await self._read_events(answer, reading)
 
     @contextlib.asynccontextmanager
@@ -265,20 +270,27 @@ class HttpLink:
         if _is_stream(answer):
             await self._read_events(answer, reading)
         elif _kind(answer) == "application/json" and (body := await _body(answer)):
-            self._feed(body)
+            problem = self._feed(body)
             if self._awaits(id):
                 # What was not an answer to this request ends it all the same; nothing more will come.
-                self._fail(id, self._refused(answer.status, _reason(body)))
+                self._fail(id, self._not_an_answer(problem) if answer.status < 300 else self._refused(answer, problem))
         elif id is not None or answer.status >= 400:
-            self._fail(id, self._refused(answer.status))
+            self._fail(id, self._refused(answer))
 
     def _awaits(self, id: Id | None) -> bool:
         return id is not None and self._receiver is not None and self._receiver.awaits(id)
 
-    def _refused(self, status: int, said: str = "") -> HttpStatus:
-        error = HttpStatus.of("TW5007", url=self._url, status=status, said=said and f": {said}")
-        error.status = status
+    def _refused(self, answer: Answer, problem: str = "") -> HttpStatus:
+        target = _target(self._url, answer)
+        if target:
+            error = HttpStatus.of("TW5031", url=self._url, status=answer.status, target=target)
+        else:
+            error = HttpStatus.of("TW5007", url=self._url, status=answer.status, said=problem and f": {problem}")
+        error.status = answer.status
         return error
+
+    def _not_an_answer(self, problem: str) -> InvalidAnswer:
+        return InvalidAnswer.of("TW5030", url=self._url, problem=problem or "it belongs to no request")
 
     async def _read_events(self, answer: Answer, reading: _Reading) -> None:
         request = httpx2.Request("GET", self._url)
@@ -286,11 +298,16 @@ class HttpLink:
         async for event in httpx2.EventSource(response, max_event_size=_MAX_BYTES):
             reading.note(event)
             if event.data and event.event == "message":
-                self._feed(event.data.encode())
+                reading.problem = self._feed(event.data.encode()) or reading.problem
 
-    def _feed(self, frame: bytes) -> None:
-        if self._receiver is not None:
-            self._receiver.feed(frame)
+    def _feed(self, frame: bytes) -> str:
+        """Why the frame was dropped; empty where it was not."""
+        if self._receiver is None:
+            return ""
+        before = self._receiver.dropped.messages
+        self._receiver.feed(frame)
+        dropped = self._receiver.dropped
+        return dropped.last if dropped.messages > before else ""
 
     def _fail(self, id: Id | None, error: Exception) -> None:
         if self._receiver is not None and id is not None:

@@ -46,9 +46,10 @@ def test_every_page_is_read():
 
 
 @pytest.mark.attack("A28")
-def test_pages_that_never_end_are_given_up():
-    server = Scripted(**{"tools/list": lambda params: {"tools": [], "nextCursor": "again"}})
-    with pytest.raises(TransportError):
+@pytest.mark.parametrize("cursor", ["again", "", " ", "null"])
+def test_pages_that_never_end_are_given_up(cursor: str):
+    server = Scripted(**{"tools/list": lambda params: {"tools": [], "nextCursor": cursor}})
+    with pytest.raises(TransportError, match=f"nextCursor '{cursor}' comes again"):
         run(server, lambda client: client.list_tools())
 
 

@@ -13,6 +13,7 @@ from toolwright.client.negotiate import negotiate
 from toolwright.errors import (
     ConnectionLost,
     HeaderMismatch,
+    InvalidAnswer,
     MethodNotFound,
     RequestTimeout,
     RpcError,
@@ -87,6 +88,7 @@ def test_a_server_that_is_silent_and_takes_no_handshake_is_none():
         RpcError("any"),
         RequestTimeout("silence"),
         HttpStatus("400"),
+        InvalidAnswer("both a result and an error"),
         unsupported(versions.NEWEST_LEGACY),
         {"supportedVersions": "2026"},
         {},
@@ -97,6 +99,12 @@ def test_anything_but_a_modern_answer_means_a_legacy_server(answer: Any):
     revision, said = settle({"server/discover": answer, "initialize": INITIALIZED})
     assert revision == versions.NEWEST_LEGACY
     assert said == ["server/discover", "initialize", "notifications/initialized"]
+
+
+def test_a_server_whose_answer_is_not_valid_and_that_takes_no_handshake_is_named_by_that_answer():
+    odd = InvalidAnswer("both a result and an error")
+    assert refused({"server/discover": odd, "initialize": MethodNotFound("no")}) is odd
+    assert refused({"server/discover": MethodNotFound("no"), "initialize": odd}) is odd
 
 
 @pytest.mark.requirement("VER-09")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from toolwright.errors import ConnectionLost, InvalidParams, RequestTimeout, UnknownTool
+from toolwright.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
 from toolwright.jsonrpc.messages import Notification, Request, encode
 from toolwright.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer
 from toolwright.testing.state import LIMIT
@@ -299,7 +300,7 @@ def test_an_error_of_the_peer_is_raised():
 
 
 @pytest.mark.requirement("BASE-04", "BASE-05")
-@pytest.mark.parametrize("id", ["1", 2, None, 99])
+@pytest.mark.parametrize("id", ["01", " 1", "1.0", "\uff11", "-1", "x", 2, None, 99])
 def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
@@ -309,6 +310,94 @@ def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
         peer.feed(json.dumps(result(1, "real")).encode())
         peer.feed(json.dumps(result(1, "twice")).encode())
         assert await asked == "real"
+
+    conversation(test)
+
+
+NO_VERSION = ("jsonrpc", None)
+INVALID = {
+    "an error that is null": ({"id": 1, "result": {}, "error": None}, "both"),
+    "a result that is null beside an error": ({"id": 1, "result": None, "error": {"code": 1, "message": ""}}, "both"),
+    "both": ({"id": 1, "result": {}, "error": {"code": 1, "message": ""}}, "both"),
+    "neither, but an error that is null": ({"id": 1, "error": None}, '"error" must be an object'),
+    "an error that is text": ({"id": 1, "error": "no"}, '"error" must be an object'),
+    "an error that is a list": ({"id": 1, "error": [1, "no"]}, '"error" must be an object'),
+    "a code that is text": ({"id": 1, "error": {"code": "1", "message": "no"}}, "integer"),
+    "a code with a fraction": ({"id": 1, "error": {"code": 1.0, "message": "no"}}, "integer"),
+    "no code": ({"id": 1, "error": {"message": "no"}}, "integer"),
+    "a message that is null": ({"id": 1, "error": {"code": 1, "message": None}}, "string"),
+    "an id that is text": ({"id": "1", "result": {}}, "string '1'"),
+    "an id that is text, of an error": ({"id": "1", "error": {"code": 1, "message": "no"}}, "string '1'"),
+    "an id with a point": ({"id": 1.0, "result": {}}, '"id" must be'),
+    "an id with a point, of an error": ({"id": 1.0, "error": {"code": 1, "message": "no"}}, '"id" must be'),
+    "no version": ({"jsonrpc": None, "id": 1, "result": {}}, '"jsonrpc"'),
+    "a version that is a number": ({"jsonrpc": 2.0, "id": 1, "result": {}}, '"jsonrpc"'),
+    "an old version": ({"jsonrpc": "1.0", "id": 1, "result": {}}, '"jsonrpc"'),
+    "a long version": ({"jsonrpc": "2.0.0", "id": 1, "result": {}}, '"jsonrpc"'),
+    "an old version of an error": ({"jsonrpc": "1.0", "id": 1, "error": {"code": 1, "message": ""}}, '"jsonrpc"'),
+    "a version that is missing, and an id that is text": ({"jsonrpc": "", "id": 1.0, "result": {}}, '"'),
+}
+
+
+@pytest.mark.parametrize("is_batch", [False, True], ids=["alone", "in a batch"])
+@pytest.mark.parametrize("case", INVALID)
+def test_an_answer_that_is_not_valid_is_named_to_whoever_waits_for_it(case: str, is_batch: bool):
+    answer, problem = INVALID[case]
+    message = {name: value for name, value in {"jsonrpc": "2.0", **answer}.items() if (name, value) != NO_VERSION}
+
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=None))
+        assert (await wire.count(1))[0]["id"] == 1
+        peer.feed(json.dumps([message] if is_batch else message).encode())
+        async with asyncio.timeout(LIMIT):
+            with pytest.raises(InvalidAnswer, match=re.escape(problem)) as caught:
+                await asked
+        assert caught.value.code == "TW5009"
+
+    conversation(test, takes_batches=True)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [{"id": 1, "method": 7}, {"id": 1, "method": "m", "params": []}, {"jsonrpc": "1.0", "id": 1, "method": "m"}],
+    ids=["method", "params", "version"],
+)
+def test_a_request_that_is_not_valid_ends_none_of_ours_whatever_its_id(request_: Any):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
+        await wire.count(1)
+        peer.feed(json.dumps({"jsonrpc": "2.0", **request_}).encode())
+        peer.feed(json.dumps(result(1, "real")).encode())
+        assert await asked == "real"
+
+    conversation(test)
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (b"ready to serve", "not JSON"),
+        (b"\xff", "not JSON"),
+        (b'{"jsonrpc": "2.0", "id": 7, "result": {}}', "id '7', which no request has"),
+        (b'{"jsonrpc": "2.0", "id": "x", "result": {}}', "id 'x', which no request has"),
+        (b'{"jsonrpc": "2.0", "result": {}}', "Not a JSON-RPC 2.0 message"),
+        (b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "odd"}}', "without an id: odd"),
+        (b'{"jsonrpc": "2.0", "id": true, "result": {}}', "Not a JSON-RPC 2.0 message"),
+        (b"7", "not an object"),
+    ],
+)
+def test_what_came_instead_of_an_answer_stands_in_the_text_of_a_time_out(frame: bytes, reason: str):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        peer.feed(b"before")
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=0.01))
+        await asyncio.sleep(0)  # it has been sent, and no timer runs before what follows
+        peer.feed(b"noise")
+        peer.feed(frame)
+        with pytest.raises(RequestTimeout) as caught:
+            await asked
+        assert caught.value.code == "TW5029"
+        assert "2 messages" in str(caught.value)
+        assert reason in str(caught.value)
 
     conversation(test)
 
