@@ -31,6 +31,7 @@ from toolwright.server.callers import Callers
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
 from toolwright.server.server import ProtocolServer, ServerSession
+from toolwright.server.watchdog import Watchdog
 from toolwright.state.facts import Facts, MemoryFacts, Values
 from toolwright.state.log import Log
 from toolwright.state.on_demand import OnDemand
@@ -345,7 +346,7 @@ class Server:
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         await self.check_rules()
-        async with self._recorder.open(), self._tickets:
+        async with self._recorder.open(), self._tickets, Watchdog(self.settings.limits.blocked_seconds):
             yield
 
     @property

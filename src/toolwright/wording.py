@@ -879,6 +879,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{what} 阻塞事件循环已超过 {seconds:g} 秒，所有其他调用均被拖延：{place}。请将该函数改为普通 def"
         "（在线程中运行），或改用不阻塞的 await。",
     ),
+    "TW4105": (
+        '(To tell the model what is wrong, raise ToolError("…"). {hidden} frames of toolwright are left out; '
+        "toolwright --debug, or TOOLWRIGHT_DEBUG=1, shows them.)",
+        '（要告诉模型出了什么问题，请 raise ToolError("…")。已省略 {hidden} 个 toolwright 内部栈帧；'
+        "用 toolwright --debug 或 TOOLWRIGHT_DEBUG=1 查看。）",
+    ),
     "TW4006": ("Cannot read the argument {what}: {problem}.", "无法读取参数 {what}：{problem}。"),
     "TW4300": ("Cannot read {file}: {problem}.", "无法读取 {file}：{problem}。"),
     "TW4301": ("{place}: this is not TOML: {problem}.", "{place}：不是合法的 TOML：{problem}。"),

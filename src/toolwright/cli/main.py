@@ -16,6 +16,7 @@ import click
 import toolwright
 from toolwright.cli.language import speaking
 from toolwright.cli.printing import printable
+from toolwright.crashes import DEBUG
 from toolwright.errors import (
     ConfigurationError,
     DefinitionError,
@@ -92,9 +93,12 @@ class _Verbs(click.Group):
 )
 @click.version_option(toolwright.__version__, prog_name="toolwright")
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of errors. Default: from the locale.")
+@click.option("--debug", is_flag=True, help="Log crashes of tools with all frames, not the author's alone.")
 @click.pass_context
-def cli(context: click.Context, lang: str | None) -> None:
+def cli(context: click.Context, lang: str | None, debug: bool) -> None:
     """Serve, list, call, inspect and test tools of the Model Context Protocol, and decide who may use them."""
+    if debug:
+        os.environ[DEBUG] = "1"  # for workers too
     context.obj = lang or _language()
 
 

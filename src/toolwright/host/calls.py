@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from toolwright.client.answers import Answers, Elicit
+from toolwright.crashes import log_crash
 from toolwright.errors import MethodNotFound, ParseError, ToolError, ToolwrightError, UnknownTool
 from toolwright.host.models.model import ToolReply, ToolUse, Turn
 from toolwright.host.models.uses import as_written
@@ -150,7 +151,7 @@ class Caller:
 
     def _crashed(self, step: Step, error: BaseException) -> ToolReply:
         id = secrets.token_hex(4)
-        _log.error("tool %s failed, error %s", step.tool, id, exc_info=error)
+        log_crash("tool %s failed, error %s", step.tool, id, error=error)
         return refusal(step.use, ToolError.of("TW2004", tool=step.use.name, id=id).say(self._language))
 
 

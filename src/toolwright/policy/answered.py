@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import secrets
 from collections.abc import Callable, Generator
 
+from toolwright.crashes import log_crash
 from toolwright.errors import InternalError, InvalidResult, RpcError, ToolError
-from toolwright.jsonrpc.peer import internal_error
 from toolwright.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome
 from toolwright.tools.content import failed
 from toolwright.tools.toolset import CompletionGet, PromptGet, Provider, ResourceRead, ToolCall, Wrapper
 
 __all__ = ["answered"]
-
-_log = logging.getLogger("toolwright")
 
 
 def answered(language: str) -> Callable[[Provider], Provider]:
@@ -49,8 +46,9 @@ def _masking(what: str) -> Generator[None]:
             raise
         if isinstance(error, ToolError) and not isinstance(error, InvalidResult):
             raise _told(error) from None
-        _log.error("%s failed", what)
-        raise internal_error(error) from None
+        id = secrets.token_hex(4)
+        log_crash("%s failed, internal error %s", what, id, error=error)
+        raise InternalError.of("TW1020", id=id) from None
 
 
 def _told(error: ToolError) -> InternalError:
@@ -99,7 +97,7 @@ class _Answered(Wrapper, frozen=True):
     def _masked(self, code: str, call: ToolCall, error: BaseException) -> CallToolResult:
         _leave(call, code)
         id = secrets.token_hex(4)
-        _log.error("tool %s failed, error %s", call.name, id, exc_info=error)
+        log_crash("tool %s failed, error %s", call.name, id, error=error)
         return failed(ToolError.of(code, tool=call.name, id=id).say(self.language))
 
 

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from toolwright.crashes import log_crash
 from toolwright.policy.rules import (
     ALLOW,
     Allow,
@@ -70,9 +71,9 @@ def total(decide: Decide) -> Decide:
             if isinstance(verdict, _VERDICTS):
                 return verdict
             raise TypeError(f"a decision is Allow, Deny or Ask, not {type(verdict).__name__}")
-        except Exception:  # noqa: BLE001 - whatever fails, it is a no, and it is logged
+        except Exception as error:  # noqa: BLE001 - whatever fails, it is a no, and it is logged
             fault = secrets.token_hex(4)
-            _log.exception("the decision about %s failed, error %s: denied", subject.name, fault)
+            log_crash("the decision about %s failed, error %s: denied", subject.name, fault, error=error)
             return Deny(hidden=arguments is None, fault=fault)
 
     return decided

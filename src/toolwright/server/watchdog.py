@@ -1,7 +1,8 @@
 """Finds the ``async`` function that does not let the event loop go on. It cannot be stopped, but it can be named.
 
 A thread looks now and then at what the loop's thread is doing, from outside: a call costs nothing, and an idle server
-is not woken.
+is not woken. While a function of an author's is at it, the loop is sent a heartbeat; one that is not answered in time
+is reported.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import contextlib
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, Self
 
+from toolwright.crashes import place_of
 from toolwright.tools.library import LocalLibrary
 from toolwright.tools.local import LocalToolset
 from toolwright.wording import sentence
@@ -32,55 +34,76 @@ _CALLERS: Mapping[CodeType, Callable[[Mapping[str, Any]], str]] = {
     LocalLibrary.complete.__code__: lambda said: f"a completion of {said['get'].name}",
 }
 
+_LOOKS = 4
+"""How often it looks within the time that a function may take."""
+
+
+class _Heartbeat:
+    """What the loop is sent, and answers once it goes on."""
+
+    def __init__(self, sent: float) -> None:
+        self.sent = sent
+        self.answered = False
+        self.reported = False
+
+    def answer(self) -> None:
+        self.answered = True
+
 
 class Watchdog:
-    """``async with Watchdog(seconds)``: what blocks the running loop for so long is reported, once each time."""
+    """``async with Watchdog(seconds)``: what blocks the running loop for so long is reported, once each time.
 
-    def __init__(self, seconds: float) -> None:
+    ``clock`` gives the time in seconds. The thread has ended when the block is left.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
+        self._clock = clock
         self._over = threading.Event()
+        self._beat: _Heartbeat | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = 0
+        self._loop_thread = 0
+        self._own = threading.Thread(target=self._watch, name="toolwright-watchdog", daemon=True)
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
-        threading.Thread(target=self._watch, name="toolwright-watchdog", daemon=True).start()
+        self._loop_thread = threading.get_ident()
+        self._own.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._over.set()
+        self._own.join()  # it waits for nothing but this event
 
     def _watch(self) -> None:
-        while not self._over.wait(self._seconds / 2):
-            if self._running() is not None:
-                with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                    self._ask()
+        while not self._over.wait(self._seconds / _LOOKS):
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                self.look()
 
-    def _ask(self) -> None:
-        """Does the loop come round within the time? If not, say who is at it, and wait until it does."""
+    def look(self) -> None:
+        """Send a heartbeat while an author's function runs, and report one that is late. From any other thread."""
+        now, found = self._clock(), self._running()
+        if self._beat is None or self._beat.answered:
+            self._beat = None if found is None else self._send(now)
+        elif found is not None and not self._beat.reported and now - self._beat.sent >= self._seconds:
+            self._beat.reported = True
+            self._report(*found)
+
+    def _send(self, now: float) -> _Heartbeat:
         assert self._loop is not None
-        came_round = threading.Event()
-        self._loop.call_soon_threadsafe(came_round.set)
-        if came_round.wait(self._seconds) or (found := self._running()) is None:
-            return
-        what, place = found
+        beat = _Heartbeat(now)
+        self._loop.call_soon_threadsafe(beat.answer)
+        return beat
+
+    def _report(self, what: str, place: str) -> None:
         facts = {"what": what, "seconds": self._seconds, "place": place}
         _log.warning("%s [TW4104]", sentence("TW4104", "en", facts))
-        while not (came_round.wait(self._seconds) or self._over.is_set()):
-            pass
 
     def _running(self) -> tuple[str, str] | None:
         """Whose function the loop's thread is in, and on which line; ``None`` when it is in none."""
-        top = frame = sys._current_frames().get(self._thread)  # pyright: ignore[reportPrivateUsage]
-        while frame is not None:
+        top = frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]
+        while frame is not None and top is not None:
             if frame.f_code in _CALLERS:
-                return _CALLERS[frame.f_code](frame.f_locals), _place(top)
+                return _CALLERS[frame.f_code](frame.f_locals), place_of(top)
             frame = frame.f_back
         return None
-
-
-def _place(frame: FrameType | None) -> str:
-    if frame is None:
-        return "?"
-    return f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}, in {frame.f_code.co_name}"

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from toolwright.crashes import RemoteCrash
 from toolwright.errors import DefinitionError, InvalidResult, ToolError
 from toolwright.jsonrpc.messages import Json, decode, encode
 from toolwright.processes import kill_tree
@@ -96,7 +97,7 @@ def _read(said: bytes, child: _Child) -> ToolOutcome:
     if "result" in answer:
         return unpacked(encode(answer["result"]))
     if "crash" in answer:
-        raise RuntimeError(f"the tool failed in its process:\n{answer['crash']}")
+        raise RemoteCrash(f"the tool failed in its process:\n{answer['crash']}")
     if "broken" in answer:
         raise InvalidResult(answer["broken"])
     raise ToolError.of(answer["code"], **answer["facts"]) if answer["code"] else ToolError(answer["text"])

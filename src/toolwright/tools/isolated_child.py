@@ -8,11 +8,11 @@ import importlib
 import importlib.util
 import os
 import sys
-import traceback
 from functools import partial
 from types import ModuleType
 from typing import Any
 
+from toolwright.crashes import trace_text
 from toolwright.errors import InvalidResult, ToolError
 from toolwright.jsonrpc.messages import decode, encode
 from toolwright.processes import adopt_orphans, kill_descendants
@@ -54,8 +54,8 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"broken": str(error)}
     except ToolError as error:
         return {"code": error.code, "facts": error.facts, "text": str(error)}
-    except BaseException:  # noqa: BLE001 - whatever it is, the log of the server tells
-        return {"crash": traceback.format_exc()}
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the log of the server tells
+        return {"crash": trace_text(error)}
 
 
 async def _run(run: Run, call: ToolCall) -> ToolOutcome:

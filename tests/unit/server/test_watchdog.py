@@ -3,96 +3,160 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from toolwright import Client, Server
+from toolwright import Client, Limits, Server
 from toolwright.server.watchdog import Watchdog
 from toolwright.testing.state import LIMIT
 
-SHORT = 0.01
-LONG = 0.25
-"""More than a busy machine lets the loop wait for a thread to start."""
+SECONDS = 3600.0
+"""So long that the thread of the watchdog never looks by itself."""
 
 
-@pytest.fixture
-def barked(caplog: pytest.LogCaptureFixture) -> threading.Event:
-    """Set once the watchdog has something to say."""
-    heard = threading.Event()
+class Looks:
+    """A watchdog, and the looks that a test has it take from a thread of its own, at times that it says."""
 
-    class Ear(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if "TW4104" in record.getMessage():
-                heard.set()
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.dog = Watchdog(SECONDS, lambda: self.now)
 
-    caplog.handler.addFilter(lambda record: Ear().emit(record) is None)
-    return heard
+    def at(self, *times: float) -> None:
+        """Blocks the thread that calls it meanwhile."""
+
+        def look() -> None:
+            for self.now in times:
+                self.dog.look()
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join(LIMIT)
+
+    def watch(self, server: Server, *questions: Callable[[Client], Awaitable[Any]]) -> None:
+        async def main() -> None:
+            async with asyncio.timeout(LIMIT), self.dog, Client(server) as client:
+                for question in questions:
+                    await question(client)
+
+        asyncio.run(main())
 
 
-def watched(server: Server, ask: Callable[[Client], Any], blocked: float = SHORT) -> None:
-    async def main() -> None:
-        async with asyncio.timeout(LIMIT), Watchdog(blocked), Client(server) as client:
-            await ask(client)
-
-    asyncio.run(main())
+def reports(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [message for message in caplog.messages if "TW4104" in message]
 
 
-def test_a_tool_that_blocks_the_loop_is_named_with_the_line(
-    barked: threading.Event, caplog: pytest.LogCaptureFixture
-) -> None:
-    server = Server("t")
+LATE = (0.0, SECONDS)
+
+
+def test_a_tool_that_blocks_the_loop_is_named_with_the_authors_line(caplog: pytest.LogCaptureFixture) -> None:
+    server, looks = Server("t"), Looks()
 
     @server.tool
-    async def blocks() -> str:
-        return str(barked.wait(LIMIT))
+    async def blocks() -> None:
+        looks.at(*LATE)
 
-    watched(server, lambda client: client.call_tool("blocks", {}))
-    [said] = [message for message in caplog.messages if "TW4104" in message]
+    looks.watch(server, lambda client: client.call_tool("blocks"))
+    [said] = reports(caplog)
+    innermost = Looks.at.__code__
     assert "the tool blocks" in said
-    assert "threading.py, line" in said
+    assert f"test_watchdog.py, line {innermost.co_firstlineno + 9}, in at (in threading.py, line" in said
 
 
-def test_a_resource_that_blocks_the_loop_is_named_too(
-    barked: threading.Event, caplog: pytest.LogCaptureFixture
-) -> None:
-    server = Server("t")
+def test_a_resource_that_blocks_the_loop_is_named_too(caplog: pytest.LogCaptureFixture) -> None:
+    server, looks = Server("t"), Looks()
 
     @server.resource("docs://slow")
     async def slow() -> str:
-        return str(barked.wait(LIMIT))
-
-    watched(server, lambda client: client.read_resource("docs://slow"))
-    assert "the resource docs://slow" in caplog.text
-
-
-def test_a_tool_that_waits_or_works_on_a_thread_blocks_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    server = Server("t")
-
-    @server.tool
-    async def waits() -> str:
-        for _ in range(20):
-            await asyncio.to_thread(threading.Event().wait, LONG / 10)
+        looks.at(*LATE)
         return ""
 
+    looks.watch(server, lambda client: client.read_resource("docs://slow"))
+    [said] = reports(caplog)
+    assert "the resource docs://slow" in said
+
+
+def test_it_is_reported_once_each_time(caplog: pytest.LogCaptureFixture) -> None:
+    server, looks = Server("t"), Looks()
+
     @server.tool
-    def works() -> str:
-        threading.Event().wait(LONG * 2)
-        return ""
+    async def blocks(since: int) -> None:
+        looks.at(since, since + SECONDS, since + 2 * SECONDS)
 
-    async def both(client: Client) -> None:
-        await asyncio.gather(client.call_tool("waits", {}), client.call_tool("works", {}))
+    looks.watch(
+        server,
+        lambda client: client.call_tool("blocks", since=0),
+        lambda client: client.call_tool("blocks", since=100_000),
+    )
+    assert len(reports(caplog)) == 2
 
-    watched(server, both, LONG)
-    assert "TW4104" not in caplog.text
+
+def test_what_ends_in_time_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+    server, looks = Server("t"), Looks()
+
+    @server.tool
+    async def quick(since: float) -> None:
+        looks.at(since, since + SECONDS - 1)
+
+    looks.watch(
+        server,
+        lambda client: client.call_tool("quick", since=0.0),
+        lambda client: client.call_tool("quick", since=10 * SECONDS),
+    )
+    assert reports(caplog) == []
 
 
-def test_the_watchdog_ends_with_the_server() -> None:
-    watched(Server("t"), lambda client: client.ping())
-    for thread in threading.enumerate():
-        if thread.name == "toolwright-watchdog":
-            thread.join(LIMIT)
-            assert not thread.is_alive()
+def test_a_tool_that_awaits_blocks_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    server, looks = Server("t"), Looks()
+
+    @server.tool
+    async def waits() -> None:
+        looks.at(0.0)
+        for turn in range(1, 5):
+            await asyncio.sleep(0)  # the loop goes on, and answers
+            looks.at(turn * SECONDS)
+
+    looks.watch(server, lambda client: client.call_tool("waits"))
+    assert reports(caplog) == []
+
+
+def test_an_idle_loop_is_sent_nothing() -> None:
+    looks = Looks()
+
+    async def idle(client: Client) -> None:
+        await asyncio.to_thread(looks.at, 0.0, SECONDS, 2 * SECONDS)
+        assert looks.dog._beat is None
+
+    looks.watch(Server("t"), idle)
+
+
+def test_a_server_that_serves_is_watched_and_no_thread_is_left() -> None:
+    server, seen = Server("t", limits=Limits(blocked_seconds=SECONDS)), [0, 0]
+
+    def watchdogs() -> int:
+        return sum(thread.name == "toolwright-watchdog" for thread in threading.enumerate())
+
+    async def main() -> None:
+        async with server.serving():
+            seen[0] = watchdogs()
+        seen[1] = watchdogs()
+
+    asyncio.run(main())
+    assert seen == [1, 0]
+
+
+def test_a_blocking_tool_is_named_by_a_server_that_serves(caplog: pytest.LogCaptureFixture) -> None:
+    server, heard = Server("t", limits=Limits(blocked_seconds=0.01)), threading.Event()
+    caplog.handler.addFilter(lambda record: heard.set() is None if "TW4104" in record.getMessage() else True)
+
+    @server.tool
+    async def blocks() -> bool:
+        return heard.wait(LIMIT)
+
+    async def main() -> Any:
+        async with asyncio.timeout(LIMIT), server.serving(), Client(server) as client:
+            return (await client.call_tool("blocks")).value
+
+    assert asyncio.run(main())
