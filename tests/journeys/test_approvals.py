@@ -54,7 +54,7 @@ class House:
 
     def run(self, *words: str, input: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command("approvals", *words), input=input, capture_output=True, text=True, timeout=30, env=self.env | env
+            command("approvals", *words), input=input, capture_output=True, text=True, timeout=120, env=self.env | env
         )
         assert "Traceback" not in done.stderr, done.stderr
         return done

@@ -50,7 +50,7 @@ def test_the_action_annotates_what_is_wrong_and_fails(runner: Path):
         env={**os.environ, **given, "RUNNER_TEMP": str(runner)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert (done.returncode, done.stderr) == (1, "")
     assert "::error file=examples/tools.json,line=14,title=TW9710 send_report::" in done.stdout
@@ -66,7 +66,7 @@ def test_a_report_that_could_not_be_written_fails_the_action_and_the_findings_ar
         env={**os.environ, **given, "RUNNER_TEMP": str(runner)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert (done.returncode, "TW9009" in done.stderr) == (2, True)
     assert "::notice file=examples/notes.py" in done.stdout

@@ -29,7 +29,7 @@ def run(
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=30,
+        timeout=120,
         env=environment(**env),
     )
     assert "Traceback" not in done.stderr, done.stderr
@@ -272,7 +272,7 @@ def test_every_kind_of_target_is_reached(tmp_path: Path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         env=environment(),
     )
     assert done.stdout == "3\n"

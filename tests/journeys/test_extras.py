@@ -57,7 +57,7 @@ def test_without_its_packages_a_tool_names_the_command_that_installs_them(tmp_pa
     (tmp_path / "a.csv.zst").write_bytes(bytes.fromhex("28b52ffd"))
     commands = json.dumps([case[:2] for case in MISSING])
     done = subprocess.run(
-        [sys.executable, "-c", COMMANDS, commands], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", COMMANDS, commands], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     said = done.stdout.split("\0")
     for (packages, _, status, code, extra), words, ended in zip(MISSING, said[::2], said[1::2], strict=False):

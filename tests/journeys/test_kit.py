@@ -56,7 +56,7 @@ def test_a_server_over_http_keeps_its_promises():
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), env=environment(), capture_output=True, text=True, timeout=60)
+    return subprocess.run(command(*arguments), env=environment(), capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.process

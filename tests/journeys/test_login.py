@@ -43,7 +43,7 @@ class Person:
             BROWSER=str(self.browser),
             PYTHON_KEYRING_BACKEND="keyring.backends.fail.Keyring",
         )
-        done = subprocess.run(command(*arguments), env=env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command(*arguments), env=env, capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, done.stdout, done.stderr
 
     @property

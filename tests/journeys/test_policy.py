@@ -59,7 +59,7 @@ def bank(tmp_path: Path) -> tuple[str, str]:
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=30, env=environment(), cwd=cwd, input=""
+        command(*arguments), capture_output=True, text=True, timeout=120, env=environment(), cwd=cwd, input=""
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done

@@ -23,7 +23,7 @@ from toolwright.state.verify import Report, verify
 
 __all__ = ["LIMIT", "StoppedClock", "check_facts", "check_log"]
 
-LIMIT = 30.0
+LIMIT = 60.0
 """Seconds that an event may take to arrive before the check gives up."""
 
 MakeFacts = Callable[[], AbstractAsyncContextManager[Facts]]

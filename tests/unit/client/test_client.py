@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from skipping import skip
 from toolwright import Client, Context, Form, Server, ToolError
 from toolwright.client.answers import Elicitation
 from toolwright.client.client import Result
@@ -182,7 +183,7 @@ def test_no_request_waits_for_ever(method: str):
 
     server = Scripted(**{"tools/list": {"tools": tools("t")}, "tools/call": {"content": []}})
     with pytest.raises(RequestTimeout):
-        run(server, lambda client: silenced(client, server, method, test), timeout=0.1)
+        run(server, lambda client: silenced(client, server, method, test), timeout=10.0)
     asked, cancelled = server.heard[-2:]
     assert asked["method"] == method
     assert cancelled["method"] == "notifications/cancelled"
@@ -190,8 +191,12 @@ def test_no_request_waits_for_ever(method: str):
 
 
 async def silenced(client: Client, server: Scripted, method: str, test: Callable[[Client], Any]) -> None:
-    """Run ``test`` against a server that has fallen silent on ``method``."""
-    server.answers[method] = None
+    """Run ``test`` against a server that has fallen silent on ``method``. Once asked, eleven seconds pass at once."""
+
+    def says_nothing(params: Any) -> None:
+        asyncio.get_running_loop().call_soon(skip, 11.0)
+
+    server.answers[method] = says_nothing
     await test(client)
 
 

@@ -138,7 +138,7 @@ def test_a_store_that_nobody_closed_does_not_keep_the_process(tmp_path: Path) ->
         "async def main(): await SqliteFacts(sys.argv[1]).__aenter__()\n"
         "asyncio.run(main())"
     )
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "s.db")], check=True, timeout=10)
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "s.db")], check=True, timeout=120)
 
 
 @pytest.mark.process
@@ -147,7 +147,7 @@ def test_memory_does_not_pay_for_sqlite() -> None:
         "import sys, toolwright.state.facts, toolwright.state.log\n"
         "sys.exit('sqlite3' in sys.modules or 'msgspec' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=10)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("slashes", ["sqlite:", "sqlite://"])

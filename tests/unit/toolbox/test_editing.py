@@ -221,7 +221,7 @@ def test_git_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, case: tu
         cwd=place,
         env={"GIT_CEILING_DIRECTORIES": str(place.parent), "PATH": "/usr/bin:/bin"},
         capture_output=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 0, (text, diff, done.stderr)
     assert (place / "a").read_bytes() == wanted.encode() if wanted else True

@@ -611,7 +611,7 @@ except ToolError as error:
 def test_a_disk_that_is_really_full_leaves_the_old_file(root: Path) -> None:
     (root / "a").write_text("old")
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.strip() == "TW6035"
     assert (root / "a").read_text() == "old"

@@ -104,7 +104,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     place = tmp_path_factory.mktemp("repository")
-    subprocess.run(["git", "init", "-q", str(place)], check=True, timeout=30)
+    subprocess.run(["git", "init", "-q", str(place)], check=True, timeout=120)
     return place
 
 
@@ -130,7 +130,7 @@ def test_git_leaves_out_the_same(repository: Path, lines: list[str], paths: list
         input=asked.encode(),
         cwd=repository,
         capture_output=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode in (0, 1), done.stderr
     by_git = set(filter(None, done.stdout.decode().split("\0")))

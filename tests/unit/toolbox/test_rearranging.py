@@ -601,7 +601,7 @@ def test_a_kill_leaves_the_old_or_the_new_state(tmp_path: Path, tool: str) -> No
             if text != "directory":
                 (root / name).write_text(text)
         done = subprocess.run(
-            [sys.executable, "-c", CRASH, str(root), tool, str(when)], capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", CRASH, str(root), tool, str(when)], capture_output=True, text=True, timeout=120
         )
         now = state(root)
         assert now in (before, NEW[tool])

@@ -248,7 +248,7 @@ def writer(place: Path, name: str, count: int) -> subprocess.Popen[str]:
 def test_writers_in_processes_lose_nothing(settings: Settings, place: Path) -> None:
     writers = [writer(place, name, 20) for name in "abc"]
     for process in writers:
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
     assert [process.returncode for process in writers] == [0, 0, 0]
     added = [entry["message"] for entry in settings.read_log(limit=1000)["entries"]]
     assert sorted(added) == sorted(f"{name} {number}" for name in "abc" for number in range(20))
@@ -261,7 +261,7 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_and_nothing_that_it_s
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(after + 1)]
         process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=120)
         told = int((said + [line for line in rest.splitlines() if line.strip()])[-1])
         with closing(Settings(place)) as settings:
             entries = settings.read_log(limit=1000)["entries"]
