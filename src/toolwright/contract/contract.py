@@ -7,6 +7,7 @@ server as a whole (its :class:`Contract`).
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -66,6 +67,7 @@ def place(path: Path) -> str:
     return "$" + "".join(map(_step, path))
 
 
+@functools.lru_cache(maxsize=4096)  # most paths are of the same few keywords and names
 def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"

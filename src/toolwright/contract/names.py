@@ -115,30 +115,34 @@ def _is_slip(name: str, other: str) -> bool:
     """Whether it takes few slips from one to the other, and these do not make another word: a number, a plural, or a
     short word for another (``get_user``, ``set_user``)."""
     one, two = name.casefold(), other.casefold()
+    if not _is_near(one, two, min(_allowed(len(one)), _allowed(len(two)))):
+        return False
     if re.sub(r"[0-9]", "", one) == re.sub(r"[0-9]", "", two):
         return False
     parts = words(name).split(), words(other).split()
     if len(parts[0]) == len(parts[1]):
         differing = [pair for pair in zip(*parts, strict=True) if pair[0] != pair[1]]
-        if all(_is_other_word(*pair) for pair in differing):
-            return False
-    return _distance(one, two) <= min(_allowed(len(one)), _allowed(len(two)))
+        return not all(_is_other_word(*pair) for pair in differing)
+    return True
 
 
 def _is_other_word(one: str, two: str) -> bool:
     return max(len(one), len(two)) < _WORD or one.rstrip("s") == two.rstrip("s") or one[:1] != two[:1]
 
 
-def _distance(one: str, two: str) -> int:
-    """How many letters are changed, added, left out, or exchanged with their neighbour (Damerau-Levenshtein)."""
-    before: list[int] = []
-    last = list(range(len(two) + 1))
-    for row, letter in enumerate(one, 1):
-        here = [row]
-        for column, other in enumerate(two, 1):
-            cost = min(last[column] + 1, here[column - 1] + 1, last[column - 1] + (letter != other))
-            if row > 1 and column > 1 and letter == two[column - 2] and one[row - 2] == other:
-                cost = min(cost, before[column - 2] + 1)
-            here.append(cost)
-        before, last = last, here
-    return last[-1]
+def _is_near(one: str, two: str, slips: int) -> bool:
+    """Whether ``slips`` changes at most lead from one to the other: a letter changed, added, left out, or exchanged
+    with its neighbour. Only the first letter that differs is tried, with each of the four (Damerau-Levenshtein)."""
+    if not slips or one == two:
+        return one == two
+    if abs(len(one) - len(two)) > slips:
+        return False
+    start = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    one, two = one[start:], two[start:]
+    is_exchanged = one[:2] == two[1::-1] and len(one) > 1
+    return (
+        _is_near(one[1:], two[1:], slips - 1)
+        or _is_near(one[1:], two, slips - 1)
+        or _is_near(one, two[1:], slips - 1)
+        or (is_exchanged and _is_near(one[2:], two[2:], slips - 1))
+    )

@@ -6,7 +6,9 @@ import json
 import re
 from typing import Final
 
-__all__ = ["excerpt", "shown", "shown_json"]
+from toolwright.jsonrpc.messages import encode_indented
+
+__all__ = ["excerpt", "json_document", "shown", "shown_json"]
 
 # Beside what cannot be printed, what turns the direction of writing, and blanks that are not what they look like.
 _BLANKS: Final = "\u00a0\u00ad\u115f\u1160\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\uffa0"
@@ -36,6 +38,11 @@ def _json_escaped(found: re.Match[str]) -> str:
     if shown(char) == char:
         return char
     return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else json.dumps(char)[1:-1]
+
+
+def json_document(value: object) -> str:
+    """A value as an indented JSON document that ends with a new line and in which nothing hides."""
+    return shown_json(encode_indented(value).decode()) + "\n"
 
 
 def excerpt(text: str, start: int, end: int, most: int = 120) -> str:

@@ -33,6 +33,7 @@ __all__ = [
     "encode",
     "encode_answer",
     "encode_failure",
+    "encode_indented",
     "encode_notification",
     "encode_request",
     "is_array",
@@ -260,6 +261,11 @@ def _received(error: Json, id: Id | None) -> RpcError:
     if type(code) is not int or not isinstance(message, str):
         raise _invalid('"error" must be an object with an integer "code" and a string "message"', id)
     return RpcError.received(code, message, members.get("data"))
+
+
+def encode_indented(value: object) -> bytes:
+    """JSON for a person or a file: two blanks a level."""
+    return msgspec.json.format(encode(value), indent=2)
 
 
 def encode_request(id: Id, method: str, params: Json) -> bytes:

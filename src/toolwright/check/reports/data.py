@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from toolwright.check.checking import Finding
 from toolwright.check.report import Report
 from toolwright.contract.contract import place
-from toolwright.contract.shown import shown_json
+from toolwright.contract.shown import json_document
 from toolwright.jsonrpc.messages import Json
 from toolwright.version import __version__
 
@@ -15,7 +13,7 @@ __all__ = ["data", "written"]
 
 
 def written(report: Report, language: str) -> str:
-    return shown_json(json.dumps(data(report, language), ensure_ascii=False, indent=2)) + "\n"
+    return json_document(data(report, language))
 
 
 def data(report: Report, language: str) -> dict[str, Json]:

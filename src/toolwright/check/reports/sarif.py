@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from toolwright.check.excuses import Excuse
 from toolwright.check.report import Report, Unjudged
 from toolwright.check.reports.text import explained
 from toolwright.contract.contract import place
-from toolwright.contract.shown import shown, shown_json
+from toolwright.contract.shown import json_document, shown
 from toolwright.jsonrpc.messages import Json
 from toolwright.version import __version__
 
@@ -26,7 +25,7 @@ _FINGERPRINT: Final = "toolwright/v1"
 
 
 def written(report: Report, language: str) -> str:
-    return shown_json(json.dumps(data(report, language), ensure_ascii=False, indent=2)) + "\n"
+    return json_document(data(report, language))
 
 
 def data(report: Report, language: str) -> dict[str, Json]:

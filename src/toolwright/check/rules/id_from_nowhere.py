@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from toolwright.check.checking import Problem
 from toolwright.check.cues import cue
 from toolwright.check.language import stem
 from toolwright.check.lists import listed
-from toolwright.check.subject import Parameter, Subject
+from toolwright.check.subject import Parameter, Shelf, Subject
 
 __all__ = ["problems"]
 
@@ -32,13 +32,28 @@ def _is_id(one: Parameter) -> bool:
 
 
 def _finder(one: Parameter, tool: Subject) -> str:
-    """The tool beside it that looks as if it listed what has such an id; a made-up name where there is none."""
+    """The tool of the same server that looks as if it listed such ids; a made-up name where there is none."""
     things = {stem(word) for word in one.name_words if word not in _IDS} or {stem(word) for word in tool.name_words[1:]}
-    found = [
-        other.name
-        for other in tool.shelf.by_server.get(tool.server, ())
-        if len(other.name_words) <= len(things) + _MORE
-        and not _FINDS.isdisjoint(other.name_words)
-        and things <= {stem(word) for word in other.name_words}
-    ]
+    finders = tool.shelf.once(_finders).get(tool.server, {})
+    # Each finder must have all the words, so those that have the rarest of them are enough to look at.
+    rarest = min((finders.get(thing, ()) for thing in things or {_ANY}), key=len)
+    found = [other.name for other in rarest if len(other.name_words) <= len(things) + _MORE and things <= _stems(other)]
     return min(found, key=len, default="list_…")
+
+
+_ANY: Final = ""
+
+
+def _finders(shelf: Shelf) -> Mapping[str, Mapping[str, list[Subject]]]:
+    """Server → stem of a word → its tools whose name has that word and one that says that they find something."""
+    found: dict[str, dict[str, list[Subject]]] = {}
+    for one in shelf.subjects:
+        if not _FINDS.isdisjoint(one.name_words):
+            of_server = found.setdefault(one.server, {})
+            for word in {_ANY, *_stems(one)}:
+                of_server.setdefault(word, []).append(one)
+    return found
+
+
+def _stems(tool: Subject) -> frozenset[str]:
+    return frozenset(map(stem, tool.name_words))
