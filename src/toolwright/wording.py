@@ -2393,6 +2393,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # the kit: what its checks find
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
+    "TW8002": ("({count} more of this kind.)", "（同类另有 {count} 项。）"),
+    "TW8003": ("Crash: {crash}", "崩溃：{crash}"),
     "TW8101": (
         "Not a tool name that every host takes: 1 to 128 of A-Z a-z 0-9 _ - .",
         "并非所有宿主都接受的工具名：应为 1 到 128 个 A-Z a-z 0-9 _ - . 字符",
@@ -2431,6 +2433,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW8162": (
         "Said to be idempotent, its second call changed what {readers} tells.",
         "声明为幂等，但第二次调用改变了 {readers} 的结果。",
+    ),
+    "TW8163": (
+        "It says that it reads, and answers {arguments} with {first} and then with {second}. If that is its purpose, "
+        "as of a clock, name it: --varies {name}",
+        "它声明为只读，但对 {arguments} 先后得到 {first} 与 {second}。若本应如此（例如时钟），请指明：--varies {name}",
+    ),
+    "TW8164": (
+        "It says that it reads, and a call of it changes the answers of {readers}.",
+        "它声明为只读，但调用它会改变 {readers} 的结果。",
+    ),
+    "TW8165": (
+        "It ignores {argument}: with {limit} and with a large value it returns the same {count} items.",
+        "它忽略了 {argument}：取 {limit} 与取较大的值时，都返回同样的 {count} 项。",
     ),
     "TW8201": ("{revision} is offered and cannot be spoken: {problem}", "声称支持 {revision}，却无法使用：{problem}"),
     "TW8202": ("{revision} lists other tools; in one only: {names}", "{revision} 列出的工具不同；仅其一拥有：{names}"),
@@ -2530,6 +2545,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW8919": (
         "Not called any more: it asks the user, and nobody is here.",
         "不再调用：它要询问用户，而此处无人应答。",
+    ),
+    "TW8921": (
+        "No other reading tool answers alike twice, so an effect of this one would not be seen.",
+        "没有其他只读工具两次应答一致，因此无法观察此工具是否产生影响。",
+    ),
+    "TW8922": (
+        "No reading tool has an argument that limits its answer, such as limit or max_results.",
+        "没有只读工具带有限制返回数量的参数，例如 limit 或 max_results。",
+    ),
+    "TW8923": (
+        "No value that was tried for {names} changed the answer. See whether the tool uses it.",
+        "对 {names} 尝试的各个值都没有改变结果。请确认该工具是否用到它。",
     ),
     "TW8918": ("The tools cannot be listed.", "无法列出工具。"),
     "TW8917": (

@@ -10,6 +10,7 @@ import click
 
 from toolwright.cli import families
 from toolwright.cli.connecting import target_of
+from toolwright.cli.crashes import counted_crashes
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
@@ -18,6 +19,7 @@ from toolwright.cli.targets import is_ours
 from toolwright.client.client import Target
 from toolwright.testing.checks import Plan, examine
 from toolwright.testing.report import Report
+from toolwright.wording import sentence
 
 __all__ = ["command"]
 
@@ -32,6 +34,7 @@ _USUAL = Plan()
     "--effects", type=click.Choice(["read", "write"]), default="read", show_default=True, help="What to call."
 )
 @click.option("--destructive", multiple=True, metavar="NAME", help="Call this tool though it may destroy. Repeatable.")
+@click.option("--varies", multiple=True, metavar="NAME", help="This reading tool may answer alike calls differently.")
 @click.option("--open-world", is_flag=True, help="Call tools too that reach services beyond the server, many times.")
 @click.option("--seed", type=int, default=_USUAL.seed, show_default=True, help="Decides the generated arguments.")
 @click.option(
@@ -47,7 +50,14 @@ _USUAL = Plan()
 @click.option(
     "--in-flight", type=click.IntRange(1, 1_000), default=_USUAL.in_flight, show_default=True, help="Calls at once."
 )
-@click.option("--p95", type=SECONDS, metavar="SECONDS", help="Fail a tool of which one call in twenty takes longer.")
+@click.option(
+    "--p95",
+    type=SECONDS,
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Fail a tool of which one call in twenty takes longer.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(
@@ -57,12 +67,13 @@ def command(
     tools: tuple[str, ...],
     effects: str,
     destructive: tuple[str, ...],
+    varies: tuple[str, ...],
     open_world: bool,
     seed: int,
     calls: int,
     seconds: float,
     in_flight: int,
-    p95: float | None,
+    p95: float,
     form: str,
 ) -> None:
     """Call the tools of each TARGET with generated arguments, and report what does not hold.
@@ -77,18 +88,22 @@ def command(
         tools=tools or ("*",),
         effects="write" if effects == "write" else "read",
         destructive=frozenset(destructive),
+        varies=frozenset(varies),
         open_world=open_world,
         in_flight=in_flight,
         p95=p95,
     )
     language = context.obj or "en"
-    reports = {target: _examined(target, family, plan) for target in targets}
+    with counted_crashes() as crashes:
+        reports = {target: _examined(target, family, plan) for target in targets}
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", nl=False, err=True)
     if form == "json":
         show_json({target: report.as_json(language) for target, report in reports.items()})
     else:
         click.echo("\n\n".join(printable(f"{target}\n{report.text(language)}") for target, report in reports.items()))
+    for line in crashes.lines():
+        click.echo(printable(sentence("TW8003", language, {"crash": line})), err=True)
     if not all(report.ok for report in reports.values()):
         sys.exit(1)
 

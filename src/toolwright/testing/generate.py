@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
-from toolwright.jsonrpc.messages import Json, is_object
+from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.protocol.schema import OWN, Schema, compile_schema
 from toolwright.testing.breaking import BREAKS_IN_WAYS, attempts
 from toolwright.testing.making import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
@@ -68,8 +70,11 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
     """
     maker = Maker(schema.definition, Random(seed))
     named = [Valid(value, origin) for origin, value in named_values(schema.definition)]
-    valid = [sample for sample in named if schema.accepts(sample.value)]
-    valid = _different([*valid, *_generated(schema, maker, count)])[: max(count, len(valid))]
+    shown = [sample for sample in named if schema.accepts(sample.value)]
+    least, generated = _parted(_generated(schema, maker, count))
+    edges = [*least, *islice(_edges(schema, [*shown, *least, *generated]), count // 2)]
+    usual = _different([*shown, *generated])[: max(count - len(edges), len(shown), 1)]
+    valid = _different([*usual, *edges])[: max(count, len(shown))]
     invalid, missing = _broken(schema, maker, [sample.value for sample in valid])
     missing = [*missing, *_never_there(schema.definition, valid)] if valid else [Missing("valid", "$")]
     given_up = [Missing(rule, path) for rule, path in maker.given_up]
@@ -80,6 +85,11 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
 def samples_of(definition: Mapping[str, Any], *, seed: int = 0, count: int = 20) -> Samples:
     """The same of a schema as it is written. Raises ``SchemaError`` for what is none."""
     return samples(compile_schema(definition, bounds=OWN), seed=seed, count=count)
+
+
+def _parted(made: Iterator[Valid]) -> tuple[list[Valid], list[Valid]]:
+    """The first one, which has the least in it, and the others."""
+    return [*islice(made, 1)], [*made]
 
 
 def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:
@@ -98,8 +108,37 @@ def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:
             return
 
 
+def _edges(schema: Schema, valid: list[Valid]) -> Iterator[Valid]:
+    """The fullest valid value with nothing in it where there was something, at which many programs fail: in all its
+    members at once, then in one place after the other."""
+    base: Json = max((sample.value for sample in valid), key=lambda value: len(text_of(value)), default=None)
+    each = [(path, empty) for path, empty in _emptied(base) if schema.accepts(_with(base, path, empty))]
+    whole = base
+    for path, empty in each:
+        whole = _with(whole, path, empty) if len(path) == 1 else whole
+    for value in (whole, *(_with(base, path, empty) for path, empty in each)):
+        if schema.accepts(value):
+            yield Valid(value, "generated")
+
+
+_EMPTY: Final[Mapping[type, Json]] = MappingProxyType({list: [], dict: {}, str: "", int: 0, float: 0.0})
+
+
+def _emptied(value: Json) -> Iterator[tuple[Path, Json]]:
+    """The path of each value that is not empty, and what is empty of its kind; the outer ones first."""
+    waiting: list[tuple[Path, Json]] = [((), value)]
+    for path, one in waiting:
+        if path and one and type(one) in _EMPTY:
+            yield path, _EMPTY[type(one)]
+        if is_object(one) or is_array(one):
+            waiting += (((*path, step), inner) for step, inner in (one.items() if is_object(one) else enumerate(one)))
+
+
 def _different(found: list[Valid]) -> list[Valid]:
-    return list({text_of(sample.value): sample for sample in reversed(found)}.values())[::-1]
+    first: dict[str, Valid] = {}
+    for sample in found:
+        first.setdefault(text_of(sample.value), sample)
+    return [*first.values()]
 
 
 def _never_there(node: Node, valid: list[Valid]) -> list[Missing]:

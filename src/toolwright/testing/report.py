@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -73,7 +73,7 @@ class Report:
         return not self.failures
 
     def text(self, language: str = "en") -> str:
-        """Every finding on a line, by section."""
+        """By section a line for each kind of finding in each tool, failures first; ``as_json`` has them one by one."""
         return "\n".join(self._lines(language))
 
     def _lines(self, language: str) -> Iterator[str]:
@@ -82,9 +82,9 @@ class Report:
         for section in SECTIONS:
             found = [finding for finding in self.findings if finding.section == section]
             yield f"\n{section}: {_counted(found)}"
-            for finding in found:
-                said = "\n".ljust(width + 14).join(finding.say(language).splitlines())
-                yield f"  {_MARKS[finding.status]:<8} {_subject(finding):<{width}}  {said}".rstrip()
+            for alike in _kinds(found):
+                said = "\n".ljust(width + 14).join(_said(alike, language).splitlines())
+                yield f"  {_MARKS[alike[0].status]:<8} {_subject(alike[0]):<{width}}  {said}".rstrip()
         yield f"\nall: {_counted(self.findings)}"
 
     def as_json(self, language: str = "en") -> dict[str, Any]:
@@ -99,6 +99,23 @@ class Report:
                 for section in SECTIONS
             },
         }
+
+
+def _kinds(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
+    """Findings of one kind in one tool together, so that many of one kind hide no other; failures first."""
+    kinds: dict[tuple[str, ...], list[Finding]] = {}
+    for one in sorted(findings, key=lambda one: one.status != "failed"):
+        kind = (one.status, one.check, one.tool or "", one.code or one.say())
+        kinds.setdefault(kind, []).append(one)
+    return kinds.values()
+
+
+def _said(alike: Sequence[Finding], language: str) -> str:
+    """The first of them, and how many more there are."""
+    if len(alike) == 1:
+        return alike[0].say(language)
+    more = sentence("TW8002", language, {"count": len(alike) - 1})
+    return f"{alike[0].say(language)} {more}"
 
 
 _MARKS = {"passed": "ok", "failed": "FAILED", "not run": "not run"}

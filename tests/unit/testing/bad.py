@@ -374,6 +374,75 @@ class AddsEachTime(Honest):
         return text("kept")
 
 
+# --- what reads ------------------------------------------------------------------------------------------------------
+
+
+@fault("TW8134")
+class FailsOfNothing(Honest):
+    def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
+        return self.length(len(text)) if text else bad_luck()
+
+
+def bad_luck() -> dict[str, Any]:
+    return text("look failed: internal error 1234 [TW2004]", is_error=True)
+
+
+@fault("TW8163")
+class TellsAnotherEachTime(Honest):
+    calls = 0
+
+    def told(self) -> dict[str, Any]:
+        self.calls += 1
+        return text(f"call {self.calls}")
+
+
+@fault("TW8164")
+class KeepsWhatItLooksAt(Honest):
+    looks = 0
+
+    def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
+        self.looks += 1
+        return super().look(text, times)
+
+    def told(self) -> dict[str, Any]:
+        return text(str(self.looks))
+
+
+LISTS: dict[str, Any] = {
+    "name": "lists",
+    "description": "List words.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"max_results": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20}},
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True},
+}
+SCHEMAS["lists"] = compile_schema(LISTS["inputSchema"])
+
+
+class ListsAsAsked(Honest):
+    """Does everything right, with a limit."""
+
+    def tools(self) -> list[dict[str, Any]]:
+        return [KEEP, LISTS, LOOK, TOLD]
+
+    def lists(self, max_results: int = 20) -> dict[str, Any]:
+        return text(json.dumps([f"word {number}" for number in range(min(50, max_results))]))
+
+
+@fault("TW8165")
+class IgnoresItsLimit(ListsAsAsked):
+    def lists(self, max_results: int = 20) -> dict[str, Any]:
+        return super().lists(50)
+
+
+@fault("TW8165")
+class IgnoresItsLimitInLines(ListsAsAsked):
+    def lists(self, max_results: int = 20) -> dict[str, Any]:
+        return text("Words:\n" + "\n".join(f"word {number}" for number in range(50)))
+
+
 # --- eras ------------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from toolwright.testing.checks import CHECKS, Check, Plan, check_server, errors,
 from toolwright.testing.checks.bench import Bench
 from toolwright.testing.report import SECTIONS, Report
 from unit.testing import bad
+from unit.testing.seeded import BUGS, Clock, seeded
 
 QUICK = Plan(calls=4, in_flight=4, seconds=0.25, effects="write")
 
@@ -42,6 +44,16 @@ def test_a_server_of_one_era_is_as_good(server: type[bad.Honest]):
     report = examined(server())
     assert report.ok, report.text()
     assert "TW8907" in {finding.code for finding in report.findings}
+
+
+def test_a_limit_that_is_heeded_is_no_finding():
+    report = examined(bad.ListsAsAsked())
+    assert report.ok, report.text()
+    assert [one.tool for one in report.findings if one.check == "limits"] == ["lists"]
+
+
+def test_a_tool_that_may_vary_is_named():
+    assert examined(bad.TellsAnotherEachTime(), replace(QUICK, varies=frozenset({"told"}))).ok
 
 
 @pytest.mark.parametrize("name", sorted(bad.FAULTS))
@@ -79,6 +91,16 @@ def test_a_crash_behind_our_own_pipeline_is_found():
         raise ValueError(text)
 
     assert "TW8134" in fails("valid calls", server)
+
+
+def test_eight_seeded_bugs_are_found_and_told_on_a_line_each():
+    clock = Clock()
+    report = examined(seeded(clock), Plan(effects="write", p95=1.0, clock=clock))
+    # pytest keeps what is logged, so that memory grows with each failure.
+    failures = [finding for finding in report.failures if finding.check != "flat under calls"]
+    assert {(finding.tool, finding.code) for finding in failures} == {*BUGS.items()}, report.text()
+    kinds = [line.split("  ")[1:3] for line in report.text().splitlines() if line.startswith("  FAILED")]
+    assert len(kinds) == len({*map(tuple, kinds)}) <= len(BUGS) + 2
 
 
 def test_only_errors_prove_nothing():

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from toolwright.client.client import Target
 from toolwright.errors import RpcError, TransportError
-from toolwright.testing.checks import errors, functional, integration, performance, security
+from toolwright.testing.checks import errors, functional, integration, performance, reading, security
 from toolwright.testing.checks.bench import Bench, Plan
 from toolwright.testing.report import Finding, Report, failed, not_run
 
@@ -31,7 +31,11 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("functional", "valid calls", functional.valid_calls),
     ("functional", "output schema", functional.output_schema),
     ("functional", "text and structure", functional.text_and_structure),
+    ("functional", "repeated calls", reading.repeatable),
+    ("functional", "reading only", reading.reads_only),
     ("functional", "idempotence", functional.idempotence),
+    ("functional", "limits", reading.limits),
+    ("functional", "other arguments", reading.heeds),
     ("integration", "capabilities", integration.capabilities),
     ("integration", "revisions", integration.revisions),
     ("integration", "eras agree", integration.eras_agree),

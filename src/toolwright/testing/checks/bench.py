@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from toolwright.app import Server
 from toolwright.client.answers import Elicit, Elicitation
@@ -27,6 +27,10 @@ from toolwright.testing.report import Finding, not_run
 __all__ = ["Answer", "Bench", "Plan", "Subject", "few"]
 
 
+_SLOW: Final = 0.5
+"""Seconds a call, on average."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a server is checked.
@@ -36,6 +40,7 @@ class Plan:
     - ``tools`` are patterns of names, as in a shell; only these are called.
     - ``effects``: with ``read`` only tools that say they change nothing are called; with ``write`` also those that say
       they lose nothing. Any other tool, and one that says nothing, is called only if ``destructive`` names it.
+    - ``varies`` names the reading tools that may answer the same call in two ways: the time, a random number.
     - ``open_world``: tools are called too that say they reach services beyond the server. These get every call of the
       checks, some hundreds for each tool.
     - ``in_flight`` is how many calls run at once in the check for that; ``p95`` the seconds that nineteen calls of
@@ -49,6 +54,7 @@ class Plan:
     tools: tuple[str, ...] = ("*",)
     effects: Literal["read", "write"] = "read"
     destructive: frozenset[str] = frozenset()
+    varies: frozenset[str] = frozenset()
     open_world: bool = False
     in_flight: int = 16
     p95: float | None = None
@@ -107,6 +113,11 @@ class Subject:
     def is_out(self) -> bool:
         """Whether it is not called, or not any more."""
         return self.hangs or self.excuse is not None
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether its calls take so long that they are not made again and again."""
+        return sum(one.seconds for one in self.answers) > _SLOW * len(self.answers)
 
     @property
     def reads(self) -> bool:
@@ -246,6 +257,10 @@ class Bench:
             answers = [await self.call(subject, arguments) for _ in range(2)]
             self._stable[subject.name] = answers[0].content is not None and answers[0].content == answers[1].content
         return self._stable[subject.name]
+
+    def distrust(self, readers: Iterable[str]) -> None:
+        """These change with calls that should change nothing: from here on they are no witnesses of an effect."""
+        self._stable.update(dict.fromkeys(readers, False))
 
     async def picture(self) -> dict[str, Json]:
         """What the reading tools tell now: an effect would show in it."""

@@ -113,7 +113,7 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
             answer = await bench.call(subject, arguments)
             subject.answers.append(answer)
             problems += broken(subject, answer, bench.plan.seconds)
-            if subject.is_out:
+            if subject.is_out or (subject.is_slow and sum(one.seconds for one in subject.answers) > bench.plan.seconds):
                 break
         for problem in few(problems):
             yield problem

@@ -39,7 +39,8 @@ def _found(words: str) -> Iterator[tuple[str, str, str]]:
     """What it is, the words themselves, and what a report shows of them."""
     for what, look in _LOOKS.items():
         for match in look.finditer(words):
-            yield what, match[0], match[0]
+            excerpt = match[0].rstrip(".")  # the end of a sentence is no part of a path
+            yield what, excerpt, excerpt
     for place in (os.getcwd(), sys.prefix):
         if len(place) >= _SHORTEST_SETTING and place in words:
             yield "a path of the host", place, place
