@@ -822,6 +822,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
         "该模式与工单 {ticket} 的调用本身不符；请写一个其参数符合的模式。",
     ),
+    "TW4012": (
+        "Cannot serve {target}: {file}, line {line}, raised {error}: {text}",
+        "无法启动 {target}：{file} 第 {line} 行引发了 {error}：{text}",
+    ),
+    "TW4013": (
+        "Cannot serve {target}: its server is made with {library}, another library. Run it by its own command, "
+        'python {target}; every verb takes that command as a target, as in toolwright list "python {target}".',
+        "无法启动 {target}：其中的服务器由另一个库 {library} 创建。请用它自己的命令 python {target} 运行；"
+        '各子命令都可将该命令作为目标，例如 toolwright list "python {target}"。',
+    ),
     "TW4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
         "Serve such clients from a process of their own, or without --workers.",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.app import Server
 from toolwright.cli.families import Family
+from toolwright.crashes import is_authors
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.loading import load
 from toolwright.policy.approvals import approvals_url, instance_of, place_of
@@ -312,7 +313,7 @@ def _load_file(path: Path, text: str | None) -> ModuleType:
     except ToolwrightError:
         raise
     except Exception as error:
-        raise ConfigurationError.of("TW4002", target=str(path), problem=_crash(error, path)) from error
+        raise _crash(error, str(path), path.parent) from error
     return module
 
 
@@ -330,20 +331,46 @@ class _Told(importlib.abc.ExecutionLoader):
         return self._text
 
 
-def _crash(error: Exception, path: Path) -> str:
-    """What a file raised when it was loaded, and on which of its lines."""
-    if isinstance(error, SyntaxError):
-        return f"{error.msg} (line {error.lineno})"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
-    place = f" (line {lines[-1]})" if lines else ""
-    return f"it raised {type(error).__name__}: {error}{place}"
+_FOREIGN = ("fastmcp", "mcp")
+"""Other libraries whose servers run by themselves."""
+
+
+def _crash(error: Exception, target: str, folder: Path) -> ConfigurationError:
+    """What a file raised when it was loaded: on which line of the author's, and what stands there."""
+    if isinstance(error, ModuleNotFoundError) and (name := (error.name or "").partition(".")[0]) in _FOREIGN:
+        return ConfigurationError.of("TW4013", target=target, library=name)
+    file, line, text = _raised_at(error, folder)
+    said = error.msg if isinstance(error, SyntaxError) else error
+    problem = f"{type(error).__name__}: {said}"
+    return ConfigurationError.of("TW4012", target=target, error=problem, file=file, line=line, text=text)
+
+
+def _raised_at(error: Exception, folder: Path) -> tuple[str, int, str]:
+    """The file, the line and its text: the innermost one in the author's folder, else of any code but ours."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return error.filename, error.lineno or 0, (error.text or "").strip()
+    frames = [
+        (frame, summary)
+        for (frame, _), summary in zip(
+            traceback.walk_tb(error.__traceback__), traceback.extract_tb(error.__traceback__), strict=True
+        )
+        if is_authors(frame)
+    ]
+    own = [summary for _, summary in frames if Path(summary.filename).resolve().is_relative_to(folder.resolve())]
+    for found in reversed(own or [summary for _, summary in frames]):
+        return found.filename, found.lineno or 0, (found.line or "").strip()
+    return "?", 0, ""
 
 
 def _load_module(name: str, target: str) -> ModuleType:
     sys.path.insert(0, os.getcwd())
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except ToolwrightError:
+        raise
+    except Exception as error:
+        if not isinstance(error, ModuleNotFoundError) or not f"{name}.".startswith(f"{error.name}."):
+            raise _crash(error, target, Path.cwd()) from error
         known = ", ".join(sorted(TOOLBOX))
         problem = f"no module {error.name!r}; a toolbox name ({known}), FILE.py, FILE.py:NAME or package.module:NAME"
         raise ConfigurationError.of("TW4002", target=target, problem=problem) from None
@@ -356,9 +383,17 @@ def _find(module: ModuleType, attribute: str, target: str) -> Server:
             raise ConfigurationError.of("TW4002", target=target, problem=f"no Server is called {attribute!r} there")
         return found[attribute]
     servers = list({id(value): value for value in found.values()}.values())
+    if not servers and (library := _foreign_server(module)):
+        raise ConfigurationError.of("TW4013", target=target, library=library)
     if len(servers) != 1:
         which = ", ".join(sorted(found)) or "none"
         raise ConfigurationError.of(
             "TW4002", target=target, problem=f"it needs one Server, found: {which}; say FILE.py:NAME"
         )
     return servers[0]
+
+
+def _foreign_server(module: ModuleType) -> str | None:
+    """The other library whose server stands in a module, if one does."""
+    libraries = (type(value).__module__.partition(".")[0] for value in vars(module).values())
+    return next((library for library in libraries if library in _FOREIGN), None)
