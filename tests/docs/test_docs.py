@@ -36,7 +36,7 @@ from toolwright.transport.http_runner import HEAD_BYTES
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOOLWRIGHT = Path(sys.executable).with_name("toolwright")
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 @dataclass(frozen=True)

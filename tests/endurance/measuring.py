@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import socket
@@ -51,7 +52,8 @@ class Figure:
     """Something measured, and the bound that it has to keep.
 
     ``roughly`` held is what is not beyond the bound by more than a busy machine, and an allocator's habits, can make of
-    it where little is done. What is counted, and has no unit, is the same on every machine.
+    it where little is done. What is counted, and has no unit, is the same on every machine; a time, or a rate, is never
+    judged roughly, since there is no bound to what a busy machine makes of it.
     """
 
     what: str
@@ -62,15 +64,15 @@ class Figure:
     roughly: bool
 
 
-_NOISE = 5.0
+_NOISE = {"": 1.0, "MB": 5.0, "s": math.inf, "ms": math.inf, "/s": math.inf}
 
 
 def up_to(what: str, value: float, limit: float, unit: str) -> Figure:
-    return Figure(what, value, unit, f"≤ {limit:g}", value <= limit, value <= limit * (_NOISE if unit else 1))
+    return Figure(what, value, unit, f"≤ {limit:g}", value <= limit, value <= limit * _NOISE[unit])
 
 
 def at_least(what: str, value: float, limit: float, unit: str) -> Figure:
-    return Figure(what, value, unit, f"≥ {limit:g}", value >= limit, value >= limit / (_NOISE if unit else 1))
+    return Figure(what, value, unit, f"≥ {limit:g}", value >= limit, value >= limit / _NOISE[unit])
 
 
 def exactly(what: str, value: float, expected: float, unit: str = "") -> Figure:

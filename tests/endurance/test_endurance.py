@@ -1,5 +1,5 @@
-"""The rows that take a second or two, at their quick size, where bounds hold roughly; ``make endurance`` does all of
-them, whole, and is strict."""
+"""The rows that take a second or two, at their quick size, where bounds of memory hold roughly and times are
+not judged; ``make endurance`` does all of them, whole, and is strict."""
 
 from __future__ import annotations
 

@@ -57,12 +57,19 @@ def good() -> Server:
 
 
 def beside(
-    evil: Any, test: Callable[[Host], Awaitable[Any]], folder: Path, start_seconds: float = LIMIT / 2, **settings: Any
+    evil: Any,
+    test: Callable[[Host], Awaitable[Any]],
+    folder: Path,
+    start_seconds: float = LIMIT / 2,
+    seconds: float = 0.5,
+    **settings: Any,
 ) -> Any:
     """What ``test`` returns of a host with its default guard, in which ``evil`` stands beside a good server. A person
     says yes to everything, and the operator has said that the tools of ``evil`` read."""
     servers = (
-        ServerConfig("evil", "evil", target=evil, seconds=0.5, start_seconds=start_seconds, effects={"read": ("*",)}),
+        ServerConfig(
+            "evil", "evil", target=evil, seconds=seconds, start_seconds=start_seconds, effects={"read": ("*",)}
+        ),
         ServerConfig("good", "good", target=good(), hints=True),
     )
     given: dict[str, Any] = {
@@ -130,7 +137,7 @@ def test_twin_a_good_server_from_elsewhere_is_heard(era: Era, tmp_path: Path) ->
     async def test(host: Host) -> str:
         return (await host.call_tool("evil_look", where="up")).text
 
-    assert "\nblue\n" in beside(Hostile(era=era), test, tmp_path)
+    assert "\nblue\n" in beside(Hostile(era=era), test, tmp_path, seconds=LIMIT)
 
 
 # -- definitions -------------------------------------------------------------------------------------------------------
