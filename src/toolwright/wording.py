@@ -1598,6 +1598,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The {family} tools need the package {package!r}, which is not installed: pip install 'toolwright[{extra}]'.",
         "{family} 工具需要尚未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
     ),
+    "TW6205": (
+        "The role {role!r} can reach what the tools hide: {reached}. Run these statements as the owner of the "
+        "database, or give the tools a role of their own, or take this one all the same with --roles any:\n"
+        "{statements}",
+        "角色 {role!r} 可以访问工具所隐藏的内容：{reached}。请以数据库所有者身份执行以下语句，或为工具提供专用角色，"
+        "或以 --roles any 仍使用该角色：\n{statements}",
+    ),
     "TW6210": (
         "sql holds {count} statements, and one is run. Send one statement for each call.",
         "sql 中有 {count} 条语句，而每次只执行一条。请每次调用只发送一条语句。",

@@ -25,7 +25,7 @@ _OPTIONS: Final = (
     ("--table", "PATTERN", "sql: only tables whose names match. Repeatable."),
     ("--hide", "PATTERN", "sql: not this table, or TABLE.COLUMN. Repeatable."),
     ("--allow-function", "NAME", "sql: a further function for statements. Repeatable."),
-    ("--roles", "HOW", "sql: any takes a role too that could reach the files of the server."),
+    ("--roles", "HOW", "sql: any takes a role too that could reach files of the server, or what is hidden."),
     ("--smtp", "URL", "mail: the server, smtp://[USER@]HOST[:PORT] or smtps://…"),
     ("--mail-from", "ADDRESS", "mail: whose mail it is."),
     ("--mail-to", "ADDRESS", "mail: who may get some, or @DOMAIN. Repeatable."),

@@ -20,6 +20,7 @@ from toolwright.client.eras import ServerFacts
 from toolwright.protocol import versions
 from toolwright.protocol.types import Tool
 from toolwright.toolbox.sandbox import HELD_BY
+from toolwright.toolbox.walls import WALLS
 
 __all__ = ["command"]
 
@@ -48,6 +49,7 @@ def command(target: str, family: Family, config: str | None, timeout: float, as_
         "guard": _guard(found),
         "exceptions": asyncio.run(_exceptions(found)),
         "held": _held(found, tools),
+        "walls": _walls(found, tools),
     }
     show_json(report) if as_json else _show(report)
 
@@ -135,6 +137,12 @@ def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
     ]
 
 
+def _walls(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
+    """What stands between the statements of a tool of ours and what is hidden from them."""
+    told = [(tool.name, (tool.meta or {}).get(WALLS)) for tool in tools] if isinstance(target, Server) else []
+    return [{"tool": name, "walls": "; ".join(walls)} for name, walls in told if walls is not None]
+
+
 def _show(report: dict[str, Any]) -> None:
     server = report["server"]
     click.secho(f"{server['name'] or '(unnamed)'} {server['version']}", bold=True)
@@ -156,5 +164,8 @@ def _show(report: dict[str, Any]) -> None:
         if report["held"]:
             click.secho("\nWhat holds the programs that a tool starts", bold=True)
             show_rows([(row["tool"], row["by"]) for row in report["held"]])
+        if report["walls"]:
+            click.secho("\nWhat keeps statements from what is hidden", bold=True)
+            show_rows([(row["tool"], row["walls"]) for row in report["walls"]])
     else:
         click.echo("\nWhat guards this server cannot be seen from outside.")

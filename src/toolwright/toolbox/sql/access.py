@@ -14,7 +14,7 @@ class Access:
     ``hidden``: patterns of tables, or of columns (``users.password*``), that are not. Patterns are those of
     :mod:`fnmatch`, without regard to case. ``functions``: further functions that a statement may call, such as
     ``my_function`` or ``my_schema.my_function``; what they do is the operator's affair. ``mighty_roles``: a role that
-    could read files or run programs of the database's machine is taken all the same.
+    could read what is hidden, or read files or run programs of the database's machine, is taken all the same.
     """
 
     writes: bool = False

@@ -33,6 +33,8 @@ class Relation:
     rows: int | None = None
     columns: tuple[str, ...] = ()
     hides: frozenset[str] = frozenset()
+    is_partial: bool = False
+    """Whether it is read by the columns that are shown: some are hidden, or may be kept from the role."""
 
     @property
     def shown_columns(self) -> tuple[str, ...]:
@@ -110,7 +112,7 @@ def with_hidden(relation: Relation, access: Access, columns: Callable[[], Iterab
         return relation
     names = tuple(columns())
     hides = frozenset(name for name in names if _matches(f"{relation.name}.{name}", access.hidden))
-    return replace(relation, columns=names, hides=hides)
+    return replace(relation, columns=names, hides=hides, is_partial=bool(hides))
 
 
 def _is_column(pattern: str, relation: Relation) -> bool:

@@ -17,6 +17,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
 from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
+from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
@@ -60,6 +61,7 @@ _EXACT = frozenset(
 
 class Duck:
     dialect: Dialect = "duckdb"
+    wall = "DuckDB's own parser"
 
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         self.place = url
@@ -137,6 +139,9 @@ class _Session:
             return (row[0] for row in self._all(_COLUMNS, schema, name))
 
         return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+
+    def exposure(self) -> Exposure:
+        return Exposure("")
 
     def describe(self, relation: Relation) -> TableDescription:
         whole = (relation.schema, relation.name)

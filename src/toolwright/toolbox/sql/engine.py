@@ -13,6 +13,7 @@ from toolwright.loading import load
 from toolwright.state.places import without_password
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation
+from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement
 from toolwright.toolbox.sql.values import Column, SqlLimits, TableDescription
 
@@ -32,6 +33,10 @@ class Session(Protocol):
     """One connection, in one transaction, for one call. All but :meth:`interrupt` on the thread that opened it."""
 
     def catalog(self) -> Catalog: ...
+
+    def exposure(self) -> Exposure:
+        """What the role reaches though it is hidden. Nothing, where the engine has a guard of its own for that."""
+        ...
 
     def describe(self, relation: Relation) -> TableDescription:
         """All of it, what is hidden too."""
@@ -56,6 +61,8 @@ class Engine(Protocol):
     dialect: Dialect
     place: str
     """Where the database is, as it may be shown."""
+    wall: str
+    """The engine's own wall before what is hidden, in words."""
 
     def open(self, *, writes: bool) -> Session:
         """A session. ``ToolError`` where there is none to be had now."""

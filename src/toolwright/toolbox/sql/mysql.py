@@ -23,6 +23,7 @@ from toolwright.state.places import without_password
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
 from toolwright.toolbox.sql.engine import Outcome, first_line
+from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
@@ -42,6 +43,14 @@ ORDER BY constraint_name, ordinal_position"""
 _INDEXES = """\
 SELECT index_name, non_unique, column_name FROM information_schema.statistics
 WHERE table_schema = %s AND table_name = %s ORDER BY index_name, seq_in_index"""
+_REACHED = """\
+SELECT table_schema, table_name, column_name FROM information_schema.columns
+WHERE table_schema <> 'information_schema' AND privileges REGEXP %s ORDER BY 1, 2, ordinal_position"""
+_RUN_AS_OTHERS = """\
+SELECT routine_schema, routine_name FROM information_schema.routines
+WHERE routine_type = 'FUNCTION' AND security_type = 'DEFINER' ORDER BY 1, 2"""
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<what>\S+) TO (?P<role>\S+)")
+_ENDS_TABLES = {"ALL PRIVILEGES", "DELETE", "DROP", "ALTER"}
 _MIGHTY = ("FILE", "SUPER", "ALL PRIVILEGES")
 
 _NUMBERS = (
@@ -52,6 +61,7 @@ _TYPES = {number: name.lower() for name, number in vars(FIELD_TYPE).items() if n
 
 class Mysql:
     dialect: Dialect = "mysql"
+    wall = "the rights of the account"
 
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         parts = urlsplit(url)
@@ -86,8 +96,9 @@ class Mysql:
     def open(self, *, writes: bool) -> _Session:
         db = self.connect(self._limits.seconds + 5)
         try:
-            if not self._access.mighty_roles:
-                _check_grants(db)
+            mighty = _mighty(db)
+            if mighty and not self._access.mighty_roles:
+                raise ToolError.of("TW6203", role=mighty[0], why=mighty[1])
             return _Session(self, db, self._access, self._limits, writes=writes)
         except BaseException:
             db.close()
@@ -147,16 +158,25 @@ def _worded(error: pymysql.MySQLError) -> ToolError:
     return ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="")
 
 
-def _check_grants(db: pymysql.Connection[Any]) -> None:
-    """``ToolError`` for an account that reaches the files of the server, or may change what it is."""
+def _grants(db: pymysql.Connection[Any]) -> Iterator[tuple[set[str], str, str]]:
+    """What the account and its roles are granted: the rights, on what, and to whom."""
     with db.cursor() as cursor:
         cursor.execute("SHOW GRANTS")
-        grants = [str(row[0]) for row in cursor.fetchall()]
-    for grant in grants:
-        found = re.match(r"GRANT (?P<rights>.*?) ON \*\.\* TO (?P<role>\S+)", grant)
+        found = [_GRANT.match(str(row[0])) for row in cursor.fetchall()]
+    return (
+        ({right.strip() for right in grant["rights"].split(",")}, grant["what"], grant["role"])
+        for grant in found
+        if grant is not None
+    )
+
+
+def _mighty(db: pymysql.Connection[Any]) -> tuple[str, str] | None:
+    """An account that reaches the files of the server, or may change what it is, and why."""
+    for rights, what, role in _grants(db):
         for right in _MIGHTY:
-            if found is not None and right in [said.strip() for said in found["rights"].split(",")]:
-                raise ToolError.of("TW6203", role=found["role"], why=f"granted {right} on *.*")
+            if what == "*.*" and right in rights:
+                return role, f"granted {right} on *.*"
+    return None
 
 
 class _Session:
@@ -164,6 +184,7 @@ class _Session:
         self._engine = engine
         self._db = db
         self._access = access
+        self._writes = writes
         self._home = db.db.decode() if isinstance(db.db, bytes) else str(db.db)
         is_mariadb = "mariadb" in db.get_server_info().lower()
         seconds = f"max_statement_time = {limits.seconds}" if is_mariadb else ""
@@ -191,7 +212,54 @@ class _Session:
         def columns() -> Iterator[str]:
             return (row[0] for row in self._all(_COLUMNS, schema, name))
 
-        return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+        relation = with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+        # Columns that the account may not read are not even named to it, and SELECT * would be refused for them.
+        return replace(relation, is_partial=bool(relation.columns))
+
+    def exposure(self) -> Exposure:
+        catalog, hidden = self.catalog(), not _hides_nothing(self._access)
+        reached = list(self._reached(catalog)) if hidden else []
+        if mighty := _mighty(self._db):
+            reached.append(mighty[1])
+        account = self._all("SELECT CURRENT_USER()")[0][0]
+        return Exposure(account, tuple(reached), tuple(self._ending(catalog, _account(account))) if reached else ())
+
+    def _reached(self, catalog: Catalog) -> Iterator[str]:
+        shown = {(r.schema, r.name): set(r.columns and r.shown_columns) for r in catalog.relations}
+        for schema, table, column in self._all(_REACHED, "select|insert|update" if self._writes else "select"):
+            columns = shown.get((schema, table))
+            if columns is None or (columns and column not in columns):
+                yield f"{schema}.{table}.{column}"
+        for schema, name in self._all(_RUN_AS_OTHERS):
+            if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
+                yield f"the function {schema}.{name}, which runs with its definer's rights"
+        known = {f"{_quoted(schema)}.{_quoted(table)}" for schema, table in shown}
+        for rights, what, _ in _grants(self._db) if self._writes else ():
+            if what not in known and rights & _ENDS_TABLES:
+                yield f"{min(rights & _ENDS_TABLES)} on {what}"
+
+    def _ending(self, catalog: Catalog, account: str) -> Iterator[str]:
+        """Takes all rights away, and gives those on what is shown."""
+        yield from (f"REVOKE {role} FROM {account}" for role in self._roles())
+        for rights, what, role in _grants(self._db):
+            if role == "PUBLIC" and rights != {"USAGE"}:
+                yield f"REVOKE {', '.join(sorted(rights))} ON {what} FROM PUBLIC"
+        yield f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {account}"
+        for relation in catalog.relations:
+            columns = f" ({', '.join(map(_quoted, relation.shown_columns))})" if relation.is_partial else ""
+            changes = self._writes and relation.kind == "table" and not relation.hides
+            rights = [f"{right}{columns}" for right in ("SELECT", *(("INSERT", "UPDATE") if changes else ()))]
+            rights += ["DELETE"] if changes else []
+            name = f"{_quoted(relation.schema)}.{_quoted(relation.name)}"
+            yield f"GRANT {', '.join(rights)} ON {name} TO {account}"
+
+    def _roles(self) -> list[str]:
+        """The roles of the account, as statements call them."""
+        said = str(self._all("SELECT CURRENT_ROLE()")[0][0] or "NONE")
+        if "`" in said:  # MySQL names all, in quotes
+            return said.split(",")
+        named = self._all("SELECT role_name FROM information_schema.applicable_roles") if said != "NONE" else []
+        return [_quoted(row[0]) for row in named]
 
     def describe(self, relation: Relation) -> TableDescription:
         whole = (relation.schema, relation.name)
@@ -229,6 +297,20 @@ class _Session:
     def close(self) -> None:
         with suppress(pymysql.MySQLError, OSError):
             self._db.close()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _account(name: str) -> str:
+    """``user@host`` as GRANT takes it."""
+    user, _, host = name.rpartition("@")
+    return f"{_quoted(user)}@{_quoted(host)}"
+
+
+def _hides_nothing(access: Access) -> bool:
+    return not access.hidden and not access.tables
 
 
 def _bound(statement: Statement, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

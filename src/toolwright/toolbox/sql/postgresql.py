@@ -22,6 +22,7 @@ from toolwright.state.places import without_password
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
 from toolwright.toolbox.sql.engine import Outcome, first_line
+from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
@@ -78,8 +79,59 @@ SELECT current_user, CASE WHEN r.rolsuper THEN 'a superuser' ELSE (
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user"""
 
 
+_ROLES = """\
+WITH me AS (SELECT r.oid, r.rolname FROM pg_catalog.pg_roles r
+    WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
+        OR pg_catalog.pg_has_role(current_user, r.oid, 'MEMBER'))
+"""
+"""The role, and all whose rights it could take."""
+_REACHED = (
+    _ROLES
+    + """\
+SELECT n.nspname, c.relname, a.attname, c.relowner IN (SELECT oid FROM me)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+    AND EXISTS (SELECT FROM me WHERE pg_catalog.has_schema_privilege(me.oid, n.oid, 'USAGE')
+        AND (pg_catalog.has_column_privilege(me.oid, c.oid, a.attnum, $1)
+            OR ($2 <> '' AND pg_catalog.has_table_privilege(me.oid, c.oid, $2))))
+ORDER BY 1, 2, a.attnum"""
+)
+_GRANTEES = (
+    _ROLES
+    + """\
+SELECT DISTINCT x.grantee, pg_catalog.pg_get_userbyid(x.grantee) FROM pg_catalog.pg_class c, LATERAL (
+    SELECT (pg_catalog.aclexplode(coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner)))).grantee
+    UNION SELECT (pg_catalog.aclexplode(a.attacl)).grantee FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid) x
+WHERE c.oid = $1::regclass AND (x.grantee = 0 OR x.grantee IN (SELECT oid FROM me)) ORDER BY 1"""
+)
+_READS_ALL = (
+    _ROLES
+    + """\
+SELECT g.rolname, me.rolname FROM pg_catalog.pg_auth_members m JOIN me ON me.oid = m.member
+    JOIN pg_catalog.pg_roles g ON g.oid = m.roleid
+WHERE g.rolname IN ('pg_read_all_data', 'pg_write_all_data') ORDER BY 1, 2"""
+)
+_RUN_AS_OTHERS = (
+    _ROLES
+    + """\
+SELECT n.nspname, p.proname,
+    pg_catalog.format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),
+    (SELECT pg_catalog.string_agg(CASE x.grantee WHEN 0 THEN 'PUBLIC'
+            ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)::text) END, ', ')
+        FROM pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) x
+        WHERE x.grantee = 0 OR x.grantee IN (SELECT oid FROM me))
+FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE p.prosecdef AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+    AND EXISTS (SELECT FROM me WHERE pg_catalog.has_schema_privilege(me.oid, n.oid, 'USAGE')
+        AND pg_catalog.has_function_privilege(me.oid, p.oid, 'EXECUTE'))
+ORDER BY 1, 2"""
+)
+
+
 class Postgresql:
     dialect: Dialect = "postgres"
+    wall = "the rights of the role"
 
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         self.place = without_password(url)
@@ -100,7 +152,8 @@ class Postgresql:
         }
         db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **said)
         try:
-            _check_role(db, self._access)
+            if (mighty := _mighty(db)) is not None and not self._access.mighty_roles:
+                raise ToolError.of("TW6203", role=mighty[0], why=mighty[1])
             return _Session(db, self._access, limits, writes=writes)
         except BaseException:
             db.close()
@@ -136,18 +189,17 @@ def _worded(error: psycopg.Error) -> ToolError:
     return ToolError.of(code, problem=first_line(error), seconds="")
 
 
-def _check_role(db: psycopg.Connection, access: Access) -> None:
-    if access.mighty_roles:
-        return
+def _mighty(db: psycopg.Connection) -> tuple[str, str] | None:
+    """A role that could leave the database, and why."""
     role, why = db.execute(_ROLE).fetchone() or ("?", None)
-    if why is not None:
-        raise ToolError.of("TW6203", role=role, why=why)
+    return None if why is None else (role, why)
 
 
 class _Session:
     def __init__(self, db: psycopg.Connection, access: Access, limits: SqlLimits, *, writes: bool) -> None:
         self._db = db
         self._access = access
+        self._writes = writes
         for known in db.adapters.types:
             if known.name not in _KEPT:
                 db.adapters.register_loader(known.oid, TextLoader)
@@ -178,6 +230,56 @@ class _Session:
             return (row[0] for row in self._db.execute(_COLUMNS, (_quoted(schema, name),)))
 
         return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
+
+    def exposure(self) -> Exposure:
+        role = str(self._value("SELECT current_user::text"))
+        if (mighty := _mighty(self._db)) is not None:
+            return Exposure(role, (f"all: it is {mighty[1]}",))
+        if not self._access.hidden and not self._access.tables:
+            return Exposure(role)
+        catalog = self.catalog()
+        columns = list(self._reached(catalog))
+        functions = list(self._run_as_others(catalog))
+        reached = [f"{schema}.{table}.{column}" for schema, table, column, _ in columns]
+        reached += [f"the function {function}, which runs with its owner's rights" for function, _ in functions]
+        return Exposure(role, tuple(reached), tuple(self._ending(catalog, role, columns, functions)))
+
+    def _value(self, sql: str) -> Any:
+        return (self._db.execute(sql.encode()).fetchone() or (None,))[0]
+
+    def _reached(self, catalog: Catalog) -> Iterator[tuple[str, str, str, bool]]:
+        rights = ("SELECT, INSERT, UPDATE", "DELETE, TRUNCATE") if self._writes else ("SELECT", "")
+        hides = {(r.schema, r.name): r.hides for r in catalog.relations}
+        for schema, table, column, is_own in self._db.execute(_REACHED, rights).fetchall():
+            hidden = hides.get((schema, table))
+            if hidden is None or column in hidden:
+                yield schema, table, column, is_own
+
+    def _run_as_others(self, catalog: Catalog) -> Iterator[tuple[str, str]]:
+        for schema, name, function, roles in self._db.execute(_RUN_AS_OTHERS).fetchall():
+            if not catalog.functions & {name.lower(), f"{schema}.{name}".lower()}:
+                yield function, roles
+
+    def _ending(
+        self,
+        catalog: Catalog,
+        role: str,
+        columns: Sequence[tuple[str, str, str, bool]],
+        functions: Sequence[tuple[str, str]],
+    ) -> Iterator[str]:
+        if columns:
+            yield from (f"REVOKE {_quoted(group)} FROM {_quoted(me)}" for group, me in self._db.execute(_READS_ALL))
+        shown = {(r.schema, r.name): r for r in catalog.relations}
+        for (schema, table), is_own in {(schema, table): own for schema, table, _, own in columns}.items():
+            name = _quoted(schema, table)
+            if is_own and self._writes:
+                yield f"ALTER TABLE {name} OWNER TO CURRENT_USER"
+            for oid, grantee in self._db.execute(_GRANTEES, (name,)).fetchall():
+                yield f"REVOKE ALL ON TABLE {name} FROM {_quoted(grantee) if oid else 'PUBLIC'}"
+            if (relation := shown.get((schema, table))) is not None and relation.shown_columns:
+                open_ones = ", ".join(map(_quoted, relation.shown_columns))
+                yield f"GRANT SELECT ({open_ones}) ON TABLE {name} TO {_quoted(role)}"
+        yield from (f"REVOKE ALL ON FUNCTION {function} FROM {roles}" for function, roles in functions if roles)
 
     def describe(self, relation: Relation) -> TableDescription:
         whole = (_quoted(relation.schema, relation.name),)

@@ -16,6 +16,7 @@ from toolwright.toolbox.sql import accepted
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
 from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
+from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
 
@@ -51,6 +52,7 @@ _OF_ALTER = frozenset(
 
 class Sqlite:
     dialect: Dialect = "sqlite"
+    wall = "SQLite's authorizer"
 
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         self.place = url
@@ -129,6 +131,9 @@ class _Session:
             return (row[0] for row in self._db.execute(_COLUMNS, (name,)))
 
         return with_hidden(Relation("main", name, kind), self._access, columns)
+
+    def exposure(self) -> Exposure:
+        return Exposure("")
 
     def describe(self, relation: Relation) -> TableDescription:
         name = relation.name

@@ -299,9 +299,9 @@ def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
     # In SQLite a query that WITH names like its own table would mean itself; CREATE INDEX takes no schema there.
     if qualifies or isinstance(table.parent, exp.From | exp.Join):
         table.set("db", exp.to_identifier(found.schema, quoted=True))
-    if found.hides:
-        if not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
-            raise ToolError.of("TW6232", table=found.name)
+    if found.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
+        raise ToolError.of("TW6232", table=found.name)
+    if found.is_partial and isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
         shown = exp.select(*(exp.column(name, quoted=True) for name in found.shown_columns))
         inner = exp.Table(this=table.this.copy(), db=table.args.get("db"))
         kept = {name: value for name, value in table.args.items() if value and name not in ("this", "db", "alias")}

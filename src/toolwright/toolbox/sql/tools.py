@@ -19,6 +19,7 @@ from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Relation
 from toolwright.toolbox.sql.describing import described
 from toolwright.toolbox.sql.engine import Outcome, Session, engine_of
+from toolwright.toolbox.sql.exposure import check_exposure, walls_of
 from toolwright.toolbox.sql.running import Runner
 from toolwright.toolbox.sql.statement import Statement, change_of, query_of
 from toolwright.toolbox.sql.values import (
@@ -32,6 +33,7 @@ from toolwright.toolbox.sql.values import (
     cell_of,
     size_of,
 )
+from toolwright.toolbox.walls import WALLS
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import Context
 
@@ -78,15 +80,23 @@ class Database:
         self._engine = engine_of(url, self._access, self._limits)
         self._runner = Runner(self._engine, self._limits.seconds)
 
-    def check(self) -> None:
-        """Opens the database once. ``ConfigurationError`` says what is wrong with it, or with the role."""
+    def check(self) -> list[str]:
+        """Opens the database once, and returns the walls before what is hidden. ``ConfigurationError`` says what is
+        wrong with it, or with the role."""
         try:
-            self._engine.open(writes=self._access.writes).close()
+            session = self._engine.open(writes=self._access.writes)
+            try:
+                exposure = session.exposure()
+            finally:
+                session.close()
         except Exception as error:
             found = error if isinstance(error, ToolError) else self._engine.worded(error)
             if found is None:
                 raise
             raise ConfigurationError.of("TW6202", url=self._engine.place, problem=str(found)) from None
+        if not self._access.mighty_roles:
+            check_exposure(exposure)
+        return walls_of(self._engine.wall, exposure)
 
     async def list_tables(
         self,
@@ -304,10 +314,10 @@ def toolset(url: str, access: Access | None = None, *, limits: SqlLimits | None 
     ``ConfigurationError`` where the database cannot be opened, or its role may do more than it should.
     """
     database = Database(url, access, limits)
-    database.check()
+    meta = {WALLS: database.check()}
     tools = LocalToolset()
     for name, settings in TOOLS:
-        tools.add(getattr(database, name), **settings)
+        tools.add(getattr(database, name), **{**settings, "meta": meta})
     if access is not None and access.writes:
         tools.add(
             database.execute_sql,
@@ -315,6 +325,7 @@ def toolset(url: str, access: Access | None = None, *, limits: SqlLimits | None 
             effect="destructive",
             idempotent=False,
             untrusted=True,
+            meta=meta,
             preview=database.preview,
             examples=(
                 {

@@ -28,7 +28,7 @@ import pytest
 
 from unit.state.postgres import database as postgres_database
 
-__all__ = ["ENGINES", "SHOP", "shop"]
+__all__ = ["ENGINES", "SHOP", "run_as_owner", "shop"]
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
 
@@ -84,12 +84,33 @@ def _postgresql(folder: Path, statements: tuple[str, ...]) -> Generator[str]:
             for made in ("TABLES", "SEQUENCES"):
                 db.execute(f"GRANT ALL ON ALL {made} IN SCHEMA public TO {role}".encode())
         parts = urlsplit(url)
+        shown = f"postgresql://{role}@{parts.hostname}:{parts.port or 5432}{parts.path}"
+        _OWNERS[shown] = url
         try:
-            yield f"postgresql://{role}@{parts.hostname}:{parts.port or 5432}{parts.path}"
+            yield shown
         finally:
             with psycopg.connect(url, autocommit=True) as db:
                 db.execute(f"DROP OWNED BY {role}".encode())
                 db.execute(f"DROP ROLE {role}".encode())
+
+
+_OWNERS: dict[str, str] = {}
+"""The URL of a shop in PostgreSQL → that of its owner."""
+
+
+def run_as_owner(url: str, *statements: str) -> None:
+    """Runs statements as the owner of the shop at ``url``, which is on a server."""
+    if url.startswith("mysql:"):
+        server = urlsplit(_mysql_server())
+        said: Mapping[str, Any] = {"user": server.username, "password": server.password or "", "autocommit": True}
+        place = {"host": server.hostname, "port": server.port or 3306, "database": urlsplit(url).path.strip("/")}
+        with pymysql.connect(**said, **place) as db, db.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+    else:
+        with psycopg.connect(_OWNERS[url], autocommit=True) as db:
+            for statement in statements:
+                db.execute(statement.encode())
 
 
 @contextmanager

@@ -1,0 +1,48 @@
+"""What the role of a database can reach though the tools hide it, and the statements that end that.
+
+The judge of statements is one wall, the rights of the role are another: where the role cannot read what is hidden, a
+mistake of the judge shows nothing. The engine is asked, at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from toolwright.errors import ConfigurationError
+
+__all__ = ["Exposure", "check_exposure", "walls_of"]
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """``reached``: what the role can reach, in words; ``ending``: the statements, in the order in which they run."""
+
+    role: str
+    reached: tuple[str, ...] = ()
+    ending: tuple[str, ...] = ()
+
+
+def check_exposure(exposure: Exposure) -> None:
+    """``ConfigurationError`` with the statements to run, where the role reaches what is hidden."""
+    if exposure.reached:
+        statements = "\n".join(f"{statement};" for statement in exposure.ending)
+        raise ConfigurationError.of(
+            "TW6205", role=exposure.role, reached=_listed(exposure.reached), statements=statements
+        )
+
+
+def walls_of(own: str, exposure: Exposure) -> list[str]:
+    """The walls before what is hidden, as ``inspect`` tells them. ``own``: that of the engine."""
+    judge = "the judge of statements"
+    if exposure.reached:
+        return [f"one wall: {judge}. The role reaches {_listed(exposure.reached)}"]
+    return [f"two walls: {judge}, {own}"]
+
+
+def _listed(reached: Iterable[str]) -> str:
+    all_of_them = list(reached)
+    more = len(all_of_them) - _SHOWN
+    return ", ".join(all_of_them[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,244 @@
+"""The second wall before what is hidden: the rights of the role, which the database is asked for at the start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pymysql
+import pytest
+from click.testing import CliRunner
+
+from toolwright import Client, Server
+from toolwright.cli.main import cli
+from toolwright.client.results import Result
+from toolwright.errors import ConfigurationError
+from toolwright.toolbox.sql import Access, SqlLimits, toolset
+from toolwright.toolbox.sql.engine import engine_of
+from toolwright.toolbox.sql.statement import Statement
+from unit.toolbox.sql.engines import ENGINES, run_as_owner, shop
+
+HIDING = Access(hidden=("ledger", "users.password*"))
+ONLY = Access(tables=("orders",))
+DENIED = (psycopg.errors.InsufficientPrivilege, pymysql.err.OperationalError)
+SERVERS = pytest.mark.parametrize("engine", ["postgresql", "mysql"])
+EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
+NO_ROLES = ("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}", "GRANT SELECT ON orders TO {role}")
+
+
+def ending(url: str, access: Access) -> list[str]:
+    """The statements that a refused start prints."""
+    with pytest.raises(ConfigurationError) as caught:
+        toolset(url, access)
+    assert caught.value.code == "TW6205", str(caught.value)
+    _, _, statements = str(caught.value).partition("\n")
+    return [line.removesuffix(";") for line in statements.splitlines() if line.endswith(";")]
+
+
+def role_of(url: str) -> str:
+    user = urlsplit(url).username or ""
+    return f"`{user}`@`%`" if url.startswith("mysql:") else user
+
+
+def call(url: str, access: Access, tool: str, **arguments: Any) -> Result[Any]:
+    async def once() -> Result[Any]:
+        async with Client(Server("shop", toolsets=[toolset(url, access)])) as client:
+            return await client.call_tool(tool, arguments)
+
+    return asyncio.run(once())
+
+
+def rows(url: str, access: Access, sql: str) -> list[list[Any]]:
+    result = call(url, access, "run_sql_query", sql=sql)
+    assert not result.is_error, result.text
+    value: Mapping[str, Any] = result.structured  # type: ignore[assignment]
+    return value["rows"]
+
+
+def check_that_it_stands(url: str, access: Access = HIDING) -> None:
+    """The tools start, what is shown is read, and what is hidden is denied by the engine itself."""
+    toolset(url, access)
+    assert rows(url, access, "SELECT count(*) FROM orders") == [[3]]
+    home = "public." if url.startswith("postgresql:") else ""
+    for sql in ("SELECT amount FROM {}ledger", "SELECT password_hash FROM {}users", "SELECT * FROM {}users"):
+        session = engine_of(url, access, SqlLimits()).open(writes=False)
+        try:
+            with pytest.raises(DENIED) as caught:
+                list(session.run(Statement(sql.format(home), "query"), {}, 10).rows)
+            assert "denied" in str(caught.value)
+        finally:
+            session.close()
+
+
+@contextmanager
+def other(url: str, made: str, gone: str) -> Generator[None]:
+    """Something of the server, rather than of the database, for a while."""
+    run_as_owner(url, made)
+    try:
+        yield
+    finally:
+        run_as_owner(url, gone)
+
+
+@SERVERS
+@pytest.mark.attack("F18")
+def test_f18_a_role_that_reaches_what_is_hidden_is_refused(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        run_as_owner(url, *ending(url, HIDING))
+        check_that_it_stands(url)
+        assert rows(url, HIDING, "SELECT * FROM users ORDER BY id") == [[1, "Lin"], [2, "Ada"]]
+        assert rows(url, HIDING, "SELECT u.* FROM users AS u WHERE u.id = 1") == [[1, "Lin"]]
+        listed: Any = call(url, HIDING, "list_tables").structured
+        assert [table["name"] for table in listed["tables"]] == ["orders", "paid", "users"]
+        described: Any = call(url, HIDING, "describe_table", table="users").structured
+        assert [column["name"] for column in described["columns"]] == ["id", "name"]
+
+
+@EVERYWHERE
+@pytest.mark.twin("F18")
+def test_f18_twin_with_nothing_hidden_any_role_is_taken(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        assert rows(url, Access(), "SELECT amount FROM ledger") == [[1000]]
+
+
+@SERVERS
+@pytest.mark.attack("F18")
+def test_f18_tables_that_no_pattern_names_are_hidden_too(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        run_as_owner(url, *ending(url, ONLY))
+        check_that_it_stands(url, ONLY)
+
+
+@SERVERS
+@pytest.mark.attack("F18")
+def test_f18_with_writes_other_rights_on_what_is_hidden_count_too(engine: str, tmp_path: Path):
+    writing = Access(writes=True, hidden=HIDING.hidden)
+    with shop(engine, tmp_path) as url:
+        run_as_owner(url, *ending(url, HIDING))
+        run_as_owner(url, f"GRANT DELETE ON ledger TO {role_of(url)}")
+        if engine == "mysql":
+            run_as_owner(url, f"GRANT DROP ON {urlsplit(url).path.strip('/')}.* TO {role_of(url)}")
+        toolset(url, HIDING)
+        run_as_owner(url, *ending(url, writing))
+        check_that_it_stands(url, writing)
+
+
+def inspected(url: str, *options: str) -> str:
+    words = ("inspect", "sql", "--database", url, "--hide", "ledger", "--hide", "users.password*", *options)
+    ran = CliRunner().invoke(cli, words)
+    assert ran.exit_code == 0, ran.output
+    return ran.output
+
+
+@EVERYWHERE
+def test_inspect_says_how_many_walls_there_are(engine: str, tmp_path: Path):
+    with shop(engine, tmp_path) as url:
+        if engine in ("sqlite", "duckdb"):
+            assert "two walls: the judge of statements" in inspected(url)
+            return
+        assert "one wall: the judge of statements" in inspected(url, "--roles", "any")
+        run_as_owner(url, *ending(url, HIDING))
+        assert "two walls: the judge of statements, the rights of the" in inspected(url, "--roles", "any")
+        assert "two walls: the judge of statements, the rights of the" in inspected(url)
+
+
+PATHS = {
+    "a group": ("GRANT SELECT ON ledger TO {group}", "GRANT {group} TO {role}"),
+    "a group that has to be taken on": (
+        "GRANT SELECT ON ledger TO {group}",
+        "ALTER ROLE {role} NOINHERIT",
+        "GRANT {group} TO {role}",
+    ),
+    "everybody": ("GRANT SELECT ON ledger TO PUBLIC",),
+    "a column": ("GRANT SELECT (amount) ON ledger TO {role}",),
+    "a column of everybody": (
+        "GRANT SELECT (password_hash) ON users TO PUBLIC",
+        "GRANT SELECT (id, name) ON users TO {role}",
+    ),
+    "owning it": ("ALTER TABLE ledger OWNER TO {role}",),
+    "all data": ("GRANT pg_read_all_data TO {role}",),
+    "all data by a group": ("GRANT pg_read_all_data TO {group}", "GRANT {group} TO {role}"),
+    "a function": (
+        "CREATE FUNCTION told(n integer) RETURNS integer LANGUAGE sql SECURITY DEFINER AS 'SELECT amount FROM ledger'",
+    ),
+    "a quoted function": (
+        'CREATE SCHEMA "o""dd"',
+        'GRANT USAGE ON SCHEMA "o""dd" TO {role}',
+        'CREATE FUNCTION "o""dd"."T ""old"() RETURNS integer LANGUAGE sql SECURITY DEFINER AS \'SELECT 1\'',
+        'GRANT EXECUTE ON FUNCTION "o""dd"."T ""old"() TO {role}',
+    ),
+    "another schema": (
+        'CREATE SCHEMA "Led ger"',
+        'GRANT USAGE ON SCHEMA "Led ger" TO {role}',
+        'CREATE TABLE "Led ger"."ledger" ("A ""b" integer)',
+        'GRANT SELECT ON "Led ger"."ledger" TO {role}',
+    ),
+    "a view of it that is hidden": ("CREATE VIEW shown AS SELECT * FROM ledger", "GRANT SELECT ON shown TO {role}"),
+}
+
+
+@pytest.mark.attack("F18")
+@pytest.mark.parametrize("path", PATHS)
+def test_f18_every_way_to_a_right_of_postgresql_is_found_and_ended(path: str, tmp_path: Path):
+    access = Access(hidden=("ledger", "shown", "users.password*"))
+    with shop("postgresql", tmp_path) as url:
+        names = {"role": role_of(url), "group": f"{role_of(url)}_group"}
+        run_as_owner(url, *(statement.format(**names) for statement in NO_ROLES))
+        check_that_it_stands(url, access)
+        with other(url, f"CREATE ROLE {names['group']}", f"DROP OWNED BY {names['group']}; DROP ROLE {names['group']}"):
+            run_as_owner(url, *(statement.format(**names) for statement in PATHS[path]))
+            run_as_owner(url, *ending(url, access))
+            check_that_it_stands(url, access)
+
+
+def test_a_function_that_the_operator_allows_is_no_hole(tmp_path: Path):
+    with shop("postgresql", tmp_path, ("CREATE SCHEMA open",)) as url:
+        run_as_owner(url, *(statement.format(role=role_of(url)) for statement in NO_ROLES), *PATHS["a function"])
+        toolset(url, Access(hidden=HIDING.hidden, functions=("public.told",)))
+
+
+GRANTS = {
+    "the database": ("GRANT SELECT ON {database}.* TO {role}",),
+    "all databases": ("GRANT SELECT ON *.* TO {role}",),
+    "a column": ("GRANT SELECT (amount) ON ledger TO {role}",),
+    "a role": ("GRANT SELECT ON ledger TO {group}", "GRANT {group} TO {role}", "SET DEFAULT ROLE {group} FOR {role}"),
+    "another database": ("CREATE TABLE {other}.secrets (k integer)", "GRANT SELECT ON {other}.* TO {role}"),
+    "a function": (
+        "CREATE FUNCTION told() RETURNS integer READS SQL DATA RETURN (SELECT max(amount) FROM ledger)",
+        "GRANT EXECUTE ON FUNCTION told TO {role}",
+    ),
+}
+
+
+@pytest.mark.attack("F18")
+@pytest.mark.parametrize("path", GRANTS)
+def test_f18_every_way_to_a_right_of_mysql_is_found_and_ended(path: str, tmp_path: Path):
+    with shop("mysql", tmp_path) as url:
+        database = urlsplit(url).path.strip("/")
+        names = {"role": role_of(url), "group": f"{database}_group", "database": database, "other": f"{database}_other"}
+        role = names["role"]
+        run_as_owner(url, f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {role}", f"GRANT SELECT ON orders TO {role}")
+        check_that_it_stands(url)
+        with (
+            other(url, f"CREATE ROLE {names['group']}", f"DROP ROLE {names['group']}"),
+            other(url, f"CREATE DATABASE {names['other']}", f"DROP DATABASE {names['other']}"),
+        ):
+            run_as_owner(url, *(statement.format(**names) for statement in GRANTS[path]))
+            run_as_owner(url, *ending(url, HIDING))
+            check_that_it_stands(url)
+
+
+@SERVERS
+def test_names_that_have_to_be_quoted_are_quoted_in_what_is_printed(engine: str, tmp_path: Path):
+    quote = "`" if engine == "mysql" else '"'
+    table = f"{quote}the {quote * 2} ledger; x{quote}"
+    with shop(engine, tmp_path, (f"CREATE TABLE {table} ({table} integer, id integer)",)) as url:
+        access = Access(hidden=("ledger", "users.password*", "the *.the *"))
+        run_as_owner(url, *ending(url, access))
+        check_that_it_stands(url, access)
+        assert rows(url, access, f"SELECT * FROM {table}") == []
