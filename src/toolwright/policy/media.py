@@ -61,8 +61,27 @@ def bytes_problem(mime_type: str, digits: str) -> str | None:
 
 
 _SCRIPTS = frozenset({"javascript", "vbscript", "data", "blob", "about", "view-source"})
-_NETWORK = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})
-_HERE = re.compile(r"(?:.*\.)?(?:localhost|local|internal|localdomain)\.?", re.IGNORECASE)
+# Schemes whose host is a host of the network, whatever it looks like. In a scheme of somebody's own, as in
+# `reports://2026`, a number is no address.
+_NETWORK = frozenset(
+    "http https ws wss ftp ftps sftp tftp ssh scp rsync telnet gopher gemini dict finger whois ldap ldaps smb cifs nfs afp "
+    "dav davs webdav webdavs redis rediss memcached mongodb mongodb+srv postgres postgresql mysql mariadb mssql sqlserver "
+    "oracle clickhouse cassandra couchbase couchdb neo4j bolt elasticsearch amqp amqps mqtt mqtts nats kafka stomp "
+    "zookeeper etcd consul rtsp rtsps rtmp rtmps rtp mms sip sips xmpp irc ircs imap imaps pop pop3 pop3s smtp smtps nntp "
+    "git svn hg bzr cvs vnc rdp spice x11 ipp ipps coap coaps tcp udp tls quic grpc docker snmp ntp dns syslog".split()
+)
+_BROWSED = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})  # they never go without a host
+_HERE = re.compile(
+    r"(?:.*\.)?(?:localhost|local|internal|localdomain)"
+    r"|.*\.(?:lan|intranet|corp|home|private|home\.arpa)"
+    r"|(?:.*\.)?(?:localtest\.me|lvh\.me|vcap\.me|nip\.io|sslip\.io|xip\.io|traefik\.me)",
+    re.IGNORECASE,
+)
+"""Names of inner networks, and those public names that stand for any address that is written in them."""
+_NO_HOST = re.compile(r"[\x00-\x20\x7f-\xa0/\\@?#<>|^`\"]")
+_UNCERTAIN = "which host it names is not certain"
+_ADDRESS = re.compile(r"\[.*\]|[0-9a-fx]+(?:\.[0-9a-fx]+)+|0x[0-9a-f]+|[0-9]{8,}", re.IGNORECASE)
+_INNER_URI = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def link_problem(uri: str) -> str | None:
@@ -79,11 +98,33 @@ def link_problem(uri: str) -> str | None:
         return f"{scheme}: is no place"
     if scheme == "file":
         return "a file is not opened by its path"
-    if scheme in _NETWORK and (not host or "\\" in uri):
-        return "which host it names is not certain"
-    if scheme in _NETWORK and is_inside(host):
-        return f"{host[:80]} is an address of an inner network"
-    return None
+    if not parts.netloc and (within := _uri_within(uri, scheme)):
+        return link_problem(within)
+    if scheme in _BROWSED and (not host or "\\" in uri):
+        return _UNCERTAIN
+    is_network = scheme in _NETWORK or scheme.partition("+")[0] in _NETWORK
+    if is_network and not parts.netloc:
+        host = _host_without_slashes(parts.path)
+    return _host_problem(host, is_network=is_network)
+
+
+def _host_without_slashes(path: str) -> str:
+    """That of `sip:ann@10.0.0.1:5060`."""
+    return re.split("[:/;]", path.rpartition("@")[2], maxsplit=1)[0]
+
+
+def _uri_within(uri: str, scheme: str) -> str | None:
+    """The URI that another one is put before: that of `jar:http://…` and of `jdbc:mysql://…`."""
+    rest = uri.lstrip()[len(scheme) + 1 :]
+    return rest.lstrip(":") if "://" in rest and _INNER_URI.match(rest.lstrip(":")) else None
+
+
+def _host_problem(host: str, *, is_network: bool) -> str | None:
+    read = _as_read(host)
+    if _NO_HOST.search(read):
+        return _UNCERTAIN
+    is_address = _ADDRESS.fullmatch(read) or parse(read) or read.lower() == "localhost"
+    return f"{host[:80]} is of an inner network" if (is_network or is_address) and is_inside(host) else None
 
 
 def is_inside(host: str) -> bool:
@@ -95,12 +136,15 @@ def is_inside(host: str) -> bool:
 
 def _as_read(host: str) -> str:
     """A host as browsers read it: unquoted, full-width and circled signs as plain ones, without a dot at the end."""
-    return unicodedata.normalize("NFKC", unquote(host)).replace("\u3002", ".").rstrip(".")
+    return unicodedata.normalize("NFKC", unquote(host)).replace("\u3002", ".").translate(_IGNORED).rstrip(".")
+
+
+_IGNORED: dict[int, None] = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))  # IDNA takes them out of a name
 
 
 def _ipv4(host: str) -> ipaddress.IPv4Address | None:
     """An IPv4 address as browsers read it: 127.1, 2130706433 and 0x7f000001 are 127.0.0.1."""
     try:
         return ipaddress.IPv4Address(socket.inet_aton(host))
-    except OSError:
+    except (OSError, ValueError):  # no address, or a NUL or half a character in it
         return None

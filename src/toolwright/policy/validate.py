@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from toolwright.errors import InvalidArguments
-from toolwright.policy.secrets import kinds_in, mask_in
-from toolwright.protocol.characters import cleaned
+from toolwright.policy.secrets import mask_in
+from toolwright.policy.sending import kinds_sent
 from toolwright.protocol.schema import explain
 from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
@@ -48,14 +47,9 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         raise _invalid(tool, filled)
     if tool.effect != "read" and (mask := mask_in(filled)):
         raise InvalidArguments.of("TW2301", tool=tool.name, mask=mask)  # it would be written over what it stands for
-    if tool.sends and (kinds := kinds_in(cleaned(_text(filled), {}).encode())):
+    if tool.sends and (kinds := kinds_sent(filled)):
         raise InvalidArguments.of("TW6450", tool=tool.name, kinds=", ".join(kinds))
     return filled
-
-
-def _text(arguments: Mapping[str, Any]) -> str:
-    """As it would be sent, so that nothing is escaped that hides."""
-    return json.dumps(arguments, ensure_ascii=False)
 
 
 def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
