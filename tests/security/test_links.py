@@ -8,10 +8,38 @@ from hypothesis import strategies as st
 
 from toolwright.policy.media import is_inside, link_problem
 
-SCHEMES = (
-    "http https ws ftp sftp gopher ldap ldaps smb redis rediss telnet rtsp git git+ssh svn dict tftp imap mongodb+srv "
-    "postgresql mysql amqp mqtt rsync vnc dav jdbc:mysql jar:http feed:https"
-).split()
+SCHEMES = [
+    "http",
+    "https",
+    "ws",
+    "ftp",
+    "sftp",
+    "gopher",
+    "ldap",
+    "ldaps",
+    "smb",
+    "redis",
+    "rediss",
+    "telnet",
+    "rtsp",
+    "git",
+    "git+ssh",
+    "svn",
+    "dict",
+    "tftp",
+    "imap",
+    "mongodb+srv",
+    "postgresql",
+    "mysql",
+    "amqp",
+    "mqtt",
+    "rsync",
+    "vnc",
+    "dav",
+    "jdbc:mysql",
+    "jar:http",
+    "feed:https",
+]
 INNER = [
     "127.0.0.1",
     "127.1",

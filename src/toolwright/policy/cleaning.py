@@ -6,6 +6,7 @@ be is refused, and so is what it stands in.
 
 from __future__ import annotations
 
+import base64
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from typing import Any, TypeGuard, TypeVar
 from toolwright.errors import InvalidResult, RpcError
 from toolwright.jsonrpc.messages import decode, encode
 from toolwright.policy import personal
+from toolwright.policy.blobs import encoded_text
 from toolwright.policy.scan import Suspicion, suspected
-from toolwright.policy.secrets import masked
+from toolwright.policy.secrets import masked, masked_member
 from toolwright.protocol.characters import cleaned
 from toolwright.protocol.types import UNSET, AudioContent, BlobResource, ImageContent, Part, is_part, replaced
 
@@ -26,7 +28,7 @@ CLEANED = "toolwright/cleaned"
 
 PartT = TypeVar("PartT", bound=Part)
 
-# base64 has nothing that hides, and what it holds is no text
+# base64 has nothing that hides; what a blob holds may be text all the same
 _DIGITS: dict[type, str] = {ImageContent: "data", AudioContent: "data", BlobResource: "blob"}
 
 
@@ -56,12 +58,16 @@ class Sweep:
         if value is None or value is UNSET or isinstance(value, bool | int | float):
             return value
         if _is_object(value):
-            clean = {self._key(key): self.value(inner) for key, inner in value.items()}
+            clean = {self._key(key): self._member(key, inner) for key, inner in value.items()}
             return value if all(map(operator.is_, value.values(), clean.values())) else clean
         if _is_row(value):
             items = list(map(self.value, value))
             return value if all(map(operator.is_, value, items)) else items
         return self.part(value) if is_part(value) else self._encoded(value)
+
+    def _member(self, name: str, value: Any) -> Any:
+        clean = self.value(value)
+        return masked_member(name, clean, self.suspicion.shapes, self.secrets) if isinstance(clean, str) else clean
 
     def _encoded(self, value: Any) -> Any:
         """What becomes JSON only where it is encoded: a set, a dataclass, a date."""
@@ -81,7 +87,17 @@ class Sweep:
         """A part of the protocol: a block, a message, a link."""
         fields = {name: getattr(part, name) for name in part.__struct_fields__ if name != _DIGITS.get(type(part))}
         clean = self.value(fields)
+        if isinstance(part, BlobResource) and (blob := self._blob(part.blob)) != part.blob:
+            clean = {**clean, "blob": blob}
         return part if clean is fields else replaced(part, **clean)
+
+    def _blob(self, digits: str) -> str:
+        """Text in base64 with masks in it. What hides in it stays: bytes are a file's own."""
+        if (found := encoded_text(digits)) is None:
+            return digits
+        text, encoding = found
+        clean = masked(text, self.suspicion.shapes, self.secrets)
+        return digits if clean == text else base64.b64encode(clean.encode(encoding)).decode()
 
     def note(self, meta: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """``_meta`` with a word on what was cleaned; itself where nothing was."""

@@ -1,7 +1,9 @@
-"""Tokens that the ends of lines divide: text with its lines put together, and what stands in it then.
+"""Tokens that something divides: text with its pieces put together, and what stands in it then.
 
-A program that wraps its lines divides tokens, and so does whoever wants to get one past a mask. What stands around the
-end of a line goes with it: indentation, a backslash or an equals sign before it, and it may be the ``\\n`` of JSON.
+A program that wraps its lines divides tokens, and an attacker divides them to get past a mask. What stands around the
+end of a line goes with it: indentation, a backslash or an equals sign before it, the number of the next line, and it
+may be the ``\\n`` of JSON. A tab divides them too, and so do other ends of lines of Unicode, `<wbr>`, and the quotes of
+texts that a program puts together.
 """
 
 from __future__ import annotations
@@ -15,28 +17,87 @@ from typing import NamedTuple
 
 from toolwright.policy.shapes import Shape, without_edges
 
-__all__ = ["Token", "can_be_divided", "put_together", "tokens"]
+__all__ = ["Token", "can_be_divided", "may_be_divided", "put_together", "tokens"]
 
-_FREE = frozenset({"private-key", "connection-password", "encoded-secret"})  # of several lines themselves; any words
+_FREE = frozenset(
+    {"private-key", "connection-password", "password", "authorization", "cookie", "named-key", "okta-token"}
+)  # of several lines themselves; any words
 _HALF = 1_000  # twice as much of lines put together is looked at at once, and so much of that again with what follows
 _CONTEXT = 40
 
 
+_SHORT = frozenset(
+    {
+        "jwt",
+        "telegram-token",
+        "sendgrid-key",
+        "twilio-key",
+        "airtable-token",
+        "dynatrace-token",
+        "discord-token",
+        "mailgun-key",
+    }
+)  # begin like many others, and are known all the same
+
+
 def can_be_divided(shape: Shape) -> bool:
-    return shape.kind not in _FREE
+    return shape.kind not in _FREE and (shape.is_whole or shape.begins == () or shape.kind in _SHORT)
 
 
-def put_together(data: bytes) -> bytes:
-    """``data`` without the ends of its lines."""
+def may_be_divided(classes: str, data: bytes, *, is_long: bool) -> bool:
+    """Whether there is in ``data`` what divides tokens; ``is_long``: and a long run of their characters."""
+    if "\n" in classes or ("\\" in classes and (b"\\n" in data or b"\\t" in data)):
+        return True
+    if _is_added(classes, is_long=is_long) or ("<" in classes and b"<wbr" in data):
+        return True
+    return "!" in classes and any(end in data for end in _OTHER_ENDS)
+
+
+_QUOTE = '"'
+_OTHER_ENDS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xc2\x85")
+
+
+def _is_added(classes: str, *, is_long: bool) -> bool:
+    """Whether texts may be put together in it. Of two texts side by side one is long."""
+    return _QUOTE in classes and ("+" in classes or "&" in classes or (is_long and '" "' in classes))
+
+
+@functools.cache
+def _between() -> re.Pattern[bytes]:
+    return re.compile(rb"\\?[\"'`][ ]{0,4}+(?:[+&]|\.{1,2}|\|\|)?[ ]{0,4}+\\?[\"'`]")
+
+
+@functools.cache
+def _numbers() -> re.Pattern[bytes]:
+    return re.compile(rb"\n[ \t]{0,40}+(?:[^\s:]{1,100}+:)?[0-9]{1,7}+[ ]{0,3}+(?:[:|\t]|\xe2\x86\x92|\\t)")
+
+
+def put_together(data: bytes, classes: str, *, is_long: bool) -> bytes:
+    """``data`` without what divides."""
     if b"\\n" in data:
         data = data.replace(b"\\r\\n", b"\n").replace(b"\\n", b"\n")
-    return b"".join([line.strip(b" \t\r=\\") for line in data.split(b"\n")])
+    data = _numbers().sub(b"\n", data)
+    for end in (b"\t", b"\\t", b"\r", *(_OTHER_ENDS if "!" in classes else ())):
+        data = data.replace(end, b"\n")
+    if b"<wbr" in data:
+        data = data.replace(b"<wbr>", b"\n").replace(b"<wbr/>", b"\n").replace(b"<wbr />", b"\n")
+    if _is_added(classes, is_long=is_long):
+        data = _between().sub(b"\n", data)
+    return b"".join([line.strip(b" =\\\"'`+&|") for line in data.split(b"\n")])
 
 
 # --- in text ----------------------------------------------------------------------------------------------------------
 
 _SIGNS = "[A-Za-z0-9_+/=.-]"
-_BREAK = r"[ \t]{0,40}+[\\=]?(?:\r?\n|(?:\\r)?\\n)[ \t]{0,40}+"
+_NUMBER = r"(?:(?:[^\s:]{1,100}+:)?[0-9]{1,7}+[ ]{0,3}+(?:[:|\t\u2192]|\\t)[ \t]{0,40}+)?+"
+_QUOTED = r"\\?[\"'`]"
+_ADDS = r"(?:[+&]|\.{1,2}|\|\|)"
+_BREAK = (
+    rf"(?:(?:{_QUOTED}[ \t]{{0,4}}+{_ADDS}?)?[ \t]{{0,40}}+[\\=]?"
+    r"(?:\r?\n|(?:\\r)?\\n|\r|[\u2028\u2029\x85])[ \t]{0,40}+"
+    rf"{_NUMBER}(?:(?:{_ADDS}[ \t]{{0,4}}+)?{_QUOTED})?"
+    rf"|\t{{1,8}}+|\\t|<wbr ?/?>|{_QUOTED}[ ]{{0,4}}+{_ADDS}?[ ]{{0,4}}+{_QUOTED})"
+)
 
 
 class Token(NamedTuple):
@@ -112,10 +173,26 @@ def _tokens(text: str, pieces: list[_Piece], shape: Shape) -> Iterator[Token]:
         begin = pieces[first].start + found.start(group) - starts[first]
         if shape.begins and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
             continue
-        for piece in pieces[first + 1 :]:  # as few as will do: what follows may be other words
-            shorter = pattern.match(whole, found.start(), piece.at + piece.end - piece.start)
-            if shorter is not None and shorter.end(group) > piece.at:
-                yield Token(begin, piece.start + shorter.end(group) - piece.at, shorter[group])
+        for at in range(first + 1, len(pieces)):  # as few as will do: what follows may be other words
+            shorter = pattern.match(whole, found.start(), _behind(pieces[at]))
+            if shorter is not None and shorter.end(group) > pieces[at].at:
+                last = _wrapped_to(whole, pieces, at, found.end(group))
+                shorter = pattern.match(whole, found.start(), _behind(pieces[last])) or shorter
+                yield Token(begin, pieces[last].start + shorter.end(group) - pieces[last].at, shorter[group])
                 break
             if shorter is not None:
                 break
+
+
+def _behind(piece: _Piece) -> int:
+    return piece.at + piece.end - piece.start
+
+
+def _wrapped_to(whole: str, pieces: list[_Piece], at: int, end: int) -> int:
+    """The last piece of a token that goes on while lines are of one width, and look like more than a word."""
+    while at + 1 < len(pieces) and pieces[at].end - pieces[at].start == pieces[at - 1].end - pieces[at - 1].start:
+        more = whole[pieces[at + 1].at : _behind(pieces[at + 1])]
+        if end < _behind(pieces[at + 1]) or more == more.lower():
+            break
+        at += 1
+    return at

@@ -64,11 +64,106 @@ _SCRIPTS = frozenset({"javascript", "vbscript", "data", "blob", "about", "view-s
 # Schemes whose host is a host of the network, whatever it looks like. In a scheme of somebody's own, as in
 # `reports://2026`, a number is no address.
 _NETWORK = frozenset(
-    "http https ws wss ftp ftps sftp tftp ssh scp rsync telnet gopher gemini dict finger whois ldap ldaps smb cifs nfs afp "
-    "dav davs webdav webdavs redis rediss memcached mongodb mongodb+srv postgres postgresql mysql mariadb mssql sqlserver "
-    "oracle clickhouse cassandra couchbase couchdb neo4j bolt elasticsearch amqp amqps mqtt mqtts nats kafka stomp "
-    "zookeeper etcd consul rtsp rtsps rtmp rtmps rtp mms sip sips xmpp irc ircs imap imaps pop pop3 pop3s smtp smtps nntp "
-    "git svn hg bzr cvs vnc rdp spice x11 ipp ipps coap coaps tcp udp tls quic grpc docker snmp ntp dns syslog".split()
+    [
+        "http",
+        "https",
+        "ws",
+        "wss",
+        "ftp",
+        "ftps",
+        "sftp",
+        "tftp",
+        "ssh",
+        "scp",
+        "rsync",
+        "telnet",
+        "gopher",
+        "gemini",
+        "dict",
+        "finger",
+        "whois",
+        "ldap",
+        "ldaps",
+        "smb",
+        "cifs",
+        "nfs",
+        "afp",
+        "dav",
+        "davs",
+        "webdav",
+        "webdavs",
+        "redis",
+        "rediss",
+        "memcached",
+        "mongodb",
+        "mongodb+srv",
+        "postgres",
+        "postgresql",
+        "mysql",
+        "mariadb",
+        "mssql",
+        "sqlserver",
+        "oracle",
+        "clickhouse",
+        "cassandra",
+        "couchbase",
+        "couchdb",
+        "neo4j",
+        "bolt",
+        "elasticsearch",
+        "amqp",
+        "amqps",
+        "mqtt",
+        "mqtts",
+        "nats",
+        "kafka",
+        "stomp",
+        "zookeeper",
+        "etcd",
+        "consul",
+        "rtsp",
+        "rtsps",
+        "rtmp",
+        "rtmps",
+        "rtp",
+        "mms",
+        "sip",
+        "sips",
+        "xmpp",
+        "irc",
+        "ircs",
+        "imap",
+        "imaps",
+        "pop",
+        "pop3",
+        "pop3s",
+        "smtp",
+        "smtps",
+        "nntp",
+        "git",
+        "svn",
+        "hg",
+        "bzr",
+        "cvs",
+        "vnc",
+        "rdp",
+        "spice",
+        "x11",
+        "ipp",
+        "ipps",
+        "coap",
+        "coaps",
+        "tcp",
+        "udp",
+        "tls",
+        "quic",
+        "grpc",
+        "docker",
+        "snmp",
+        "ntp",
+        "dns",
+        "syslog",
+    ]
 )
 _BROWSED = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})  # they never go without a host
 _HERE = re.compile(
@@ -139,7 +234,9 @@ def _as_read(host: str) -> str:
     return unicodedata.normalize("NFKC", unquote(host)).replace("\u3002", ".").translate(_IGNORED).rstrip(".")
 
 
-_IGNORED: dict[int, None] = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))  # IDNA takes them out of a name
+_IGNORED: dict[int, None] = dict.fromkeys(
+    (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)
+)  # IDNA takes them out of a name
 
 
 def _ipv4(host: str) -> ipaddress.IPv4Address | None:

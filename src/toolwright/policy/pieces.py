@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from toolwright.errors import InvalidResult
 from toolwright.jsonrpc.messages import encode
+from toolwright.policy.blobs import encoded_text
 from toolwright.protocol.types import (
     AudioContent,
     BlobResource,
@@ -60,23 +61,28 @@ def pieces(parts: Sequence[object]) -> tuple[bytes, int]:
     return b"\n".join(data for data, _ in made), sum(size for _, size in made)
 
 
+def _text_of(digits: str) -> bytes:
+    found = encoded_text(digits)
+    return b"\n" + found[0].encode(errors="replace") if found else b""
+
+
 def _piece(part: object) -> tuple[bytes, int]:
     if type(part) is TextContent:
         text = _utf8(part.text)
         more = encode((part.meta, part.annotations)) if part.meta or part.annotations else b""
         return (text + more if more else text), len(text)
-    data, digits = _without_digits(part)
-    return data, len(data) + digits
+    data, digits, text = _without_digits(part)
+    return data + text, len(data) + digits
 
 
-def _without_digits(part: object) -> tuple[bytes, int]:
-    """Base64 is neither read nor copied; how many digits there are is enough."""
+def _without_digits(part: object) -> tuple[bytes, int, bytes]:
+    """Pictures and sounds are neither read nor copied; of bytes that are text, the text is looked at."""
     match part:
         case ImageContent() | AudioContent():
-            return encode(replaced(part, data="")), len(part.data)
+            return encode(replaced(part, data="")), len(part.data), b""
         case BlobResource():
-            return encode(replaced(part, blob="")), len(part.blob)
+            return encode(replaced(part, blob="")), len(part.blob), _text_of(part.blob)
         case EmbeddedResource(resource=BlobResource() as blob):
-            return encode(replaced(part, resource=replaced(blob, blob=""))), len(blob.blob)
+            return encode(replaced(part, resource=replaced(blob, blob=""))), len(blob.blob), _text_of(blob.blob)
         case _:
-            return encode(part), 0
+            return encode(part), 0, b""

@@ -1,0 +1,144 @@
+"""Text in which signs are written otherwise, as whoever reads it would read it: escapes, entities, quotes of URLs, and
+the wide and decorated letters of Unicode.
+
+A reading knows where each of its signs comes from, so that what is found in it can be masked where it stands.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import re
+from html.entities import html5
+from typing import NamedTuple
+
+__all__ = ["Reading", "may_be_respelled", "respelled", "words_respelled"]
+
+_ENTITIES = (
+    "lowbar",
+    "UnderBar",
+    "hyphen",
+    "dash",
+    "period",
+    "colon",
+    "equals",
+    "commat",
+    "sol",
+    "plus",
+    "quot",
+    "num",
+)
+_BEGINS = ("\\x", "\\u", "\\U", "\\0", "\\1", "&#", *(f"&{name};" for name in _ENTITIES))
+"""One of these stands in a text where signs are written otherwise, but for the quotes of URLs and other letters."""
+
+_RESPELLED = (
+    r"\\{1,4}(?:x|u00|U000000)(?P<hex>[0-9A-Fa-f]{2})"
+    r"|\\{1,4}[ux]\{0{0,4}(?P<braced>[0-9A-Fa-f]{2})\}"
+    r"|\\{1,4}(?P<octal>[01][0-7]{2})"
+    r"|&#0{0,5}(?P<decimal>[0-9]{2,3})(?:;|(?![0-9]))"
+    r"|&#[xX]0{0,5}(?P<entity>[0-9A-Fa-f]{2})(?:;|(?![0-9A-Fa-f]))"
+    r"|&(?P<name>" + "|".join(_ENTITIES) + r");"
+    r"|%(?:25){0,3}(?:u00)?(?P<quoted>[0-9A-Fa-f]{2})"
+)
+_BASES = {"hex": 16, "braced": 16, "octal": 8, "decimal": 10, "entity": 16, "quoted": 16}
+_SIGNS = frozenset({9, 10, 13, *range(32, 127)})
+# U+FF0D–FF5A, letters and digits of mathematics, and in circles, as UTF-8
+_OTHER_LETTERS = rb"\xef\xbc[\x8d-\xbf]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f]|\xe2\x92[\xb6-\xbf]|\xe2\x93[\x80-\xa9]"
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(_RESPELLED)
+
+
+@functools.cache
+def _other_letters() -> re.Pattern[bytes]:
+    return re.compile(rb"(?:" + _OTHER_LETTERS + rb").{0,8}?(?:" + _OTHER_LETTERS + rb"|[A-Za-z0-9_])", re.DOTALL)
+
+
+@functools.cache
+def _plain_letters() -> dict[int, str]:
+    """One sign for each: places stay as they are."""
+    table = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    table.update((0x24B6 + at, chr(ord("A") + at)) for at in range(26))
+    table.update((0x24D0 + at, chr(ord("a") + at)) for at in range(26))
+    for start in range(0x1D400, 0x1D6A4, 52):
+        table.update((start + at, chr(ord("A") + at)) for at in range(26))
+        table.update((start + 26 + at, chr(ord("a") + at)) for at in range(26))
+    table.update((0x1D7CE + at, chr(ord("0") + at % 10)) for at in range(50))
+    return table
+
+
+def may_be_respelled(text: str, classes: str, data: bytes) -> bool:
+    """Whether signs are written otherwise in ``data``, which is ``text`` where each byte is a sign."""
+    if "%" in classes and "%" in text:
+        return True
+    if ("\\" in classes or "&" in text) and any(begin in text for begin in _BEGINS):
+        return True
+    return "!" in classes and _other_letters().search(data) is not None
+
+
+@functools.cache
+def _other() -> re.Pattern[str]:
+    return re.compile("[\uff0d-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9]")
+
+
+def _plain(text: str) -> str:
+    """With plain letters for wide and decorated ones; itself where there are none."""
+    return text if text.isascii() or not _other().search(text) else text.translate(_plain_letters())
+
+
+class Reading(NamedTuple):
+    """``text`` as it reads, and of each place in it where a piece begins: the place there, and in the source."""
+
+    text: str
+    places: list[int]
+    sources: list[int]
+
+    def source(self, place: int) -> int:
+        piece = bisect.bisect_right(self.places, place) - 1
+        return self.sources[piece] + place - self.places[piece]
+
+
+def respelled(text: str) -> Reading:
+    """How ``text`` reads."""
+    text = _plain(text)
+    pieces, places, sources = list[str](), [0], [0]
+    at = length = 0
+    for found in _pattern().finditer(text):
+        if sign := _sign(found):
+            pieces += (text[at : found.start()], sign)
+            length += found.start() - at
+            places += (length, length + 1)
+            sources += (found.start(), found.end())
+            at, length = found.end(), length + 1
+    return Reading("".join((*pieces, text[at:])), places, sources)
+
+
+def _sign(found: re.Match[str]) -> str:
+    kind = found.lastgroup or ""
+    if kind == "name":
+        return html5[f"{found[kind]};"].replace("\u2010", "-")
+    code = int(found[kind], _BASES[kind])
+    return chr(code) if code in _SIGNS else ""
+
+
+_APART = " \n\t\r\"'<>"
+_BEFORE, _BEHIND = 40, 80
+"""So much of the line beside such a word: a name may stand before it, and a value behind it."""
+_LONGEST_WORD = 300
+
+
+def words_respelled(text: str) -> str:
+    """How the words of ``text`` read in which signs are written otherwise, with what stands beside them."""
+    if (plain := _plain(text)) is not text:
+        return respelled(plain).text
+    words, done = list[str](), 0
+    for found in _pattern().finditer(text):
+        if found.start() >= done:
+            least = max(done, found.start() - _LONGEST_WORD)
+            start = max(least, *(text.rfind(sign, least, found.start()) + 1 - _BEFORE for sign in _APART))
+            stop = text.find(" ", found.end(), found.end() + _LONGEST_WORD)
+            done = (stop if stop >= 0 else min(found.end() + _LONGEST_WORD, len(text))) + _BEHIND
+            words.append(text[start:done])
+    return respelled(" ".join(words)).text
