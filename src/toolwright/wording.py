@@ -3071,6 +3071,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{count} 次调用来自因先前行为而被暂停的调用者：{who}。",
     ),
     "TW9860": ("{count} calls were of tools that there are not: {who}.", "{count} 次调用了不存在的工具：{who}。"),
+    "TW9861": (
+        "{tool} has no record among {calls} calls, but {more} refusals were only counted, and may have been of it.",
+        "在 {calls} 次调用中没有 {tool} 的记录，但另有 {more} 次拒绝只计了数，其中可能有它。",
+    ),
+    "TW9862": (
+        "A log of an older release, or of very many tools, does not say which. Look at those refusals before you "
+        "change its description.",
+        "旧版本的日志，或涉及极多工具的日志，不会注明是哪个工具。更改其描述之前请先查看这些拒绝。",
+    ),
     "TW9870": (
         "The schema leaves open what fits, or the parameter does not say it: describe it, list its values as an enum "
         "or a pattern, and say where the value comes from.",

@@ -19,13 +19,31 @@ _MAX_CALLERS = 10_000
 _OTHERS = "(others)"
 
 
+_MAX_TOOLS = 50
+
+
+class _Many:
+    """Refusals of one principal, by code, and by tool and code."""
+
+    def __init__(self) -> None:
+        self.codes = Counter[str]()
+        self.tools: dict[str, Counter[str]] = {}
+
+    def add(self, record: Record) -> None:
+        code, tool = record.trail.code, record.subject
+        self.codes[code] += 1
+        is_there = record.kind == "call" and record.trail.tool is not None
+        if is_there and (tool in self.tools or len(self.tools) < _MAX_TOOLS):
+            self.tools.setdefault(tool, Counter())[code] += 1
+
+
 class Counted:
     """The refusals of the current minute."""
 
     def __init__(self) -> None:
         self._since = 0.0
         self._each: dict[str, int] = {}
-        self._more: dict[str, Counter[str]] = {}
+        self._more: dict[str, _Many] = {}
 
     def is_one_too_many(self, record: Record, now: float) -> bool:
         """Count a refusal; whether it is one of those that have no record of their own."""
@@ -36,7 +54,7 @@ class Counted:
             who = _OTHERS
         self._each[who] = count = self._each.get(who, 0) + 1
         if count > EACH:
-            self._more.setdefault(who, Counter())[record.trail.code] += 1
+            self._more.setdefault(who, _Many()).add(record)
         return count > EACH
 
     def due(self, now: float, *, all: bool = False) -> list[Refusals]:
@@ -44,7 +62,7 @@ class Counted:
         if not all and self._since <= now < self._since + _MINUTE:
             return []
         more, self._each, self._more = self._more, {}, {}
-        return [Refusals(who, self._since, codes.total(), codes) for who, codes in more.items()]
+        return [Refusals(who, self._since, many.codes.total(), many.codes, many.tools) for who, many in more.items()]
 
     def __bool__(self) -> bool:
         return bool(self._more)

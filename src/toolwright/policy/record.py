@@ -11,7 +11,7 @@ from typing import Any
 
 from toolwright.jsonrpc.messages import canonical, decode, encode
 from toolwright.policy.masking import Masks
-from toolwright.protocol.types import Value
+from toolwright.protocol.types import Value, field
 from toolwright.state.log import Draft
 from toolwright.tools.toolset import Principal, Trail
 
@@ -153,12 +153,14 @@ def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
 
 
 class Refusals(Value, Draft, frozen=True):
-    """Those of one principal in one minute that have no record of their own."""
+    """Those of one principal in one minute that have no record of their own. ``tools``: tool → code → how many, of
+    calls of tools that there are; of the first tools only, so that nobody fills the log with names."""
 
     who: str
     at: float
     count: int
     codes: Mapping[str, int]
+    tools: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     instance: str = ""
 
     def text(self) -> str:
@@ -168,6 +170,7 @@ class Refusals(Value, Draft, frozen=True):
             "count": self.count,
             **({"instance": self.instance} if self.instance else {}),
             "kind": "refusals",
+            **({"tools": {tool: dict(codes) for tool, codes in self.tools.items()}} if self.tools else {}),
             "who": self.who,
         }
         return json.dumps(said, sort_keys=True, separators=(",", ":"))

@@ -124,6 +124,26 @@ def test_tools_that_nobody_calls_are_known_where_it_is_known_which_there_are():
     assert "never" not in kinds(told(tools=["price"]))  # a log without calls says nothing of any tool
 
 
+def counted(**tools: dict[str, int]) -> dict[str, object]:
+    """Refusals with one record for all, of these tools and of three that it does not name."""
+    codes = {"TW2001": 3 + sum(said["TW2001"] for said in tools.values())}
+    named = {"tools": tools} if tools else {}
+    return {"at": NOON.isoformat(), "kind": "refusals", "who": "ann", "count": 3, "codes": codes, **named}
+
+
+def test_a_tool_whose_refusals_were_counted_was_called():
+    found = told(call(), counted(refund={"TW2001": 18}), tools=["price", "refund"])
+    assert "never" not in kinds(found)
+    assert only(found, "wrong").tool == "refund"
+    assert only(found, "wrong").count == 18
+
+
+def test_no_tool_is_said_to_be_never_called_while_refusals_are_of_unknown_tools():
+    found = told(call(), counted(), tools=["price", "stock"])
+    assert only(found, "never").code == "TW9861"
+    assert only(found, "never").facts["more"] == 3
+
+
 def test_old_names_guessed_names_and_pauses_are_told():
     assert only(told(call(called="cost")), "old").facts["names"] == "cost 1×"
     guessing = [call("nope", n, "refused", code="TW1010") for n in range(3)]

@@ -472,6 +472,34 @@ def test_beyond_the_first_five_refusals_of_a_caller_in_a_minute_there_is_one_rec
     assert last["subject"] == "n0"
 
 
+def test_refusals_that_are_counted_say_of_which_tools_they_were():
+    tools, now = LocalToolset(), 1_000_000.0
+
+    @tools.tool(effect="read")
+    def price(tea: str) -> str:
+        """Tell a price."""
+        raise AssertionError("the arguments are wrong")
+
+    audit = Audit(log := MemoryLog())
+    recorder = Recorder(audit, clock=lambda: now)
+    provider = standard(shelved(tools, LocalLibrary()), Guard(audit=audit), None, recorder)
+
+    async def call(name: str) -> None:
+        with contextlib.suppress(RpcError):
+            await provider.call_tool(ToolCall(name, {"tea": 7}, RequestContext(LOCAL, SILENT)))
+
+    async def all_of_them() -> None:
+        for name in ["price"] * 8 + ["guess", "guess"]:
+            await call(name)
+
+    asyncio.run(all_of_them())
+    now += 61
+    asyncio.run(call("guess"))
+    [*_, summary, _] = records_of(log)
+    assert summary["tools"] == {"price": {"TW2001": 3}}
+    assert summary["codes"] == {"TW2001": 3, "TW1010": 2}
+
+
 def test_that_a_caller_is_paused_is_recorded_however_many_refusals_are_counted():
     audit = Audit(log := MemoryLog())
     strict = Abuse(unknown=Rate(0.001, 20), pause=7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -62,7 +62,7 @@ class Caller:
 
 class Seen:
     """All of it. ``patience``: seconds after a failure in which a caller that goes on calls again, and within which an
-    identical call counts as repeated. ``together`` are refusals that have one record for many.
+    identical call counts as repeated. ``together`` are refusals that were counted, and not by tool.
     """
 
     def __init__(self, patience: float = 600.0) -> None:
@@ -179,17 +179,33 @@ class Seen:
         self.signs.setdefault(code, Bounded[str](MAX_CALLERS)).add(who, count)
 
     def _many(self, record: Mapping[str, Any]) -> None:
-        """Refusals that have one record for all: whose, and with which codes, but not of which tool."""
-        codes = record.get("codes")
-        for code, count in codes.items() if is_object(codes) else ():
-            if isinstance(count, int):
-                self.together += count
-                self._sign(code, _text(record, "who"), count)
+        """Refusals that have one record for all: whose, with which codes, and of which tools, as far as it says so."""
+        tools = record.get("tools")
+        told = sum(self._counted(tool, codes) for tool, codes in tools.items()) if is_object(tools) else 0
+        for code, count in _counts(record.get("codes")):
+            self.together += count if code != UNKNOWN_TOOL else 0
+            self._sign(code, _text(record, "who"), count)
+        self.together -= told
+
+    def _counted(self, tool: str, codes: object) -> int:
+        """Refusals of one tool that were only counted; how many."""
+        used, counts = self._used(tool), [*_counts(codes)]
+        for code, count in counts if used is not None else ():
+            used.outcomes["refused"] += count
+            used.codes.add(code, count)
+            used.refused.add(code, count)
+        return sum(count for _, count in counts)
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:
     said = record.get(name)
     return said if isinstance(said, str) else ""
+
+
+def _counts(said: object) -> Iterator[tuple[str, int]]:
+    for code, count in said.items() if is_object(said) else ():
+        if isinstance(count, int) and 0 < count < _LARGEST:
+            yield code, count
 
 
 def _number(record: Mapping[str, Any], name: str) -> float:

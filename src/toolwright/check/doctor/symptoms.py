@@ -193,7 +193,9 @@ def _old(tool: str, used: Used, limits: Limits) -> Symptom | None:
 def _never(seen: Seen, tools: Sequence[str]) -> Iterator[Symptom]:
     if seen.records:
         for tool in tools:
-            if tool not in seen.tools:
+            if tool not in seen.tools and seen.together:
+                yield Symptom("never", "TW9861", "TW9862", tool, 0, {"calls": seen.records, "more": seen.together})
+            elif tool not in seen.tools:
                 yield Symptom("never", "TW9858", "TW9878", tool, 0, {"calls": seen.records})
 
 
