@@ -97,7 +97,8 @@ GROUPS = {
         "What is said of a check, a search, an evaluation and a log",
         "For whoever runs `toolwright check`, `find`, `eval` or `doctor`; TW9802 is a note, TW9830 to TW9832 are what "
         "clients and providers make of tools ([portability.md](portability.md)), the others up to TW9849, and TW9881, "
-        "TW9882 and TW9896, end the command. TW97…, TW9800 and TW9829 are rules: [rules](rules/README.md). The rest "
+        "TW9882 and TW9896, end the command; TW9883 is a note. "
+        "TW97…, TW9800 and TW9829 are rules: [rules](rules/README.md). The rest "
         "from TW9850 on is what a log shows, what that points to and what it does not hold.",
     ),
     "95": (

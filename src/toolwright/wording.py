@@ -3202,6 +3202,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{place}: {target} has no tool called {tool}. There are: {nearest}.",
         "{place}：{target} 中没有名为 {tool} 的工具。现有：{nearest}。",
     ),
+    "TW9883": (
+        "{target} has no tool called {tool}, which {count} questions expect: there they count as wrong. If it has "
+        "another name, say --renamed OLD=NEW.",
+        "{target} 中没有名为 {tool} 的工具，而 {count} 个问题需要它：在此按答错计。若它已改名，"
+        "请使用 --renamed 旧名=新名。",
+    ),
     # what a search for tools is given
     "TW9820": (
         '{place}: a question is one line, {{"tool": NAME, "query": TEXT}}, with "server" for one of two such tools.',

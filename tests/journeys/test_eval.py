@@ -262,6 +262,40 @@ def by_description(request: Request) -> Says:
     return Says(calls=[Call("drop_note" if knows else "read_note", {"key": "list"})])
 
 
+def remove(request: Request) -> Says:
+    """A model that takes the tool whose name says that it removes, whatever the version calls it."""
+    names = [one["function"]["name"] for one in request.body["tools"]]
+    return Says(calls=[Call(next(name for name in names if name != "read_note"), {"key": "list"})])
+
+
+@pytest.mark.parametrize("named", ["drop_note", "delete_note"])
+def test_a_tool_that_one_version_has_not_is_wrong_there_and_ends_nothing(named: str):
+    Path("new.json").write_text(json.dumps({"tools": [OLD[0], {**OLD[1], "name": "delete_note"}]}))
+    ask({"question": "throw my list away", "tool": named})
+    done = evaluated(ScriptedModel(remove), "--against", "tools.json", "--format", "json", target="new.json")
+    found = json.loads(done.stdout)["comparison"]
+    assert (len(found["better"]), len(found["worse"])) == ((0, 1) if named == "drop_note" else (1, 0))
+    assert "[TW9883]" not in done.stdout
+    assert f"no tool called {named}, which 1 questions expect" in done.stderr
+
+
+@pytest.mark.parametrize("named", ["drop_note", "delete_note"])
+def test_a_renamed_tool_is_the_same_tool_in_both_versions(named: str):
+    Path("new.json").write_text(json.dumps({"tools": [OLD[0], {**OLD[1], "name": "delete_note"}]}))
+    ask({"question": "throw my list away", "tool": named})
+    more = ["--against", "tools.json", "--renamed", "drop_note=delete_note", "--format", "json"]
+    done = evaluated(ScriptedModel(remove), *more, target="new.json")
+    assert json.loads(done.stdout)["comparison"]["same"] == 1
+    assert "no tool called" not in done.stderr
+
+
+def test_a_tool_that_neither_version_has_is_a_slip_of_the_questions():
+    Path("new.json").write_text(json.dumps({"tools": NEW}))
+    ask({"question": "a", "tool": "read_notes"})
+    done = evaluated(script := ScriptedModel(), "--against", "tools.json", target="new.json")
+    assert (done.exit_code, script.requests) == (2, [])
+
+
 @pytest.mark.parametrize(
     ("count", "p", "says"), [(1, 1.0, "Fewer than 6 questions"), (6, 0.03125, "new.json is better: ")]
 )

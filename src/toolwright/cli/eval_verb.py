@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,13 +32,14 @@ from toolwright.host.evaluation.asking import Ways, ask_all
 from toolwright.host.evaluation.choosing import Choosing
 from toolwright.host.evaluation.grading import Evaluation
 from toolwright.host.evaluation.page import as_page
-from toolwright.host.evaluation.questions import Question, check_tools, questions_in
+from toolwright.host.evaluation.questions import Question, absent, check_tools, questions_in, renamed
 from toolwright.host.evaluation.running import Running
 from toolwright.host.evaluation.told import Report, as_json, as_text
 from toolwright.host.models.endpoints import model_of
 from toolwright.host.models.model import Model
 from toolwright.jsonrpc.messages import Json, is_object
 from toolwright.protocol.types import Tool
+from toolwright.wording import sentence
 
 __all__ = ["command"]
 
@@ -52,6 +53,13 @@ _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "j
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint; its key is $TOOLWRIGHT_MODEL_KEY.")
 @click.option("--questions", "file", required=True, metavar="FILE", help="The questions, JSON Lines.")
 @click.option("--against", metavar="TARGET", help="Ask the same with these tools, such as a lock file, and compare.")
+@click.option(
+    "--renamed",
+    "renames",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="With --against: one tool, by its two names. Repeatable.",
+)
 @click.option("--answers", metavar="FILE", help="Where answers are kept. Default: FILE of --questions, .answers.jsonl.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Ask each question so often.")
 @click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Questions at once.")
@@ -106,13 +114,23 @@ class _Wish:
     timeout: float
     run: bool
     rules: str | None
+    renames: tuple[str, ...]
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        """Old name → new name."""
+        parted = [one.partition("=") for one in self.renames]
+        if any(not old or not new for old, _, new in parted):
+            raise click.UsageError("--renamed takes OLD=NEW.")
+        return {old: new for old, _, new in parted}
 
     def report(self) -> Report:
         targets = [self.target, *([] if self.against is None else [self.against])]
         listed = {target: None if self.run else self._tools(target) for target in targets}
-        for target, tools in listed.items():
-            if tools is not None:
-                check_tools(self._questions, {tool.name for tool in tools}, target)
+        if not self.run:
+            # A tool that one of two versions lacks is no slip of the questions: there they count as wrong.
+            every = {tool.name for tools in listed.values() for tool in tools or ()}
+            check_tools(self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(listed))
         return asyncio.run(self._evaluated(listed))
 
     async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
@@ -126,8 +144,17 @@ class _Wish:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
                 click.secho(printable(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
+            questions = self._questions_of(target, asks.schemas.keys())
             ways = Ways(rounds=self.repeat, at_once=self.concurrency, told=_progress(target))
-            return Evaluation.of(target, await ask_all(asks, self._questions, kept, ways), asks.schemas)
+            return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
+
+    def _questions_of(self, target: str, tools: Collection[str]) -> list[Question]:
+        """The questions by the names that tools have at this target; a note of each tool that it has not."""
+        questions = renamed(self._questions, self._names, tools)
+        for tool, count in sorted(absent(questions, tools).items()):
+            said = sentence("TW9883", self.language, {"target": target, "tool": tool, "count": count})
+            click.secho(printable(said), fg="yellow", err=True)
+        return questions
 
     @contextlib.asynccontextmanager
     async def _asks(self, model: Model, target: str, tools: list[Tool] | None) -> AsyncGenerator[Choosing | Running]:
@@ -136,7 +163,8 @@ class _Wish:
             return
         async with chat_tools(target, self.family, self.rules, self.timeout, self.language, None, asks=False) as opened:
             names = _names(opened.host.rows)
-            check_tools(self._questions, {*names.values()}, target)
+            if self.against is None:
+                check_tools(self._questions, {*names.values()}, target)
             asks = Running(model, opened.provider, names, context=opened.context, system=self.system)
             yield await asks.listed(self._settings)
 

@@ -190,10 +190,11 @@ class Seen:
     def _counted(self, tool: str, codes: object) -> int:
         """Refusals of one tool that were only counted; how many."""
         used, counts = self._used(tool), [*_counts(codes)]
-        for code, count in counts if used is not None else ():
-            used.outcomes["refused"] += count
-            used.codes.add(code, count)
-            used.refused.add(code, count)
+        if used is not None:
+            for code, count in counts:
+                used.outcomes["refused"] += count
+                used.codes.add(code, count)
+                used.refused.add(code, count)
         return sum(count for _, count in counts)
 
 

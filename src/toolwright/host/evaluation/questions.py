@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
 from toolwright.policy.vetting import closest
-from toolwright.protocol.types import Value
+from toolwright.protocol.types import Value, replaced
 
-__all__ = ["Expected", "Question", "check_tools", "questions_in"]
+__all__ = ["Expected", "Question", "absent", "check_tools", "questions_in", "renamed"]
 
 
 class Expected(Value, frozen=True):
@@ -49,6 +50,22 @@ def questions_in(text: str, file: str) -> list[Question]:
     if not found:
         raise ConfigurationError.of("TW9881", place=file, problem="there is none")
     return found
+
+
+def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Collection[str]) -> list[Question]:
+    """The questions as they are to be asked of ``tools``: a tool that has another name there is expected by that one.
+    ``names`` leads from the old names to the new ones, and is read in both directions."""
+    every = {**names, **{new: old for old, new in names.items()}}
+    other = {name: every[name] for name in every if name not in tools and every[name] in tools}
+    return [
+        replaced(one, calls=tuple(replaced(call, tool=other.get(call.tool, call.tool)) for call in one.calls))
+        for one in questions
+    ]
+
+
+def absent(questions: Collection[Question], tools: Collection[str]) -> dict[str, int]:
+    """The tools that questions expect and that are not among ``tools``: name → of how many questions."""
+    return Counter(name for one in questions for name in {call.tool for call in one.calls} - {*tools})
 
 
 def check_tools(questions: Collection[Question], tools: Collection[str], target: str) -> None:
