@@ -15,7 +15,7 @@ from types import FrameType, TracebackType
 
 from toolwright.wording import sentence
 
-__all__ = ["DEBUG", "RemoteCrash", "is_authors", "log_crash", "place_of", "trace_text", "traced"]
+__all__ = ["DEBUG", "RemoteCrash", "is_authors", "log_crash", "log_unfit", "place_of", "trace_text", "traced"]
 
 DEBUG = "TOOLWRIGHT_DEBUG"
 _OURS = "toolwright"
@@ -99,3 +99,9 @@ def log_crash(message: str, *facts: object, error: BaseException) -> None:
     trace, hidden = traced(error)
     hint = (sentence("TW4105", "en", {"hidden": hidden}),) if hidden else ()
     _log.error(message + " %s" * len(hint), *facts, *hint, exc_info=(type(error), error, trace))
+
+
+def log_unfit(message: str, *facts: object, error: BaseException) -> None:
+    """Log that a function returned what it must not. The error says it; frames of ours say no more."""
+    shows_all = os.environ.get(DEBUG) or _log.isEnabledFor(logging.DEBUG)
+    _log.error(message + ": %s", *facts, error, exc_info=error if shows_all else None)

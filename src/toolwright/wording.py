@@ -631,6 +631,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "the parameter {name!r} has no type, so it has no schema; write one, for example {name}: str.",
         "参数 {name!r} 没有类型标注，无法生成模式；请补上，例如 {name}: str。",
     ),
+    "TW3042": (
+        "it is a method, and stands in the body of its class, where there is no object to call it on; register it of an "
+        "object: server.add_tool({kind}().{name}).",
+        "它是方法，写在类的定义体内，没有可供调用的对象；请用对象注册：server.add_tool({kind}().{name})。",
+    ),
+    "TW3043": (
+        'there is no setting {name!r}; say what a call does with effect="read", "write", "destructive" or '
+        '"open-world": clients get it as annotations.',
+        '没有名为 {name!r} 的设置；请用 effect="read"、"write"、"destructive" 或 "open-world" '
+        "说明调用的作用：客户端会以 annotations 的形式得到它。",
+    ),
     "TW3006": (
         "a type has no JSON form ({problem}); use JSON types, Pydantic models, dataclasses or TypedDicts, "
         "or hide the parameter with Depends.",
@@ -721,6 +732,28 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Depends stands within a type, where a client could set the value; a dependency is a parameter of the function "
         "itself: name: Annotated[T, Depends(make)].",
         "Depends 出现在类型内部，客户端可以设置其值；依赖必须是函数自身的参数：name: Annotated[T, Depends(make)]。",
+    ),
+    "TW3038": (
+        "the type of the parameter {what!r} has no JSON form ({problem}); use JSON types, Pydantic models, dataclasses "
+        "or TypedDicts (of typing_extensions before Python 3.12), or hide the parameter with Depends.",
+        "参数 {what!r} 的类型没有 JSON 形式（{problem}）；请使用 JSON 类型、Pydantic 模型、dataclass 或 TypedDict"
+        "（Python 3.12 之前取自 typing_extensions），或用 Depends 隐藏该参数。",
+    ),
+    "TW3039": (
+        "the function returned {type}, which has no JSON form; return {instead}",
+        "该函数返回了 {type}，它没有 JSON 形式；请改为返回 {instead}",
+    ),
+    "TW3040": (
+        "the function returned {type}, which is not JSON ({problem}); return JSON types, a dataclass, a Pydantic "
+        "model, content blocks, or str(…) of it",
+        "该函数返回了 {type}，它不是 JSON（{problem}）；请返回 JSON 类型、dataclass、Pydantic 模型、内容块，"
+        "或其 str(…)",
+    ),
+    "TW3041": (
+        "the return type has no JSON form ({problem}); return JSON types, Pydantic models, dataclasses or TypedDicts "
+        "(of typing_extensions before Python 3.12), or content blocks such as ImageContent.",
+        "返回类型没有 JSON 形式（{problem}）；请返回 JSON 类型、Pydantic 模型、dataclass 或 TypedDict"
+        "（Python 3.12 之前取自 typing_extensions），或 ImageContent 等内容块。",
     ),
     "TW3030": (
         "the parameter {name!r} cannot be made of text; use str, int, float, bool, an enum, a Literal of strings, a "

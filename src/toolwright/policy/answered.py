@@ -10,7 +10,7 @@ import contextlib
 import secrets
 from collections.abc import Callable, Generator
 
-from toolwright.crashes import log_crash
+from toolwright.crashes import log_crash, log_unfit
 from toolwright.errors import InternalError, InvalidResult, RpcError, ToolError
 from toolwright.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome
 from toolwright.tools.content import failed
@@ -47,7 +47,8 @@ def _masking(what: str) -> Generator[None]:
         if isinstance(error, ToolError) and not isinstance(error, InvalidResult):
             raise _told(error) from None
         id = secrets.token_hex(4)
-        log_crash("%s failed, internal error %s", what, id, error=error)
+        log = log_unfit if isinstance(error, InvalidResult) else log_crash
+        log("%s failed, internal error %s", what, id, error=error)
         raise InternalError.of("TW1020", id=id) from None
 
 
@@ -73,7 +74,7 @@ class _Answered(Wrapper, frozen=True):
                 raise
             return self._masked("TW2004", call, error)  # a cancellation of the tool's own making
         except InvalidResult as error:
-            return self._masked("TW2005", call, error)
+            return self._masked("TW2005", call, error, log_unfit)
         except ToolError as error:
             _leave(call, error.code)
             return failed(_sayable(error.say(self.language)))
@@ -94,10 +95,12 @@ class _Answered(Wrapper, frozen=True):
         with _masking(f"completion of {get.name}"):
             return await self.inner.complete(get)
 
-    def _masked(self, code: str, call: ToolCall, error: BaseException) -> CallToolResult:
+    def _masked(
+        self, code: str, call: ToolCall, error: BaseException, log: Callable[..., None] = log_crash
+    ) -> CallToolResult:
         _leave(call, code)
         id = secrets.token_hex(4)
-        log_crash("tool %s failed, error %s", call.name, id, error=error)
+        log("tool %s failed, error %s", call.name, id, error=error)
         return failed(ToolError.of(code, tool=call.name, id=id).say(self.language))
 
 

@@ -15,7 +15,7 @@ from annotated_types import Ge, Len
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from toolwright import Context, Depends, ImageContent, TextContent
+from toolwright import Context, Depends, ImageContent, Server, TextContent
 from toolwright.errors import DefinitionError
 from toolwright.protocol import types as wire
 from toolwright.server.served import SILENT
@@ -404,8 +404,8 @@ def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
         (set[str]().add, {}, "TW3036", "wrap it"),
         (two_contexts, {}, "TW3004", "only one parameter"),
         (untyped, {}, "TW3005", "a: str"),
-        (shapeless, {}, "TW3006", "Depends"),
-        (shapeless_result, {}, "TW3006", "JSON types"),
+        (shapeless, {}, "TW3038", "Depends"),
+        (shapeless_result, {}, "TW3041", "JSON types"),
         (lambda: 1, {}, "TW3007", "name="),
         (plain, {"name": "no spaces"}, "TW3007", "read_file"),
         (functools.partial(plain, 1), {}, "TW3007", "name="),
@@ -512,3 +512,22 @@ def test_a_tool_is_published_with_no_key_that_is_none_or_not_its_authors(key: st
     assert refusal(tool, meta={key: 1}).code == "TW3035"
     with pytest.raises(DefinitionError, match=r"test_binding\.py"):
         bind_raw(lambda arguments: None, wire.Tool("t", {"type": "object"}), Settings(meta={key: 1}), POOL)
+
+
+def test_a_method_in_the_body_of_its_class_says_how_to_register_it():
+    server = Server("t")
+
+    def define() -> None:
+        class Calculator:
+            @server.tool
+            def add(self, a: int) -> int:
+                return a
+
+    with pytest.raises(DefinitionError, match=r"server\.add_tool\(Calculator\(\)\.add\)"):
+        define()
+
+
+@pytest.mark.parametrize("name", ["annotations", "readOnlyHint", "destructiveHint"])
+def test_hints_of_other_libraries_point_to_the_effect(name: str):
+    with pytest.raises(DefinitionError, match="effect="):
+        Server("t").add_tool(plain, **{name: True})  # type: ignore[misc]  # pyright: ignore

@@ -51,7 +51,7 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         signature = read_signature(function)
         adapter = arguments_adapter(signature)
         schema = input_schema(adapter, signature)
-        output = Output(signature.returns)
+        output = _output(signature.returns)
         definition = _definition(name, settings, signature.description, schema, output.schema)
         if settings.isolation is not None:
             return _isolated(function, definition, settings, signature, pool)
@@ -59,6 +59,15 @@ def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> 
         lane = None if signature.is_async else threads
         tool = _tool(function, definition, settings, lane, pool)
         return Bound(tool, _runner(function, name, signature, adapter, output, threads), settings.visible, lane)
+
+
+def _output(returns: Any) -> Output:
+    try:
+        return Output(returns)
+    except DefinitionError as error:
+        if error.code != "TW3006":
+            raise
+        raise DefinitionError.of("TW3041", **error.facts) from None
 
 
 def _isolated(

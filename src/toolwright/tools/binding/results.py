@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pydantic
@@ -31,7 +31,7 @@ class Output:
             adapter = adapter_of(shape)
             self.schema = write_schema(adapter, "serialization")
             if is_json_type(shape):
-                self.present = structured
+                self.present = _present_json
             else:
                 self.present = functools.partial(_present_converted, adapter)
         elif get_origin(returns) is list:
@@ -81,13 +81,70 @@ def is_json_type(annotation: Any) -> bool:
     return origin is Literal and all(isinstance(value, str | int | bool) for value in inner)
 
 
+def _present_json(value: Any) -> ToolOutcome:
+    value = _scalar(value)
+    try:
+        return structured(value)
+    except InvalidResult as error:
+        raise _unfit(value, error) from error
+
+
 def _present_anything(value: Any) -> ToolOutcome:
-    return present(to_jsonable_python(value) if _needs_conversion(value) else value)
+    value = _scalar(value)
+    if _is_mixed(value):
+        return present(_blocks(value))
+    try:
+        return present(to_jsonable_python(value) if _needs_conversion(value) else value)
+    except (PydanticSerializationError, UnicodeDecodeError) as error:
+        raise _unfit(value, error) from error
 
 
 def _present_blocks(value: Any) -> ToolOutcome:
     # Without an annotation an empty list is JSON; of content blocks it is none of them.
-    return wire.CallToolResult([]) if value == [] else _present_anything(value)
+    if isinstance(value, list) and all(isinstance(item, (str, *BLOCKS)) for item in value):  # pyright: ignore[reportUnknownVariableType]
+        return present(_blocks(value)) if value else wire.CallToolResult([])  # pyright: ignore[reportUnknownArgumentType]
+    return _present_anything(value)
+
+
+def _is_mixed(value: Any) -> bool:
+    """Whether it is a list of text and content blocks, one block at least."""
+    if not isinstance(value, list | tuple) or not any(isinstance(item, BLOCKS) for item in value):  # pyright: ignore[reportUnknownVariableType]
+        return False
+    return all(isinstance(item, (str, *BLOCKS)) for item in value)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _blocks(value: Sequence[Any]) -> list[Any]:
+    return [wire.TextContent(text=item) if isinstance(item, str) else item for item in value]
+
+
+def _scalar(value: Any) -> Any:
+    """A scalar of numpy as Python's own number, which is what JSON has."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return value.item()
+    return value
+
+
+def _unfit(value: Any, error: Exception) -> InvalidResult:
+    """What was returned, and how it can be written instead. Known by its members: none of the libraries is imported."""
+    for members, instead in _INSTEAD:
+        if all(hasattr(value, member) for member in members):
+            return InvalidResult.of("TW3039", type=_type_name(value), instead=instead)
+    return InvalidResult.of("TW3040", type=_type_name(value), problem=str(error).split("\n")[0])
+
+
+def _type_name(value: Any) -> str:
+    kind: type = type(value)  # pyright: ignore[reportUnknownVariableType]
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+# what a value has → what to return instead
+_INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("to_dict", "columns"), "df.to_dict('records')"),
+    (("tolist", "dtype"), "x.tolist()"),
+    (("savefig",), "ImageContent.of(data, 'image/png') with what figure.savefig(buffer) has written"),
+    (("save", "size", "mode"), "ImageContent.of(data, 'image/png') with what image.save(buffer, 'PNG') has written"),
+    (("decode", "hex"), "ImageContent.of(data, 'image/png') for a picture, or base64.b64encode(data).decode()"),
+)
 
 
 def _needs_conversion(value: Any) -> bool:
@@ -101,15 +158,22 @@ _READY = (str, *_OUTCOMES, *BLOCKS)
 def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOutcome:
     if isinstance(value, _OUTCOMES):
         return structured(value)
+    value = _scalar(value)
     try:
         return structured(adapter.dump_python(value, mode="json", by_alias=True, warnings="error"))
-    except PydanticSerializationError as error:
-        raise InvalidResult(f"the result is not of the declared type: {error}") from error
+    except (PydanticSerializationError, UnicodeDecodeError) as error:
+        if _is_json_like(value):
+            raise InvalidResult(f"the result is not of the declared type: {error}") from error
+        raise _unfit(value, error) from error
 
 
 def json_text(value: Any) -> str:
     """Any value that has a JSON form, as JSON. ``InvalidResult`` for one that has none."""
     try:
-        return encoded_value(to_jsonable_python(value)).decode()
-    except PydanticSerializationError as error:
-        raise InvalidResult(f"the result is not JSON: {error}") from error
+        return encoded_value(to_jsonable_python(_scalar(value))).decode()
+    except (PydanticSerializationError, UnicodeDecodeError) as error:
+        raise _unfit(value, error) from error
+
+
+def _is_json_like(value: Any) -> bool:
+    return isinstance(value, str | int | float | list | dict | None)

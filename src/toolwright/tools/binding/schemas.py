@@ -64,7 +64,22 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
     }
     shape = TypedDict("Arguments", fields)  # pyright: ignore
     shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")  # pyright: ignore
-    return adapter_of(shape)
+    try:
+        return adapter_of(shape)
+    except DefinitionError:
+        for parameter in signature.parameters:
+            _check_type(parameter)
+        raise
+
+
+def _check_type(parameter: Parameter) -> None:
+    """``DefinitionError`` with the name of the parameter whose type has no JSON form."""
+    try:
+        adapter_of(parameter.type)
+    except DefinitionError as error:
+        if error.code != "TW3006":
+            raise
+        raise DefinitionError.of("TW3038", what=parameter.name, **error.facts) from None
 
 
 def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
@@ -72,10 +87,15 @@ def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
     try:
         adapter = pydantic.TypeAdapter(type_)
     except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
-        raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
+        raise DefinitionError.of("TW3006", problem=_reason(error)) from None
     if _defaults_to_dependency(adapter.core_schema):
         raise DefinitionError.of("TW3037")
     return adapter
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of pydantic's; the second would have the author configure a model that there is not."""
+    return str(error).split("\n")[0].split(". Set `arbitrary_types_allowed")[0]
 
 
 _NOT_SCHEMAS = ("metadata", "config", "cls", "serialization", "custom_error_context")
@@ -107,7 +127,7 @@ def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation",
     try:
         schema = adapter.json_schema(mode=mode, schema_generator=_SchemaWriter)
     except (PydanticInvalidForJsonSchema, pydantic.PydanticUserError) as error:
-        raise DefinitionError.of("TW3006", problem=str(error).split("\n")[0]) from None
+        raise DefinitionError.of("TW3006", problem=_reason(error)) from None
     return _tidy_schema(schema, schema.get("title", ""))
 
 

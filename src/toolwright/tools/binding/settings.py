@@ -135,6 +135,8 @@ class Settings(Value, frozen=True):
         """The settings that a decorator was given. ``DefinitionError`` for one that there is not."""
         known = cls.__struct_fields__
         for name in said:
+            if name in _HINTS:
+                raise DefinitionError.of("TW3043", name=name)
             if name not in known:
                 raise DefinitionError.of("TW3014", name=name, known=", ".join(known))
         settings = cls(**said)
@@ -142,6 +144,10 @@ class Settings(Value, frozen=True):
             if (value := getattr(settings, name)) is not None and not holds(value):
                 raise DefinitionError.of("TW3016", name=name, wanted=wanted)
         return settings
+
+
+_HINTS = ("annotations", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "read_only_hint")
+"""What other libraries call the effect."""
 
 
 def _is_text(value: Any) -> bool:

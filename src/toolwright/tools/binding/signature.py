@@ -70,6 +70,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     contexts: list[str] = []
     depends: dict[str, Depends] = {}
     written = parameters_of(function)
+    _check_bound(function, written)
     for parameter in written:
         annotation = hints.get(parameter.name, MISSING)
         if (dependency := dependency_of(parameter, annotation)) is not None:
@@ -105,6 +106,14 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as error:  # a part of the interpreter that does not say what it takes
         raise DefinitionError.of("TW3036", problem=str(error)) from None
+
+
+def _check_bound(function: Any, written: Sequence[inspect.Parameter]) -> None:
+    """``DefinitionError`` for a method that is registered where its class is written."""
+    outer, _, name = getattr(function, "__qualname__", "").rpartition(".")
+    is_within = bool(outer) and not outer.endswith("<locals>")
+    if is_within and not inspect.ismethod(function) and written and written[0].name == "self":
+        raise DefinitionError.of("TW3042", kind=outer.rpartition(".")[2], name=name)
 
 
 def _documented(function: Any) -> Any:
