@@ -632,8 +632,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "参数 {name!r} 没有类型标注，无法生成模式；请补上，例如 {name}: str。",
     ),
     "TW3042": (
-        "it is a method, and stands in the body of its class, where there is no object to call it on; register it of an "
-        "object: server.add_tool({kind}().{name}).",
+        "it is a method, and stands in the body of its class, where there is no object to call it on; register "
+        "that of an object: server.add_tool({kind}().{name}).",
         "它是方法，写在类的定义体内，没有可供调用的对象；请用对象注册：server.add_tool({kind}().{name})。",
     ),
     "TW3043": (
