@@ -6,6 +6,7 @@ would leave it every file of the machine; so external access is off, and the con
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ import duckdb
 from toolwright.errors import ToolError
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
+from toolwright.toolbox.sql.duck_tree import check_query
 from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
 from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
@@ -37,6 +39,9 @@ WHERE schema_name = ? AND table_name = ? AND constraint_type IN ('PRIMARY KEY', 
 _INDEXES = """\
 SELECT index_name, is_unique, expressions FROM duckdb_indexes() WHERE schema_name = ? AND table_name = ?
 ORDER BY index_name"""
+
+_MACROS = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE NOT internal"
+_PLANS = ("EXPLAIN ANALYZE ", "EXPLAIN ")
 
 _AGAIN = 0.02
 _EXACT = frozenset(
@@ -167,6 +172,8 @@ class _Session:
         text = spelt(statement, "${name}")
         if statement.kind == "query":
             return self._query(text, given, most)
+        if statement.kind == "plan":
+            self._check_tree(next(text.removeprefix(start) for start in _PLANS if text.startswith(start)))
         rows = self._db.execute(self._one(text, _expected(statement)), given).fetchall()
         columns = [Column(name=str(column[0]), type=str(column[1])) for column in self._db.description or ()]
         if statement.kind == "plan":
@@ -179,6 +186,7 @@ class _Session:
     def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
         """Its types are asked for first, so that what Python would round comes as text."""
         self._one(text, duckdb.StatementType.SELECT)
+        self._check_tree(text)
         described = self._one(f"DESCRIBE {text}", duckdb.StatementType.SELECT)
         types = [(str(row[0]), str(row[1])) for row in self._db.execute(described, given).fetchall()]
         names = [f"c{number}" for number in range(len(types))]
@@ -186,6 +194,7 @@ class _Session:
             name if kind in _EXACT else f"CAST({name} AS VARCHAR)" for name, (_, kind) in zip(names, types, strict=True)
         )
         whole = f"SELECT {shown} FROM ({text}) AS q({', '.join(names)}) LIMIT {most}"
+        self._check_tree(whole)
         self._db.execute(self._one(whole, duckdb.StatementType.SELECT), given)
         return Outcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
 
@@ -197,6 +206,13 @@ class _Session:
         if found[0].type != kind:
             raise ToolError.of("TW6238")
         return found[0]
+
+    def _check_tree(self, query: str) -> None:
+        """Judges the tree that DuckDB's own parser makes of a query."""
+        tree = json.loads(self._all("SELECT json_serialize_sql(?)", query)[0][0])
+        if tree.get("error") or len(tree["statements"]) != 1:
+            raise ToolError.of("TW6238")
+        check_query(tree, self.catalog(), frozenset(row[0] for row in self._all(_MACROS)))
 
     def commit(self) -> None:
         self._db.execute("COMMIT")

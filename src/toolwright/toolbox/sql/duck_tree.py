@@ -1,0 +1,99 @@
+"""DuckDB's own reading of a query, as JSON, judged apart from ours: its tables, and what it reads of them.
+
+A table with hidden columns may stand in one place only: in the query that takes its shown columns by name, which the
+judge of statements has put there. Kinds of sources that are not listed are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.sql.catalog import Catalog, Relation
+
+__all__ = ["check_query"]
+
+_SOURCES = frozenset(
+    ("BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "EMPTY_FROM", "PIVOT")
+)
+_QUERIES = frozenset(("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"))
+_PLACES = ("from_table", "left", "right", "source")
+"""Where a source stands in a tree."""
+_TABLE_FUNCTIONS = frozenset(("generate_series", "range", "unnest", "json_each", "json_tree"))
+_NOTHING_ELSE = ("where_clause", "having", "sample", "qualify", "group_expressions", "group_sets", "modifiers")
+
+
+def check_query(tree: Any, catalog: Catalog, macros: frozenset[str]) -> None:
+    """``ToolError`` where the tree of a query reads what is hidden. ``macros``: functions that the database brings."""
+    nodes = list(_nodes(tree))
+    for node in nodes:
+        _check_sources(node)
+        _check_function(node, catalog, macros)
+    named = {str(entry["key"]).lower() for node in nodes for entry in _node(node.get("cte_map")).get("map", ())}
+    hidden = {id(node.get("from_table")) for node in nodes if _takes_shown_columns(node, named, catalog)}
+    for table in nodes:
+        is_table = table.get("type") == "BASE_TABLE" and not _is_named(table, named, catalog)
+        if is_table and _relation(table, catalog).hides and id(table) not in hidden:
+            raise ToolError.of("TW6238")
+
+
+def _check_sources(node: dict[str, Any]) -> None:
+    sources = [_node(node.get(place)) for place in _PLACES]
+    is_odd = any(
+        source and "class" not in source and source.get("type") not in _SOURCES | _QUERIES for source in sources
+    )
+    if is_odd or node.get("type") == "SHOW_REF":
+        raise ToolError.of("TW6238")
+
+
+def _node(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    pending = [tree]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list):
+            pending += cast("list[Any]", value)
+        elif node := _node(value):
+            yield node
+            pending += node.values()
+
+
+def _is_named(table: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
+    """Whether a table is a query that WITH names: none of those is called like a table."""
+    name = str(table["table_name"])
+    bare = not table.get("schema_name") and not table.get("catalog_name")
+    return bare and name.lower() in named and not catalog.is_taken(name)
+
+
+def _relation(table: dict[str, Any], catalog: Catalog) -> Relation:
+    name, schema, database = (str(table.get(key) or "") for key in ("table_name", "schema_name", "catalog_name"))
+    return catalog.find(name, schema, database)
+
+
+def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
+    """Whether a query is nothing but shown columns of one table."""
+    source = _node(node.get("from_table"))
+    if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or _is_named(source, named, catalog):
+        return False
+    shown = {column.lower() for column in _relation(source, catalog).shown_columns}
+    return not any(node.get(part) for part in _NOTHING_ELSE) and all(
+        column.get("class") == "COLUMN_REF"
+        and len(column["column_names"]) == 1
+        and str(column["column_names"][0]).lower() in shown
+        for column in node["select_list"]
+    )
+
+
+def _check_function(node: dict[str, Any], catalog: Catalog, macros: frozenset[str]) -> None:
+    if node.get("type") == "TABLE_FUNCTION":
+        name = str(_node(node.get("function")).get("function_name", "")).lower()
+        if name not in _TABLE_FUNCTIONS | catalog.functions:
+            raise ToolError.of("TW6214", name=name[:60], near="generate_series, unnest")
+    elif node.get("class") == "FUNCTION":
+        name = str(node.get("function_name", "")).lower()
+        if name in macros - catalog.functions:
+            raise ToolError.of("TW6214", name=name[:60], near="count, sum, avg, coalesce")
