@@ -180,3 +180,26 @@ def test_function_sizes_for_information(record_property: pytest.RecordProperty):
     record_property("median", sizes[len(sizes) // 2])
     record_property("nine in ten", sizes[len(sizes) * 9 // 10])
     record_property("longest", sizes[-1])
+
+
+# --- the terminal -----------------------------------------------------------------------------------------------------
+
+_PRINTS = re.compile(
+    r"\bclick\.(?:echo|secho|style|confirm|prompt|pause|progressbar|clear|echo_via_pager|getchar)\b"
+    r"|\bprint\(|\bsys\.(?:__)?std(?:out|err)(?:__)?\.(?:buffer\.)?write"
+)
+_TERMINAL = {"cli/printing.py", "host/fronts.py"}
+"""The owners: what they print has been through `protocol/terminal.py`."""
+_NO_TERMINAL = {"testing/hostile/__main__.py", "toolbox/web/child.py"}  # a pipe, and a list of our own names
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_only_the_owners_of_the_terminal_print(path: Path):
+    name = path.relative_to(SOURCE).as_posix()
+    if name in _TERMINAL | _NO_TERMINAL:
+        return
+    code = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))  # without comments
+    calls = [
+        found[0] for found in _PRINTS.finditer(re.sub(r"""'''.*?'''|\"\"\".*?\"\"\"|'[^'\n]*'|"[^"\n]*\"""", "", code))
+    ]
+    assert calls == []

@@ -19,6 +19,7 @@ import click
 
 from toolwright.cli.asking import confirmed
 from toolwright.cli.output import show_json, show_rows
+from toolwright.cli.printing import tell
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.approvals import Approvals, Scope, Ticket, approvals_url
@@ -49,7 +50,7 @@ def list_(url: str, as_json: bool) -> None:
     if as_json:
         show_json(tickets)
     elif not tickets:
-        click.echo("Nothing waits.")
+        tell("Nothing waits.")
     else:
         show_rows([("ticket", "state", "asked", "server", "tool", "for"), *map(_row, tickets)])
 
@@ -61,7 +62,7 @@ def list_(url: str, as_json: bool) -> None:
 def show(url: str, ticket: str, as_json: bool) -> None:
     """Show TICKET: every argument in full, with all that cannot be seen written out."""
     found = _at(url, lambda approvals: approvals.find(ticket))
-    show_json(found) if as_json else click.echo(_whole(found))
+    show_json(found) if as_json else tell(_whole(found))
 
 
 @command.command("allow", short_help="Let the call of a ticket run.")
@@ -80,13 +81,13 @@ def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: 
     async def settle(approvals: Approvals) -> str:
         found = await approvals.find(ticket)
         await _authorized(approvals, path, word)
-        click.echo(_whole(found))
+        tell(_whole(found))
         if path is None and not confirmed(f"\nAllow {_said(scope, schema)}?"):
             return "Nothing was allowed."
         allowed = await approvals.allow(found, "pattern" if schema else scope, pattern=schema)
         return f"{ticket} is allowed, {allowed.state}, until {_time(allowed.until)}."
 
-    click.echo(_at(url, settle))
+    tell(_at(url, settle))
 
 
 @command.command("deny", short_help="Refuse the call of a ticket, or take a yes back.")
@@ -100,7 +101,7 @@ def deny(url: str, ticket: str, reason: str) -> None:
         await approvals.deny(await approvals.find(ticket), reason)
 
     _at(url, settle)
-    click.echo(f"{ticket} is denied.")
+    tell(f"{ticket} is denied.")
 
 
 @command.command("credential", short_help="Make a credential, for where there is no terminal.")
@@ -117,7 +118,7 @@ def credential(url: str, file: Path) -> None:
         _at(url, make)
     except OSError as error:
         raise ConfigurationError.of("TW4402", path=file, problem=error.strerror) from None
-    click.echo(f"A new credential is in {file}; the one before is good no more.")
+    tell(f"A new credential is in {file}; the one before is good no more.")
 
 
 def _at(url: str, act: Callable[[Approvals], Awaitable[T]]) -> T:

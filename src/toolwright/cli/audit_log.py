@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
 from toolwright.cli.output import show_rows
+from toolwright.cli.printing import tell_data
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.audit_reading import record_of
@@ -59,7 +58,7 @@ def key_file(said: str | None) -> Path:
 def show(found: Iterable[Entry], as_json: bool) -> None:
     if as_json:
         for entry in found:
-            click.echo(_escaped(entry.text))
+            tell_data(entry.text)
     else:
         show_rows([_row(entry) for entry in found])
 
@@ -76,22 +75,13 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...]:
     cells = (str(entry.position), str(record.get("at", ""))[:19], str(record.get("who", "")), *rest)
-    return (*map(_on_one_line, cells), *[""] * (6 - len(cells)))
-
-
-def _on_one_line(text: str) -> str:
-    return text.replace("\n", "\\n").replace("\t", "\\t")
+    return (*cells, *[""] * (6 - len(cells)))
 
 
 def line(entry: Entry) -> str:
     """What the hash is made of, and the hash."""
     rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
-    return _escaped(f'{{"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}')
-
-
-def _escaped(text: str) -> str:
-    """JSON that a terminal obeys in nothing, whatever somebody has written into the log."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    return f'{{"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
 
 
 def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:

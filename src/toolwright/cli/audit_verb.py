@@ -14,6 +14,7 @@ import click
 
 from toolwright.cli.audit_log import key_file, line, place_of, show, with_log
 from toolwright.cli.output import show_rows
+from toolwright.cli.printing import tell, tell_data
 from toolwright.errors import ConfigurationError
 from toolwright.policy.audit_reading import Stats, entries, matching, record_of, unfinished
 from toolwright.state.log import Entry, Log, Mark
@@ -126,7 +127,7 @@ def stats(server: str | None, url: str | None, since: str) -> None:
         return stats, len([entry for entry in await unfinished(log) if matches(record_of(entry))])
 
     counted, open = with_log(server, url, count)
-    click.echo(f"{counted.records} operations, {open} unfinished")
+    tell(f"{counted.records} operations, {open} unfinished")
     _table("outcome", ((name, str(number)) for name, number in counted.outcomes.most_common()))
     _table("what", ((name, _each(ways), _times(counted, name)) for name, ways in _most(counted.subjects)))
     _table("who", ((name, _each(ways)) for name, ways in _most(counted.callers)))
@@ -135,7 +136,7 @@ def stats(server: str | None, url: str | None, since: str) -> None:
 
 def _table(title: str, rows: Iterable[tuple[str, ...]]) -> None:
     if found := list(rows):
-        click.secho(f"\n{title}", bold=True)
+        tell(f"\n{title}", bold=True)
         show_rows(found)
 
 
@@ -163,15 +164,15 @@ def verify_command(server: str | None, url: str | None, seal: str | None, key: s
     secret = signing_key(key_file(key), make=False)
     report: Report = with_log(None, place, lambda log: examine(log, kept, secret))
     for fault in report.faults:
-        click.echo(f"{fault.position}: {_FAULTS[fault.kind]}", err=True)
+        tell(f"{fault.position}: {_FAULTS[fault.kind]}", err=True)
     sealed = (
         f"{len(kept)} seals in {without_password(found)}"
         if kept
         else "no seals: an end that was cut off cannot be seen"
     )
-    click.echo(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
+    tell(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
     if report.faults:
-        click.echo(f"faults: {len(report.faults)}", err=True)
+        tell(f"faults: {len(report.faults)}", err=True)
         sys.exit(1)
 
 
@@ -201,7 +202,7 @@ def export(server: str | None, url: str | None, after: int) -> None:
 
     async def write(log: Log) -> None:
         async for entry in entries(log, after):
-            click.echo(line(entry))
+            tell_data(line(entry))
 
     with_log(server, url, write)
 
@@ -217,4 +218,4 @@ def prune_command(server: str | None, url: str | None, before: datetime, key: st
     secret = cast("bytes", signing_key(key_file(key), make=True))
     moment = before.replace(tzinfo=UTC)
     count = with_log(server, url, lambda log: prune(cast("Prunable", log), moment, secret))
-    click.echo(f"{count} records deleted")
+    tell(f"{count} records deleted")

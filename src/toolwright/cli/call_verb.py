@@ -20,7 +20,7 @@ from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_result
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.answers import Elicit, Elicitation
 from toolwright.client.client import Result, Target
 from toolwright.client.config import read_config
@@ -98,7 +98,7 @@ async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | N
 
 def _show_progress(progress: float, total: float | None, message: str | None) -> None:
     share = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
-    click.secho(printable(f"… {share} {message or ''}".rstrip()), fg="cyan", err=True)
+    tell(one_line(f"… {share} {message or ''}".rstrip()), fg="cyan", err=True)
 
 
 def _whole(text: str | None) -> dict[str, Any]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from textwrap import indent
 from typing import Any, Protocol
 
-import click
-
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell, tell_json
 from toolwright.host.calls import Ended
 from toolwright.host.chat import Event, Offered
 from toolwright.policy.shown import shown
@@ -29,15 +26,14 @@ class Json:
     """An event a line on standard output; each has ``event``."""
 
     def told(self, event: Event) -> None:
-        # Characters beyond ASCII are escaped, so that a terminal obeys none of them.
-        click.echo(json.dumps(event))
+        tell_json(event, indent=None)
 
     def tools(self, tools: Iterable[Offered]) -> None:
         fields = Offered.__struct_fields__
         self.told({"event": "tools", "tools": [{name: getattr(one, name) for name in fields} for one in tools]})
 
     def note(self, text: str) -> None:
-        click.echo(printable(text), err=True)
+        tell(text, err=True)
 
 
 class Person:
@@ -57,10 +53,12 @@ class Person:
         for one in tools:
             by_server.setdefault(one.server, []).append(one)
         for server, offered in by_server.items():
-            self._mark(f"{server or 'tools'}:", bold=True)
+            self._mark(one_line(f"{server or 'tools'}:"), bold=True)
             for one in offered:
                 first = one.description.strip().partition("\n")[0]
-                self._mark(f"  {one.name}  [{one.effect}]  {first}" if not one.why else f"  {one.name}  ✘ {one.why}")
+                self._mark(
+                    one_line(f"  {one.name}  [{one.effect}]  {first}" if not one.why else f"  {one.name}  ✘ {one.why}")
+                )
         if not by_server:
             self._mark("No tools.")
 
@@ -83,25 +81,26 @@ class Person:
 
     def _call(self, event: Event) -> None:
         whose = ", ".join(filter(None, (event["server"], event["effect"])))
-        self._mark(f"▶ {event['tool']} ({whose})", fg="yellow")
+        self._mark(one_line(f"▶ {event['tool']} ({whose})"), fg="yellow")
         self._mark(indent(shown(event["arguments"]), "    "))
 
     def _progress(self, event: Event) -> None:
         total = "" if event["total"] is None else f" of {event['total']:g}"
-        self._mark(f"  … {event['tool']} {event['progress']:g}{total} {event['message'] or ''}".rstrip(), fg="cyan")
+        said = f"  … {event['tool']} {event['progress']:g}{total} {event['message'] or ''}"
+        self._mark(one_line(said.rstrip()), fg="cyan")
 
     def _result(self, event: Event) -> None:
         took = f"{event['tool']}  {event['seconds']:.2f} s, {size(event['bytes'])}"
         if event["is_error"]:
-            self._mark(f"✘ {took}", fg="red")
+            self._mark(one_line(f"✘ {took}"), fg="red")
             self._mark(indent(_cut(event["text"]), "    "))
         else:
-            self._mark(f"✔ {took}", fg="green")
+            self._mark(one_line(f"✔ {took}"), fg="green")
 
     def _log(self, event: Event) -> None:
         whose = " ".join(filter(None, (event["server"], event["logger"])))
         before = f"(and {event['left_out']} before it) " if event["left_out"] else ""
-        self._mark(f"  {whose}, {event['level']}: {before}{event['text']}", fg="bright_black")
+        self._mark(one_line(f"  {whose}, {event['level']}: {before}{event['text']}"), fg="bright_black")
 
     def _ended(self, event: Event) -> None:
         usage = event["usage"]
@@ -113,16 +112,16 @@ class Person:
     # --- on the terminal ----------------------------------------------------------------------------------------------
 
     def _say(self, text: str, *, err: bool, **style: Any) -> None:
-        click.secho(printable(text), nl=False, err=err, **style)
+        tell(text, nl=False, err=err, **style)
         self._is_midway = not text.endswith("\n")
 
     def _mark(self, text: str, **style: Any) -> None:
         self._break()
-        click.secho(printable(text), err=True, **style)
+        tell(text, err=True, **style)
 
     def _break(self) -> None:
         if self._is_midway:
-            click.echo()
+            tell()
         self._is_midway = False
 
 

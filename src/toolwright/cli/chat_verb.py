@@ -19,6 +19,7 @@ from toolwright.cli.chat_screens import Json, Person, Screen, why
 from toolwright.cli.chat_tools import Tools, chat_tools
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
+from toolwright.cli.printing import tell
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.host.chat import Chat
 from toolwright.host.fronts import at_terminal, typed_line
@@ -148,7 +149,7 @@ async def _converse(desk: _Desk) -> int:
 
 
 def _prompt() -> None:
-    click.secho("\n> ", bold=True, nl=False, err=True)
+    tell("\n> ", bold=True, nl=False, err=True)
 
 
 async def _answer(desk: _Desk, line: str) -> None:

@@ -29,7 +29,7 @@ from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
 from toolwright.cli.numbers import SECONDS
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import paint, tell
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
 from toolwright.policy.config import read
@@ -100,7 +100,7 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
     """
     language = context.obj or "en"
     if explain is not None:
-        click.echo("\n".join(text.explained(card, language, _paint) for card in _named(explain)), nl=False)
+        tell("\n".join(text.explained(card, language, _paint) for card in _named(explain)), nl=False)
         return
     wish = _Wish(**said)
     if not targets:
@@ -122,7 +122,7 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
         _keep(Path(wish.baseline or ""), report, language)
         sys.exit(_unjudged(report))
     for note in report.notes:
-        click.echo(_paint(printable(note.say(language)), "warning"), err=True)
+        tell(_paint(note.say(language), "warning"), err=True)
     _put(wish.written(report, language), wish.output)
     sys.exit(wish.status(report))
 
@@ -223,7 +223,7 @@ def _named(word: str) -> list[Card]:
 
 def _show_difference(before: Sequence[Source], after: Sequence[Source]) -> NoReturn:
     lines = [*difference(before, after)]
-    click.echo("".join(f"{printable(line)}\n" for line in lines), nl=False)
+    tell("".join(f"{line}\n" for line in lines), nl=False)
     sys.exit(1 if lines else 0)
 
 
@@ -232,7 +232,7 @@ def _keep(file: Path, report: Report, language: str) -> None:
     before = baselines.read(file) if report.unjudged and file.exists() else frozenset[baselines.Known]()
     known = {report.known_by(one) for one in report.findings}
     baselines.write(file, known | {one for one in before if one.server not in report.by_server})
-    click.echo(phrase("known", language, count=len(known)))
+    tell(phrase("known", language, count=len(known)))
 
 
 def _paint(said: str, colour: str) -> str:
@@ -240,12 +240,12 @@ def _paint(said: str, colour: str) -> str:
     if "NO_COLOR" in os.environ:
         return said
     if colour in _COLOURS:
-        return click.style(said, fg=_COLOURS[colour])
-    return click.style(said, bold=colour == "tool", dim=colour == "aside")
+        return paint(said, fg=_COLOURS[colour])
+    return paint(said, bold=colour == "tool", dim=colour == "aside")
 
 
 def _put(said: str, output: str | None) -> None:
     if output is None:
-        click.echo(said, nl=False)
+        tell(said, nl=False)
     else:
         write_whole(Path(output), said)

@@ -7,10 +7,8 @@ import shlex
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import click
-
 from toolwright.cli.families import Family
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.cli.targets import Spec, is_ours, load_server
 from toolwright.client.client import Client, Target
 from toolwright.errors import ConfigurationError, RpcError, TransportError
@@ -49,9 +47,9 @@ def show_log(client: Client, said: str = "") -> None:
     lines = client.stderr.strip().splitlines()[-_SHOWN_LINES:]
     if all(line in said for line in lines):
         return
-    click.secho("The server has written to standard error:", fg="yellow", err=True)
+    tell("The server has written to standard error:", fg="yellow", err=True)
     for line in lines:
-        click.echo(f"    {printable(line)}", err=True)
+        tell(f"    {one_line(line)}", err=True)
 
 
 def auth_of(target: Target) -> Auth | None:

@@ -11,7 +11,7 @@ from toolwright.cli.contracts import lock_of
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import tell
 from toolwright.contract.contract import Contract
 from toolwright.contract.diff import Class, Diff, diff
 from toolwright.contract.phrases import counted, grows, phrase
@@ -53,8 +53,8 @@ def command(
 
 def _show(found: Diff, language: str) -> None:
     for line in found.lines(language):
-        click.echo(printable(line))
+        tell(line)
     if not found:
-        click.echo(phrase("same", language))
+        tell(phrase("same", language))
         return
-    click.echo(counted(found, language) + phrase("bump", language, bump=grows(found.bump, language)))
+    tell(counted(found, language) + phrase("bump", language, bump=grows(found.bump, language)))

@@ -20,7 +20,7 @@ from toolwright.cli.audit_log import records_in, with_log
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS, Finite
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import tell
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
 from toolwright.policy.audit_reading import entries, record_of
@@ -77,7 +77,7 @@ def command(
     if output is not None:
         write_whole(Path(output), said)
     else:
-        click.echo(printable(said), nl=False)
+        tell(said, nl=False)
 
 
 def _diagnosis(seen: Seen, targets: tuple[str, ...], family: Family, timeout: float) -> Diagnosis:

@@ -22,7 +22,7 @@ from toolwright.cli.contracts import bytes_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
 from toolwright.cli.numbers import SECONDS, Finite
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, redrawn, tell
 from toolwright.contract.contract import Contract, Definition
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError, DefinitionError
@@ -90,7 +90,7 @@ def command(context: click.Context, target: str, family: Family, output: str | N
     if output is not None:
         write_whole(Path(output), text)
     else:
-        click.echo(printable(text), nl=False)
+        tell(text, nl=False)
     sys.exit(wish.status(report))
 
 
@@ -143,7 +143,7 @@ class _Wish:
     async def _evaluation(self, model: Model, target: str, tools: list[Tool] | None, kept: Kept) -> Evaluation:
         async with self._asks(model, target, tools) as asks:
             for one in asks.left_out:
-                click.secho(printable(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
+                tell(one_line(f"{one.name}: {one.why.say(self.language)}"), fg="yellow", err=True)
             questions = self._questions_of(target, asks.schemas.keys())
             ways = Ways(rounds=self.repeat, at_once=self.concurrency, told=_progress(target))
             return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
@@ -153,7 +153,7 @@ class _Wish:
         questions = renamed(self._questions, self._names, tools)
         for tool, count in sorted(absent(questions, tools).items()):
             said = sentence("TW9883", self.language, {"target": target, "tool": tool, "count": count})
-            click.secho(printable(said), fg="yellow", err=True)
+            tell(one_line(said), fg="yellow", err=True)
         return questions
 
     @contextlib.asynccontextmanager
@@ -229,11 +229,13 @@ def _progress(target: str) -> Callable[[int, int], None]:
     """One line that changes, at a terminal; elsewhere one for each tenth."""
     is_seen = sys.stderr.isatty()
 
-    def tell(done: int, count: int) -> None:
-        line = printable(f"{target}: {done}/{count}")
+    def show(done: int, count: int) -> None:
+        line = f"{one_line(target)}: {done}/{count}"
         if is_seen:
-            click.echo(f"\r{line}", nl=done == count, err=True)
+            redrawn(line)
+            if done == count:
+                tell(err=True)
         elif done * 10 // count != (done - 1) * 10 // count:
-            click.echo(line, err=True)
+            tell(line, err=True)
 
-    return tell
+    return show

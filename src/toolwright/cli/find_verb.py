@@ -21,7 +21,7 @@ from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.errors import ConfigurationError
 from toolwright.jsonrpc.messages import Json
 
@@ -65,7 +65,7 @@ def command(
     ours, unread = _tools_of(targets, family, timeout)
     others = list(chain.from_iterable(_others(file, timeout) for file in among))
     for one in unread:
-        click.secho(printable(f"{one.target}: {one.reason.say(language)}"), fg="yellow", err=True)
+        tell(one_line(f"{one.target}: {one.reason.say(language)}"), fg="yellow", err=True)
     if query is not None:
         _show_hits(query, ours, others, language, as_json=as_json)
         is_enough = True
@@ -106,7 +106,7 @@ def _show(found: Findability, language: str, *, as_json: bool) -> None:
         show_json(found.data())
         return
     for line in lines(found, language):
-        click.echo(printable(line))
+        tell(line)
 
 
 def _show_hits(query: str, ours: list[Subject], others: list[Subject], language: str, *, as_json: bool) -> None:
@@ -115,7 +115,7 @@ def _show_hits(query: str, ours: list[Subject], others: list[Subject], language:
         show_json([_hit(one) for one in hits])
         return
     for line in hit_lines(hits, language):
-        click.echo(printable(line))
+        tell(line)
 
 
 def _hit(one: Hit) -> dict[str, Json]:

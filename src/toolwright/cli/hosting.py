@@ -7,10 +7,8 @@ from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from toolwright.cli.asking import agrees, answered, is_somebody_here, prompted
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.client import Target
 from toolwright.client.config import AskInput, Config, Input
 from toolwright.host.fronts import at_terminal
@@ -57,13 +55,13 @@ async def opened(source: str | Config | Mapping[str, Target], timeout: float, **
     }
     host = Host.from_config(source, **settings) if isinstance(source, str) else Host(source, **settings)
     for note in host.config.notes:
-        click.secho(printable(note.say()), fg="yellow", err=True)
+        tell(one_line(note.say()), fg="yellow", err=True)
     async with host:
         for status in host.servers:
             if problem := problem_of(status):
-                click.secho(problem, fg="yellow", err=True)
+                tell(problem, fg="yellow", err=True)
         for one in host.quarantined:
-            click.secho(printable(f"{one.server}: {one.problem.say()}"), fg="yellow", err=True)
+            tell(one_line(f"{one.server}: {one.problem.say()}"), fg="yellow", err=True)
         yield host
 
 
@@ -72,7 +70,7 @@ def problem_of(status: ServerStatus) -> str:
     if status.state in ("ready", "disabled"):
         return ""
     said = "" if status.reason is None else f": {status.reason.say()}"
-    return printable(f"{status.name} is {status.state}{said}")
+    return one_line(f"{status.name} is {status.state}{said}")
 
 
 def approve_here() -> ApproveLaunch | None:
@@ -92,14 +90,14 @@ async def _approve(request: LaunchRequest) -> bool:
 def show_request(request: LaunchRequest) -> None:
     """The whole of what would be started, and what there is to say against it."""
     does = "is sent what is yours" if request.connects else "starts this, as you"
-    click.secho(f"\n{printable(request.server)} of {printable(request.file)} {does}:", bold=True, err=True)
-    click.echo(printable(request.text), err=True)
+    tell(f"\n{one_line(request.server)} of {one_line(request.file)} {does}:", bold=True, err=True)
+    tell(request.text, err=True)
     for package in request.warnings:
         said = f"{package} names no release: what runs is whatever is newest that day."
-        click.secho(printable(said), fg="yellow", err=True)
+        tell(said, fg="yellow", err=True)
     if request.before is not None:
-        click.secho("Approved before was something else:", fg="yellow", err=True)
-        click.echo(printable(request.before), err=True)
+        tell("Approved before was something else:", fg="yellow", err=True)
+        tell(request.before, err=True)
 
 
 def inputs_here() -> AskInput | None:
@@ -109,7 +107,7 @@ def inputs_here() -> AskInput | None:
 
 async def _input(one: Input) -> str | None:
     async with at_terminal():
-        said = printable(one.description or one.id)
+        said = one_line(one.description or one.id)
         with contextlib.suppress(EOFError):
             return await prompted(said, default=one.default, options=one.options, is_hidden=one.secret)
     return None

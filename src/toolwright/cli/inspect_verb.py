@@ -15,6 +15,7 @@ from toolwright.cli.families import Family
 from toolwright.cli.hosting import TYPED, is_config, opened
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_rows
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.client import Target
 from toolwright.client.eras import ServerFacts
 from toolwright.protocol import versions
@@ -91,13 +92,13 @@ async def _look_at_all(file: str, timeout: float) -> dict[str, Any]:
 def _show_host(report: dict[str, Any]) -> None:
     names = ("label", "state", "tools", "revision", "server")
     show_rows([tuple(str(server[name]) for name in names) for server in report["servers"]])
-    click.secho("\nWhat stands behind each name", bold=True)
+    tell("\nWhat stands behind each name", bold=True)
     show_rows([(row["name"], row["server"], row["tool"], row["effect"]) for row in report["tools"]])
     if report["quarantined"]:
-        click.secho("\nWhat nobody gets to see", bold=True)
+        tell("\nWhat nobody gets to see", bold=True)
         show_rows([tuple(one.values()) for one in report["quarantined"]])
     if report["suspicious"]:
-        click.secho("\nWhat is suspicious in what is seen", bold=True)
+        tell("\nWhat is suspicious in what is seen", bold=True)
         for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
             show_rows([(server, name, found["path"], found["text"]) for found in findings])
 
@@ -145,7 +146,7 @@ def _walls(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
 
 def _show(report: dict[str, Any]) -> None:
     server = report["server"]
-    click.secho(f"{server['name'] or '(unnamed)'} {server['version']}", bold=True)
+    tell(one_line(f"{server['name'] or '(unnamed)'} {server['version']}"), bold=True)
     newest = "modern" if server["revision"] in versions.MODERN else "legacy"
     show_rows(
         [
@@ -156,16 +157,16 @@ def _show(report: dict[str, Any]) -> None:
         ]
     )
     if report["guard"]:
-        click.secho("\nThe way of a call, outermost first", bold=True)
+        tell("\nThe way of a call, outermost first", bold=True)
         show_rows([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
         if report["exceptions"]:
-            click.secho("\nTools that differ", bold=True)
+            tell("\nTools that differ", bold=True)
             show_rows([(row["tool"], row["setting"]) for row in report["exceptions"]])
         if report["held"]:
-            click.secho("\nWhat holds the programs that a tool starts", bold=True)
+            tell("\nWhat holds the programs that a tool starts", bold=True)
             show_rows([(row["tool"], row["by"]) for row in report["held"]])
         if report["walls"]:
-            click.secho("\nWhat keeps statements from what is hidden", bold=True)
+            tell("\nWhat keeps statements from what is hidden", bold=True)
             show_rows([(row["tool"], row["walls"]) for row in report["walls"]])
     else:
-        click.echo("\nWhat guards this server cannot be seen from outside.")
+        tell("\nWhat guards this server cannot be seen from outside.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolwright.cli.output import show_json, show_rows
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.host.inventory import Configured, Found, inventory
 
 __all__ = ["command"]
@@ -25,12 +25,12 @@ def command(paths: tuple[Path, ...], as_json: bool) -> None:
 
 def _show(found: list[Found]) -> None:
     if not found:
-        click.echo("No servers are configured.")
+        tell("No servers are configured.")
     for number, one in enumerate(found):
-        click.secho(("\n" if number else "") + printable(one.file), bold=True, nl=False)
-        click.echo(f"  {one.host}".rstrip())
+        tell(("\n" if number else "") + one_line(one.file), bold=True, nl=False)
+        tell(f"  {one.host}".rstrip())
         if one.problem:
-            click.secho(printable(f"    {one.problem}"), fg="yellow")
+            tell(one_line(f"    {one.problem}"), fg="yellow")
         show_rows([(f"    {server.label}", server.kind, _said(server)) for server in one.servers])
 
 

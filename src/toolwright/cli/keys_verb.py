@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from toolwright.cli.printing import tell
 from toolwright.contract.files import alone, write_whole
 from toolwright.errors import ConfigurationError
 from toolwright.server.keys import check_scope, new_key, read_keys
@@ -40,8 +41,8 @@ def new(name: str, scopes: tuple[str, ...], days: int | None, path: Path) -> Non
         if path.exists() and name in read_keys(path):
             raise ConfigurationError.of("TW4204", path=str(path), name=name)
         write_whole(path, _before(path) + "\n".join(lines) + "\n\n", 0o600)
-    click.echo(key)
-    click.echo(f"The key of {name}. It is shown this once; {path} has its digest only.", err=True)
+    tell(key)
+    tell(f"The key of {name}. It is shown this once; {path} has its digest only.", err=True)
 
 
 def _before(path: Path) -> str:
@@ -61,4 +62,4 @@ def show(path: Path) -> None:
     """Show who has a key, what it may, and until when."""
     for name, key in read_keys(path).items():
         ends = "" if key.expires is None else f"  until {datetime.fromtimestamp(key.expires, UTC):%Y-%m-%d %H:%M} UTC"
-        click.echo(f"{name}  {' '.join(sorted(key.scopes)) or 'no scopes'}{ends}")
+        tell(f"{name}  {' '.join(sorted(key.scopes)) or 'no scopes'}{ends}")

@@ -10,7 +10,7 @@ from toolwright.cli import families
 from toolwright.cli.contracts import lock_of
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import tell
 from toolwright.contract import lock as locks
 from toolwright.contract.diff import diff
 from toolwright.contract.phrases import counted, phrase
@@ -36,9 +36,9 @@ def command(context: click.Context, target: str, family: Family, file: str, time
     locks.write(path, found)
     language, contract = context.obj or "en", found.contract
     said = phrase("kept", language, file=file, count=len(contract.tools), pin=contract.pin[:16])
-    click.echo(printable(said))
+    tell(said)
     if before is not None:
-        click.echo(counted(diff(before.contract, contract), language) or phrase("same", language))
+        tell(counted(diff(before.contract, contract), language) or phrase("same", language))
 
 
 def _before(path: Path) -> locks.Lock | None:

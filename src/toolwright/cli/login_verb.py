@@ -9,7 +9,7 @@ import webbrowser
 import click
 
 from toolwright.cli.numbers import SECONDS
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.client import Client
 from toolwright.client.oauth import SignIn
 from toolwright.errors import ConfigurationError
@@ -44,7 +44,7 @@ def command(
     """
 
     def show(page: str) -> None:
-        click.echo(f"Sign in here:\n{printable(page)}", err=True)
+        tell(f"Sign in here:\n{one_line(page)}", err=True)
         if not no_browser:
             webbrowser.open(page)
 
@@ -59,7 +59,7 @@ def command(
         timeout=timeout,
     )
     is_known = asyncio.run(_sign_in(url, auth))
-    click.echo(f"Signed in to {printable(url)}." if is_known else f"{printable(url)} lets everybody in.")
+    tell(f"Signed in to {one_line(url)}." if is_known else f"{one_line(url)} lets everybody in.")
 
 
 def _secret(name: str | None) -> str | None:

@@ -6,7 +6,7 @@ import asyncio
 
 import click
 
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.oauth import SignIn
 
 __all__ = ["command"]
@@ -17,4 +17,4 @@ __all__ = ["command"]
 def command(url: str) -> None:
     """Sign out of the server at URL: forget its tokens, and tell who has issued them."""
     was_known = asyncio.run(SignIn().sign_out(url))
-    click.echo(f"Signed out of {printable(url)}." if was_known else f"Nobody is signed in to {printable(url)}.")
+    tell(f"Signed out of {one_line(url)}." if was_known else f"Nobody is signed in to {one_line(url)}.")

@@ -15,7 +15,7 @@ import click
 
 import toolwright
 from toolwright.cli.language import speaking
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import escape_logs, tell, tell_usage
 from toolwright.crashes import DEBUG
 from toolwright.errors import (
     ConfigurationError,
@@ -84,7 +84,7 @@ class _Verbs(click.Group):
         except OSError as error:
             _end_unwritten(error, ctx.obj or _language())
         except ToolwrightError as error:
-            click.echo(f"toolwright: {printable(error.say(ctx.obj or _language()))}", err=True)
+            tell(f"toolwright: {_indented(error.say(ctx.obj or _language()))}", err=True)
             sys.exit(exit_code(error))
 
 
@@ -107,13 +107,19 @@ def _language() -> str:
     return "zh" if (name or "").lower().startswith("zh") else "en"
 
 
+def _indented(text: str) -> str:
+    """A sentence of several lines: none of them passes for another message."""
+    return text.replace("\n", "\n    ")
+
+
 def _end_unwritten(error: OSError, language: str) -> NoReturn:
     """End for standard output that cannot be written; any other error is raised again."""
     try:
-        print(flush=True)  # the error does not say what could not be written
+        tell()
+        sys.stdout.flush()  # the error does not say what could not be written
     except OSError:
         said = ConfigurationError.of("TW4011", problem=error.strerror)
-        click.echo(f"toolwright: {said.say(language)}", err=True)
+        tell(f"toolwright: {said.say(language)}", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or it fails once more as the process ends
         sys.exit(exit_code(said))
     raise error
@@ -123,10 +129,11 @@ def main() -> None:
     """Run a verb. Errors of ours end in one sentence and an exit code, never in a stack trace."""
     if sys.stdout is None:  # closed: what cannot be written to stands there, so that what is said is not lost unseen
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    escape_logs()
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        tell_usage(error)
         sys.exit(2)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)

@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import click
-
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell, tell_json
 from toolwright.client.client import Result
 from toolwright.jsonrpc.messages import encode, is_array, is_object
 from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, TextContent, Tool
@@ -22,27 +20,27 @@ def as_json(value: Any) -> Any:
 
 
 def show_json(value: Any) -> None:
-    click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
+    tell_json(as_json(value))
 
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
-    """Columns, as wide as they need to be; the last one is as it is."""
-    table = [list(map(printable, row)) for row in rows]
+    """Columns, as wide as they need to be. A cell is one line."""
+    table = [list(map(one_line, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
     for row in table:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo(line.rstrip())
+        tell(line.rstrip())
 
 
 def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
     """Each with what it is asked for by, and its description; a prompt with its arguments."""
     for entry in entries:
-        click.secho(printable(_called(entry)), bold=True)
+        tell(one_line(_called(entry)), bold=True)
         for line in (entry.description or "(no description)").splitlines():
-            click.echo(f"    {printable(line)}")
+            tell(f"    {one_line(line)}")
         arguments = (entry.arguments or []) if isinstance(entry, Prompt) else []
         show_rows((f"      {one.name}{'' if one.required else '?'}", one.description or "") for one in arguments)
-        click.echo()
+        tell()
 
 
 def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
@@ -57,12 +55,12 @@ def _called(entry: Resource | ResourceTemplate | Prompt) -> str:
 
 def show_tools(tools: Sequence[Tool]) -> None:
     for tool in tools:
-        click.secho(printable(tool.name), bold=True, nl=False)
-        click.secho(f"  {_hints(tool)}".rstrip(), fg="yellow")
+        tell(one_line(tool.name), bold=True, nl=False)
+        tell(f"  {_hints(tool)}".rstrip(), fg="yellow")
         for line in (tool.description or "(no description)").splitlines():
-            click.echo(f"    {printable(line)}")
+            tell(f"    {one_line(line)}")
         show_rows(_parameters(tool))
-        click.echo()
+        tell()
 
 
 def _hints(tool: Tool) -> str:
@@ -92,7 +90,7 @@ def _type(schema: dict[str, Any]) -> str:
 def show_result(result: Result) -> None:
     """Text as it is, other blocks by what they are; an error in red, with a word before it."""
     if result.is_error:
-        click.secho("The tool answered with an error:", fg="red", err=True)
+        tell("The tool answered with an error:", fg="red", err=True)
     for block in result.content:
         said = block.text if isinstance(block, TextContent) else f"[{type(block).__name__}]"
-        click.echo(printable(said))
+        tell(said)

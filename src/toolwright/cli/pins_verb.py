@@ -9,7 +9,7 @@ import click
 
 from toolwright.cli.asking import confirmed, is_somebody_here
 from toolwright.cli.output import show_json
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.config import read_config
 from toolwright.errors import ConfigurationError
 from toolwright.host.pins import Pin, Pins, Review
@@ -53,7 +53,7 @@ def _pins(file: str, server: str | None) -> dict[str, Pin]:
 
 def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) -> None:
     if review is None:
-        click.echo("Nothing waits.")
+        tell("Nothing waits.")
         return
     if unknown := sorted(set(tools) - review.names):
         raise ConfigurationError.of("TW9246", server=pin.server, names=", ".join(unknown))
@@ -61,19 +61,19 @@ def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) 
         raise ConfigurationError.of("TW9243")
     _show([review])
     what = ", ".join(tools) or "all of it"
-    if yes or confirmed(f"\nAccept {printable(what)}?"):
+    if yes or confirmed(f"\nAccept {one_line(what)}?"):
         pin.accept(review, tools or None)
-        click.echo(f"Accepted: {printable(what)}.")
+        tell(f"Accepted: {one_line(what)}.")
     else:
-        click.echo("Nothing was accepted.")
+        tell("Nothing was accepted.")
 
 
 def _show(reviews: Iterable[Review]) -> None:
     shown = False
     for review in reviews:
-        click.secho(("\n" if shown else "") + printable(review.server), bold=True)
+        tell(("\n" if shown else "") + one_line(review.server), bold=True)
         for line in review.lines():
-            click.echo(printable(f"  {line}"))
+            tell(f"  {line}")
         shown = True
     if not shown:
-        click.echo("Nothing waits.")
+        tell("Nothing waits.")

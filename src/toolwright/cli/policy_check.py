@@ -10,7 +10,7 @@ import click
 
 from toolwright.cli import families
 from toolwright.cli.families import Family
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import tell
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ConfigurationError
 from toolwright.policy.config import Config, examine
@@ -37,12 +37,12 @@ def command(context: click.Context, file: str, target: str | None, family: Famil
         notes = []
     language = context.find_root().obj or "en"
     for said in [*problems, *notes]:
-        click.echo(printable(said.say(language)))
+        tell(said.say(language))
     if problems:
         sys.exit(1)
     count = len(config.rules.rules) if config.rules else 0
     tables = "".join(f", [{name}]" for name in config.tables)
-    click.echo(printable(f"{file}: {count} rules{tables}; nothing is wrong{f' for {target}' if target else ''}."))
+    tell(f"{file}: {count} rules{tables}; nothing is wrong{f' for {target}' if target else ''}.")
 
 
 _Found: TypeAlias = tuple[list[ConfigurationError], list[ConfigurationError]]

@@ -13,7 +13,7 @@ from toolwright.cli import families
 from toolwright.cli.call_verb import read_arguments
 from toolwright.cli.families import Family
 from toolwright.cli.output import show_rows
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, tell
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ConfigurationError
 from toolwright.policy.config import Config, read
@@ -100,16 +100,14 @@ def _show(
     verdict, said = found.verdict, isinstance(subject, Tool) and arguments is not None
     what = " with these arguments" if said else ", whatever the arguments" if isinstance(subject, Tool) else ""
     name = subject.uri if isinstance(subject, wire.Resource) else subject.name
-    click.secho(printable(f"{name} for {context.principal.id}{what}: {_said(found)}"), bold=True)
+    tell(one_line(f"{name} for {context.principal.id}{what}: {_said(found)}"), bold=True)
     reason = getattr(verdict, "reason", "")
     if reason:
-        click.echo(printable(f"The caller is told: {reason}"))
+        tell(f"The caller is told: {reason}")
     if not verdict.rule and not isinstance(verdict, Allow):
-        click.echo("No rule says so: none of them matches, or the tool or its server asks for more.")
+        tell("No rule says so: none of them matches, or the tool or its server asks for more.")
     if sum(not step.stop for step in found.steps) > 1:
-        click.echo(
-            "Rules that say an old name of the tool hold for it too. Of those that match, the strictest decides:"
-        )
+        tell("Rules that say an old name of the tool hold for it too. Of those that match, the strictest decides:")
     show_rows(
         (
             config.place(("rules", step.rule.number)),

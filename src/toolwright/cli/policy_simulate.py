@@ -12,6 +12,7 @@ import click
 
 from toolwright.cli.audit_log import records_in
 from toolwright.cli.output import show_rows
+from toolwright.cli.printing import tell
 from toolwright.errors import ConfigurationError
 from toolwright.policy.audit_reading import entries, record_of
 from toolwright.policy.config import read
@@ -45,7 +46,7 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
         show_rows([("was", "would be", "of", "by", "times"), *shown])
     changed = sum(count for (was, would, *_), count in counts.items() if would not in (was, "undecidable"))
     open_ones = sum(count for (_, would, *_), count in counts.items() if would == "undecidable")
-    click.echo(f"{counts.total()} records: {changed} would be decided otherwise, {open_ones} undecidable.")
+    tell(f"{counts.total()} records: {changed} would be decided otherwise, {open_ones} undecidable.")
 
 
 _Row = tuple[str, str, str, str]

@@ -14,9 +14,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import click
-
 from toolwright.cli import logs
+from toolwright.cli.printing import tell
 from toolwright.cli.sealing_keys import read_keys
 from toolwright.cli.targets import Spec, load_server
 from toolwright.cli.worker import Job, begin
@@ -73,7 +72,7 @@ def serve_http(
         job = Job(spec, callers, hosts, url, sealing, sse, crew, metrics, drain, log_format)
         count = "1 worker" if workers == 1 else f"{workers} workers"
         said = f"toolwright serves {spec.target} at http://{address.shown}/mcp ({count})"
-        click.echo(said, err=True) if log_format == "text" else _log.info(said)
+        tell(said, err=True) if log_format == "text" else _log.info(said)
         places = Connections(connections, connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
 

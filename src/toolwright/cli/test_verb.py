@@ -14,7 +14,7 @@ from toolwright.cli.crashes import counted_crashes
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import one_line, redrawn, tell
 from toolwright.cli.targets import is_ours
 from toolwright.client.client import Target
 from toolwright.testing.checks import Plan, examine
@@ -97,13 +97,13 @@ def command(
     with counted_crashes() as crashes:
         reports = {target: _examined(target, family, plan) for target in targets}
     if sys.stderr.isatty():
-        click.echo("\r\x1b[K", nl=False, err=True)
+        redrawn()
     if form == "json":
         show_json({target: report.as_json(language) for target, report in reports.items()})
     else:
-        click.echo("\n\n".join(printable(f"{target}\n{report.text(language)}") for target, report in reports.items()))
+        tell("\n\n".join(f"{target}\n{report.text(language)}" for target, report in reports.items()))
     for line in crashes.lines():
-        click.echo(printable(sentence("TW8003", language, {"crash": line})), err=True)
+        tell(one_line(sentence("TW8003", language, {"crash": line})), err=True)
     if not all(report.ok for report in reports.values()):
         sys.exit(1)
 
@@ -123,4 +123,4 @@ def _carriers(target: str, family: Family) -> dict[str, Target]:
 
 
 def _progress(section: str, check: str) -> None:
-    click.echo(f"\r\x1b[K{section}: {check} …", nl=False, err=True)
+    redrawn(f"{section}: {check} …")

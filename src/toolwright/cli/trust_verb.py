@@ -10,6 +10,7 @@ import click
 from toolwright.cli.asking import confirmed
 from toolwright.cli.hosting import approve_here, show_request
 from toolwright.cli.output import show_json, show_rows
+from toolwright.cli.printing import one_line, tell
 from toolwright.client.config import Launch, read_config, resolved
 from toolwright.errors import ConfigurationError
 from toolwright.host.launches import Launches, LaunchRequest
@@ -35,7 +36,7 @@ def command(
     if revoke is not None:
         if not launches.revoke(revoke):
             raise ConfigurationError.of("TW9244", digest=revoke)
-        click.echo("It is approved no more.")
+        tell("It is approved no more.")
     elif listed:
         _list(launches, as_json)
     elif file is None:
@@ -55,7 +56,7 @@ def _requests(launches: Launches, file: str, servers: tuple[str, ...]) -> list[L
         try:
             way = asyncio.run(resolved(known[label], config, lambda one: one.default or f"${{input:{one.id}}}"))
         except ConfigurationError as error:
-            click.secho(error.say(), fg="yellow", err=True)
+            tell(one_line(error.say()), fg="yellow", err=True)
             continue
         if isinstance(way, Launch) or way.takes:
             requests.append(launches.request(label, config.name, way))
@@ -67,14 +68,14 @@ def _approve(launches: Launches, requests: list[LaunchRequest], yes: bool) -> No
         raise ConfigurationError.of("TW9243")
     for request in requests:
         if launches.is_approved(request.digest):
-            click.echo(f"{request.server}: approved already.")
+            tell(f"{one_line(request.server)}: approved already.")
             continue
         show_request(request)
         if yes or confirmed("Approve it?"):
             launches.approve(request)
-            click.echo(f"{request.server}: approved, {request.digest[:12]}.")
+            tell(f"{one_line(request.server)}: approved, {request.digest[:12]}.")
         else:
-            click.echo(f"{request.server}: not approved.")
+            tell(f"{one_line(request.server)}: not approved.")
 
 
 def _list(launches: Launches, as_json: bool) -> None:
@@ -82,7 +83,7 @@ def _list(launches: Launches, as_json: bool) -> None:
     if as_json:
         show_json(known)
     elif not known:
-        click.echo("Nothing has been approved.")
+        tell("Nothing has been approved.")
     else:
         rows = [(name[:12], _time(one["at"]), one["server"], one["file"]) for name, one in known.items()]
         show_rows([("digest", "approved", "server", "file"), *rows])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import click
 
 from toolwright.app import Server
 from toolwright.cli.hosting import approve_here, problem_of
-from toolwright.cli.printing import printable
+from toolwright.cli.printing import tell, tell_json
 from toolwright.client.config import read_config
 from toolwright.host.host import Host
 from toolwright.policy.confirm import Confirm
@@ -33,16 +32,16 @@ def command(file: str, observe: bool) -> None:
         return
     config = read_config(file)
     for note in config.notes:
-        click.secho(printable(note.say()), fg="yellow", err=True)
+        tell(note.say(), fg="yellow", err=True)
     args = ["wrap", "--observe", str(Path(file).absolute())]
-    click.echo(json.dumps({"mcpServers": {"toolwright": {"command": "toolwright", "args": args}}}, indent=2))
-    click.secho(f"Approve first what it starts: toolwright trust {file}", err=True)
+    tell_json({"mcpServers": {"toolwright": {"command": "toolwright", "args": args}}})
+    tell(f"Approve first what it starts: toolwright trust {file}", err=True)
 
 
 async def _observe(file: str) -> None:
     async with Host.from_config(file, approve_launch=approve_here(), audit=False) as host:
         for status in host.servers:
             if problem := problem_of(status):
-                click.echo(problem, err=True)
+                tell(problem, err=True)
         server = Server("wrapped", version=__version__, toolsets=[host.catalogue], confirm=Confirm.never())
         await server.serve_stdio()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
 from toolwright.jsonrpc.messages import encode_indented
+from toolwright.protocol.terminal import json_text
 
 __all__ = ["excerpt", "json_document", "shown", "shown_json"]
 
@@ -28,16 +28,8 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shown_json(written: str) -> str:
-    """JSON, already encoded, in which nothing hides: the same value, with escapes of JSON."""
-    return re.sub(r"[^\x20-\x7e\n]", _json_escaped, written)
-
-
-def _json_escaped(found: re.Match[str]) -> str:
-    char = found[0]
-    if shown(char) == char:
-        return char
-    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else json.dumps(char)[1:-1]
+shown_json = json_text
+"""JSON, already encoded, in which nothing hides: the same value, with escapes of JSON."""
 
 
 def json_document(value: object) -> str:

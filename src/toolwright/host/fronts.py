@@ -19,6 +19,7 @@ from toolwright.errors import ParseError
 from toolwright.host.asking import Always, Answer, Edit, Front, No, Once, Question, Session
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.shown import shown_text
+from toolwright.protocol.terminal import printable
 from toolwright.wording import sentence
 
 __all__ = ["ReadLine", "at_terminal", "callback", "lines_of", "prompting", "terminal", "typed_line"]
@@ -68,7 +69,7 @@ async def at_terminal() -> AsyncGenerator[None]:
 
 
 def _on_stderr(text: str) -> None:
-    sys.stderr.write(text)
+    sys.stderr.write(printable(text))
     sys.stderr.flush()
 
 

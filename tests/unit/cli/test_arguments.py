@@ -10,9 +10,9 @@ import pytest
 
 from toolwright.cli.call_verb import read_arguments
 from toolwright.cli.families import Family
-from toolwright.cli.output import printable
 from toolwright.cli.targets import Spec, apart, is_ours, load_server
 from toolwright.errors import ConfigurationError
+from toolwright.protocol.terminal import printable
 from toolwright.protocol.types import Tool
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
@@ -108,10 +108,10 @@ def test_a_target_that_is_none_is_refused_with_what_would_be_one(spec: Spec, cod
         ("plain é 世\n\t", "plain é 世\n\t"),
         ("\x1b[2J", "\\x1b[2J"),
         ("a\rb", "a\\x0db"),
-        ("\u202edrow", "\\x202edrow"),
+        ("\u202edrow", "\\u202edrow"),
         ("\x00\x9b", "\\x00\\x9b"),
         ("a \u2068\u05d0\x1b\u2069 1", "a \u2068\u05d0\\x1b\u2069 1"),
-        ("\u2068\u05d0 \u2068x", "\\x2068\u05d0 \\x2068x"),
+        ("\u2068\u05d0 \u2068x", "\\u2068\u05d0 \\u2068x"),
     ],
 )
 def test_text_of_others_cannot_command_our_terminal(text: str, shown: str):

@@ -12,6 +12,7 @@ from toolwright.check.portability import Column, Matrix, Outcome, Verdict
 from toolwright.check.reports.phrases import LEVELS, counted, phrase
 from toolwright.check.reports.text import Paint, plain
 from toolwright.contract.shown import excerpt, shown
+from toolwright.protocol.terminal import one_line
 
 __all__ = ["written"]
 
@@ -91,7 +92,7 @@ class _Page:
             names = ", ".join(matrix.columns[number].profile.name for number in numbers)
             yield from self._verdict(row[numbers[0]], names)
         for one, column in zip(row, matrix.columns, strict=True) if self._is_whole else ():
-            facts = {"called": shown(one.name), "length": len(one.name), "limit": column.profile.name_length}
+            facts = {"called": _shown(one.name), "length": len(one.name), "limit": column.profile.name_length}
             yield f"  {self._say('called', **facts)}{column.profile.name}"
 
     def _verdict(self, verdict: Verdict, names: str) -> Iterator[str]:
@@ -100,7 +101,7 @@ class _Page:
         level = self._paint(LEVELS[verdict.level][self._language == "zh"], verdict.level.value)
         yield f"  {level} {self._say(verdict.outcome.value)}: {names}{'' if verdict.is_known else ' *'}"
         for change in islice(verdict.changes, self._changes):
-            yield f"    {shown(change.place)}: {' '.join(change.say(self._language).split())}"
+            yield f"    {_shown(change.place)}: {' '.join(change.say(self._language).split())}"
         if self._changes is not None and len(verdict.changes) > self._changes:
             yield f"    {self._say('more', count=len(verdict.changes) - self._changes)}"
         if verdict.lost:
@@ -115,7 +116,7 @@ class _Page:
         yield self._say("judged", servers=len(matrix.sources), tools=matrix.tools)
         yield counted(matrix.levels, self._language)
         for one in matrix.unjudged:
-            said = " ".join(f"{shown(one.target)}: {one.reason.say(self._language)}".split())
+            said = " ".join(f"{_shown(one.target)}: {one.reason.say(self._language)}".split())
             yield self._paint(self._say("unjudged") + said, "error")
 
 
@@ -129,7 +130,7 @@ def _of(count: int, limit: int | None) -> str:
 
 
 def _tool(matrix: Matrix, verdict: Verdict) -> str:
-    return shown(verdict.tool if len(matrix.sources) == 1 else f"{verdict.server}: {verdict.tool}")
+    return _shown(verdict.tool if len(matrix.sources) == 1 else f"{verdict.server}: {verdict.tool}")
 
 
 def _width(text: str) -> int:
@@ -143,3 +144,8 @@ def _left(text: str, width: int) -> str:
 
 def _right(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [" " * (width - _width(cell)) + cell for cell, width in zip(cells, widths, strict=True)]
+
+
+def _shown(text: str) -> str:
+    """Text of others, as a part of one line."""
+    return one_line(shown(text))

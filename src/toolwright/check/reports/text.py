@@ -13,6 +13,7 @@ from toolwright.check.report import Group, Report
 from toolwright.check.reports.phrases import CONFIDENCE, LEVELS, counted, phrase, unfilled
 from toolwright.contract.contract import place
 from toolwright.contract.shown import shown
+from toolwright.protocol.terminal import one_line
 
 __all__ = ["Paint", "explained", "plain", "written"]
 
@@ -54,12 +55,12 @@ class _Page:
 
     def _finding(self, finding: Finding) -> Iterator[str]:
         level = self._paint(_level(finding.level, self._language), finding.level.value)
-        yield f"  {level} {finding.code} {shown(finding.place)}"
+        yield f"  {level} {finding.code} {_shown(finding.place)}"
         yield f"    {_line(finding.say(self._language))}"
         yield f"    → {_line(finding.instead(self._language))}"
         if fix := finding.problem.fix:
-            value = _cut(shown(json.dumps(fix.value, ensure_ascii=False)))
-            yield "    → " + phrase("fix", self._language, value=value, path=shown(place(fix.path)))
+            value = _cut(_shown(json.dumps(fix.value, ensure_ascii=False)))
+            yield "    → " + phrase("fix", self._language, value=value, path=_shown(place(fix.path)))
         if finding.code not in self._explained:
             self._explained.add(finding.code)
             yield from (self._paint(f"    {line}", "aside") for line in self._why(finding.card))
@@ -84,12 +85,12 @@ class _Page:
             if found:
                 yield phrase(name, say, count=len(found))
         for one in report.unjudged:
-            said = _line(f"{shown(one.target)}: {one.reason.say(say)}")
+            said = _line(f"{_shown(one.target)}: {one.reason.say(say)}")
             yield self._paint(phrase("unjudged", say) + said, "error")
 
 
 def _tool(report: Report, server: str, tool: str) -> str:
-    return shown(f"{server}: {tool}" if tool and len(report.sources) > 1 else tool or server)
+    return _shown(f"{server}: {tool}" if tool and len(report.sources) > 1 else tool or server)
 
 
 def _counted(report: Report, group: Group) -> str:
@@ -134,4 +135,9 @@ def explained(card: Card, language: str, paint: Paint = plain) -> str:
 
 
 def _tools(tools: Sequence[object]) -> str:
-    return shown(json.dumps(tools[0] if len(tools) == 1 else list(tools), ensure_ascii=False))
+    return _shown(json.dumps(tools[0] if len(tools) == 1 else list(tools), ensure_ascii=False))
+
+
+def _shown(text: str) -> str:
+    """Text of others, as a part of one line."""
+    return one_line(shown(text))

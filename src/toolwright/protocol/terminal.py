@@ -1,0 +1,71 @@
+"""Text of others on its way to a terminal: what a terminal would obey, or nobody would see, is written as an escape.
+
+C0 and C1 controls (with them every escape sequence), marks of direction, zero-width and other invisible characters,
+tags, private and unassigned characters, lone surrogates. :func:`printable` keeps the ends of lines, :func:`one_line`
+escapes them too, :func:`json_text` writes escapes that JSON knows. An isolate of the direction that ends on its line is
+kept: it holds right-to-left words in their place.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["escaped", "json_text", "one_line", "printable"]
+
+_UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
+_ISOLATED = re.compile("\u2068([^\u202a-\u202e\u2066-\u2069\n]*)\u2069")
+
+# Letters and marks to Python, and nothing to see for a person.
+_BLANK = frozenset(
+    map(
+        chr,
+        {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x13441, 0x13442, 0x16FE4, 0x1D159}.union(
+            range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
+        ),
+    )
+)
+_SPACES = frozenset("\u3000")  # the blank of Chinese and Japanese text
+
+
+def printable(text: str) -> str:
+    """Text of several lines."""
+    return _kept(text, "\n\t")
+
+
+def one_line(text: str) -> str:
+    """Text for one line: a name, a version, a cell of a table. What ends a line is escaped too."""
+    return _kept(text, "")
+
+
+def escaped(sign: str) -> str:
+    """How a character is written that is not shown: ``\\x1b``, ``\\u202e``, ``\\U000e0041``."""
+    number = ord(sign)
+    return f"\\x{number:02x}" if number <= 0xFF else f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+
+
+def json_text(text: str) -> str:
+    """JSON that reads the same, with escapes for what :func:`printable` would escape. Other letters stay."""
+    return _UNUSUAL.sub(lambda found: found[0] if _is_shown(found[0]) else _unicode_escape(found[0]), text)
+
+
+def _kept(text: str, lines: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    pieces = (
+        "".join(sign if sign in lines or _is_shown(sign) else _line_escape(sign) for sign in piece)
+        for piece in _ISOLATED.split(text)
+    )  # outside and inside by turns
+    return "".join(f"\u2068{piece}\u2069" if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+def _is_shown(sign: str) -> bool:
+    return (sign.isprintable() and sign not in _BLANK) or sign in _SPACES
+
+
+def _line_escape(sign: str) -> str:
+    return {"\n": "\\n", "\t": "\\t"}.get(sign) or escaped(sign)
+
+
+def _unicode_escape(sign: str) -> str:
+    units = sign.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
