@@ -26,6 +26,7 @@ from toolwright.policy.pipeline import Guard, Limits, described, standard
 from toolwright.policy.rate import RateLimits
 from toolwright.policy.recorder import Recorder
 from toolwright.policy.rules import Decide, Rules
+from toolwright.protocol.terminal import printable
 from toolwright.protocol.types import Implementation, replaced
 from toolwright.server.callers import Callers
 from toolwright.server.sealing import Sealer, new_key
@@ -258,7 +259,7 @@ class Server:
         try:
             asyncio.run(self.serve_stdio())
         except ConfigurationError as error:
-            sys.stderr.write(f"{error.say(self.settings.language)}\n")
+            sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
             sys.exit(_WRONG_SETTING)
 
     async def serve_stdio(self) -> None:

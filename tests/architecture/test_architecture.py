@@ -188,7 +188,7 @@ _PRINTS = re.compile(
     r"\bclick\.(?:echo|secho|style|confirm|prompt|pause|progressbar|clear|echo_via_pager|getchar)\b"
     r"|\bprint\(|\bsys\.(?:__)?std(?:out|err)(?:__)?\.(?:buffer\.)?write"
 )
-_TERMINAL = {"cli/printing.py", "host/fronts.py"}
+_TERMINAL = {"app.py", "cli/printing.py", "host/fronts.py"}
 """The owners: what they print has been through `protocol/terminal.py`."""
 _NO_TERMINAL = {"testing/hostile/__main__.py", "toolbox/web/child.py"}  # a pipe, and a list of our own names
 
