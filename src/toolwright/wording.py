@@ -1466,6 +1466,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Call again in a moment.",
         "{path!r} 所在的目录已被他人占用更改达 {seconds:g} 秒，因此未作任何更改。请稍后再次调用。",
     ),
+    "TW6086": (
+        "Agents, shells or other programs obey what is in {path!r}: a person has to agree before it is written, and "
+        "cannot be asked here. Tell the user what to write there.",
+        "代理、shell 或其他程序会遵从 {path!r} 的内容：写入前须由人确认，而此处无法询问。请告知用户应写入的内容。",
+    ),
+    "TW6087": (
+        "The user did not agree to write {path!r}; nothing was changed. Do not try again without being asked to.",
+        "用户不同意写入 {path!r}；未作任何更改。未经用户要求，请勿再次尝试。",
+    ),
     "TW6085": (
         "{path!r} is not deleted whole: {removed} entries in it are gone, then the system refused ({problem}). What is "
         "left is at {left!r}. List it, then delete it again, or ask the user for access.",

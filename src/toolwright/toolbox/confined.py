@@ -29,9 +29,13 @@ from typing import Literal
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.state.places import state_folder
+from toolwright.toolbox.names import ASKED as ASKED_GROUPS
+from toolwright.toolbox.names import HARMLESS as HARMLESS_GROUPS
+from toolwright.toolbox.names import OBEYED, SECRET, patterns
 from toolwright.toolbox.openat2 import beneath
 
 __all__ = [
+    "ASKED",
     "DEPTH",
     "PROTECTED",
     "SECRETS",
@@ -58,111 +62,17 @@ LINKS = 40
 DEPTH = 100
 """Names in one path, links replaced. Far more than people use, and few enough to follow one by one."""
 
-SECRETS: tuple[str, ...] = (
-    # credentials of programs and services
-    ".env",
-    ".env.*",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
-    ".htpasswd",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".s3cfg",
-    ".boto",
-    ".dockercfg",
-    ".vault-token",
-    "credentials.json",
-    "application_default_credentials.json",
-    # folders of keys
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    # private keys
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "id_*_sk",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.ppk",
-    "*.kdbx",
-    # what people have agreed to: who writes it, agrees with himself
-    "toolwright-approvals.db*",
-)
-"""Names that are not read, and not written: at any place in a path, as patterns over :func:`_folded` names."""
+SECRETS = patterns(SECRET)
+"""Not read, and not written: at any place in a path, as patterns over :func:`_folded` names."""
 
-HARMLESS: tuple[str, ...] = (".env.example", ".env.sample", ".env.template", ".env.dist")
-"""Names that a pattern above takes for a secret, and that are made to be shared."""
+HARMLESS = patterns(HARMLESS_GROUPS)
+"""Names that a pattern above takes for a secret."""
 
-PROTECTED: tuple[str, ...] = (
-    # version control: hooks and settings that run commands
-    ".git",
-    "git~1",
-    ".hg",
-    ".svn",
-    ".jj",
-    ".gitmodules",
-    ".gitconfig",
-    ".husky",
-    ".pre-commit-config.yaml",
-    # hosts and editors: servers, tasks and hooks that start by themselves
-    ".mcp.json",
-    ".claude",
-    "claude_desktop_config.json",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".kiro",
-    ".roo",
-    ".windsurf",
-    ".zed",
-    ".vscode",
-    ".idea",
-    ".devcontainer",
-    # what tools may do, and what has been agreed to about them
-    "toolwright.toml",
-    "toolwright.lock",
-    # shells and tools that run a file when somebody enters a folder or logs in
-    ".envrc",
-    ".direnvrc",
-    ".cargo",
-    ".yarnrc.yml",
-    ".pnpmfile.cjs",
-    ".exrc",
-    ".vimrc",
-    ".nvimrc",
-    ".gdbinit",
-    ".lldbinit",
-    ".bashrc",
-    ".bash_*",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".cshrc",
-    ".tcshrc",
-    ".kshrc",
-    ".login",
-    ".logout",
-    "config.fish",
-    ".xprofile",
-    ".xinitrc",
-    ".xsession*",
-    ".pam_environment",
-)
-"""Names that are read but not written: who can write them makes somebody else run something."""
+PROTECTED = patterns(OBEYED)
+"""Read, and not written: who can write them makes somebody else run something."""
+
+ASKED = patterns(ASKED_GROUPS)
+"""Read, and written once a person has agreed."""
 
 _DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))))
 _UNSHOWABLE = frozenset(("Cc", "Cs", "Zl", "Zp"))
@@ -175,6 +85,7 @@ class PathRules:
     secrets: tuple[str, ...] = SECRETS
     harmless: tuple[str, ...] = HARMLESS
     protected: tuple[str, ...] = PROTECTED
+    asked: tuple[str, ...] = ASKED
     allow_hard_links: bool = False
     """Files with a second name, which may lie outside the folder."""
     allow_other_filesystems: bool = False
@@ -187,12 +98,26 @@ class PathRules:
 
     def denial(self, names: Names, use: Use) -> str | None:
         """The code of the error for the first of ``names`` that is closed for ``use``."""
-        for name in map(_folded, names):
-            if _matches(name, self.secrets) and not _matches(name, self.harmless):
-                return "TW6030"
-            if use == "write" and _matches(name, self.protected):
-                return "TW6031"
-        return None
+        closed = (self.denial_at(names[: depth + 1], use) for depth in range(len(names)))
+        return next(filter(None, closed), None)
+
+    def denial_at(self, names: Names, use: Use) -> str | None:
+        """The same for the last of ``names`` alone; those before it say where it is."""
+        near = tuple(map(_folded, names[-_LONGEST:]))
+        if _is_secret(near, self.secrets, self.harmless):
+            return "TW6030"
+        return "TW6031" if use == "write" and _fits(near, self.protected) else None
+
+    def may_hold_secrets(self, names: Names) -> bool:
+        """Whether something in a directory of these names is a secret because of where it lies: under another name it
+        would be none."""
+        near = "/".join(map(_folded, names[-_LONGEST:]))
+        return any(near == way or near.endswith(f"/{way}") for way in _table(self.secrets).stems)
+
+    def asks(self, names: Names) -> bool:
+        """Whether a person has to agree before something is written there."""
+        folded = tuple(map(_folded, names))
+        return any(_fits(folded[: depth + 1][-_LONGEST:], self.asked) for depth in range(len(folded)))
 
 
 def is_protected(name: str) -> bool:
@@ -200,13 +125,71 @@ def is_protected(name: str) -> bool:
     return PathRules().denial((name,), "write") is not None
 
 
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return _table(patterns).match(name) is not None
+_LONGEST = 3
+"""Names in the longest pattern."""
+
+_BACKUP = re.compile(
+    r"[~#]+$|\.sw[a-p]$|[ ._-]+\d[\dtz:._-]*$|[ ._-]*\((?:copy|kopie|copia|copie|\d+)\)$|[ ._-]*(?:的)?副本$|"
+    r"[ ._-]+(?:bak|backup|bkp|old|orig|original|save|saved|copy|kopie|copie|copia|tmp|temp|prev|previous|disabled|rej|"
+    r"dpkg-[a-z]+|ucf-[a-z]+|rpm(?:save|new|orig)|gz|bz2|xz|zst|zip|tar|tgz)$"
+)
+_BACKUP_BEFORE = re.compile(
+    r"^#+|^\.#|^~\$|^(?:copy|kopie|copia)(?: of| von| de|_of)?[ _-]+|^(?:backup|bak|old|orig)(?:[ _-]+|\.)"
+)
+
+
+@lru_cache(maxsize=4096)
+def _spellings(name: str) -> Names:
+    """A folded name, and what it is a backup of, or a draft."""
+    found = [name]
+    while (stripped := _BACKUP_BEFORE.sub("", _BACKUP.sub("", found[-1]))) and stripped != found[-1]:
+        found.append(stripped)
+    if found[-1].startswith(".") and re.search(r"\.sw[a-p]$", name):
+        found.append(found[-1][1:])  # the draft of an editor is hidden
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _is_secret(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
+    above = tuple(_spellings(name)[-1] for name in near[:-1])
+    spellings = [(*way, name) for name in _spellings(near[-1]) for way in {near[:-1], above}]
+    if any(_fits(each, harmless) for each in spellings):
+        return False
+    return any(_fits(each, secrets) for each in spellings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Patterns, by how they are looked up: whole names, patterns for one, and patterns for several."""
+
+    names: frozenset[str]
+    globs: re.Pattern[str]
+    ways: re.Pattern[str]
+    stems: frozenset[str]
+
+
+def _fits(near: Names, patterns: tuple[str, ...]) -> bool:
+    """Whether the last of ``near`` is one of the ``patterns``; the names before it count for those with several."""
+    table = _table(patterns)
+    name = near[-1]
+    return name in table.names or bool(table.globs.match(name) or table.ways.search("/".join(near)))
 
 
 @lru_cache(maxsize=64)
-def _table(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(_folded(pattern)) for pattern in patterns) or r"(?!)")
+def _table(patterns: tuple[str, ...]) -> _Table:
+    folded = ["/".join(map(_folded, pattern.split("/"))) for pattern in patterns]
+    ways = [pattern for pattern in folded if "/" in pattern]
+    globs = [pattern for pattern in folded if "/" not in pattern and set(pattern) & set("*?[")]
+    return _Table(
+        frozenset(folded) - {*ways, *globs},
+        re.compile("|".join(map(translate, globs)) or r"(?!)"),
+        re.compile("|".join(f"(?:^|/){_way(way)}$" for way in ways) or r"(?!)"),
+        frozenset(way[:at] for way in ways for at in range(len(way)) if way[at] == "/"),
+    )
+
+
+def _way(pattern: str) -> str:
+    return "".join({"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char) for char in pattern)
 
 
 @lru_cache(maxsize=1024)

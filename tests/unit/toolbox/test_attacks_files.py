@@ -575,7 +575,7 @@ def test_d15_twin_a_link_used_more_than_once(files: Files, root: Path) -> None:
 
 # D17: protected files and secrets
 
-PROTECTED = [".git/hooks/post-checkout", "sub/.git/config", ".mcp.json", ".vscode/tasks.json", ".bashrc", ".envrc"]
+PROTECTED = [".git/hooks/post-checkout", "sub/.git/config", ".mcp.json", ".vscode/tasks.json", ".bashrc"]
 SECRETS = [
     "credentials.json",
     ".env",
@@ -680,7 +680,7 @@ def test_d17_twin_what_lies_beside_it_is_open(root: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "path", [".gitignore", ".github/x.yml", ".env.example", "id_rsa.pub", "git/hooks/x", "mcp.json"]
+    "path", [".gitignore", "github/x.yml", ".env.example", "id_rsa.pub", "git/hooks/x", "package.json"]
 )
 def test_d17_twin_names_that_look_alike(files: Files, path: str) -> None:
     files.write_file(path, "fine", create_parents=True)

@@ -191,7 +191,7 @@ def test_d17_what_lies_above_our_own_records_is_neither_moved_nor_deleted(
 
 
 @pytest.mark.twin("D17", "D26", "D27")
-@pytest.mark.parametrize("name", [".env.example", "credentials.md", "git", ".github", "mcp.json"])
+@pytest.mark.parametrize("name", [".env.example", "credentials.md", "git", "github", "package.json"])
 def test_d17_twin_names_that_look_alike_are_moved_and_deleted(files: Files, root: Path, name: str) -> None:
     (root / "a").touch()
     files.move_file("a", name)

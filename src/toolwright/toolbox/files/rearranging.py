@@ -43,7 +43,7 @@ def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
     found = _there(source)
     if not stat.S_ISDIR(found.st_mode):
         source.must_be_plain(found)
-    elif source_folder.holds_closed(source.names):
+    elif source_folder.holds_closed(source.names) or _holds_secrets(source, source_folder):
         raise ToolError.of("TW6030", path=source.shown)
     try:
         _rename(source, destination, found)
@@ -60,6 +60,15 @@ def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
     settle(destination)
     settle(source)
     return MovedEntry(source=source.shown, path=destination.shown, type=kind_of(found))
+
+
+def _holds_secrets(spot: Spot, folder: Folder) -> bool:
+    """Whether a directory holds something that would be no secret any more under another name of the directory."""
+    if not folder.rules.may_hold_secrets(spot.names):
+        return False
+    with spot.directory() as fd:
+        entries = Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names)
+        return any(folder.rules.denial_at(met.names, "read") for met in entries)
 
 
 def _there(spot: Spot) -> os.stat_result:
@@ -125,11 +134,11 @@ def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLi
     entries = size = 0
     if not folder.owns(os.fstat(fd)):
         raise ToolError.of("TW6028", path=spot.shown)
-    for met in Walk().entries(folder, fd, (), DEPTH + 1, ()):
+    for met in Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names):
         shown = "/".join((spot.shown, *met.way))
         if not recursive:
             raise ToolError.of("TW6071", path=spot.shown)
-        if met.closed is not None or folder.rules.denial(met.way[-1:], "write"):
+        if met.closed is not None or folder.rules.denial_at(met.names, "write"):
             raise ToolError.of(_KEPT.get(met.closed, "TW6072"), path=shown)
         entries += 1
         size += met.found.st_size if stat.S_ISREG(met.found.st_mode) else 0

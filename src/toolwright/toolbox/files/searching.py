@@ -275,7 +275,7 @@ class Search:
 def _is_open(met: Met, folder: Folder) -> bool:
     """Whether the rules let anybody read the file that was met."""
     is_second_name = met.found.st_nlink > 1 and not folder.rules.allow_hard_links
-    is_closed = folder.rules.denial(met.way[-1:], "read") or folder.is_closed_file(met.way[-1], met.found)
+    is_closed = folder.rules.denial_at(met.names, "read") or folder.is_closed_file(met.way[-1], met.found)
     return not is_second_name and not is_closed
 
 

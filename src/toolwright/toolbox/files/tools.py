@@ -326,6 +326,7 @@ class Files:
         ] = "create",
         create_parents: Annotated[bool, "Make the directories of path that do not exist"] = False,
         if_version: Version = None,
+        context: Context | None = None,
     ) -> WrittenFile:
         """Write a file: make a new one, replace one, or add to its end.
 
@@ -335,7 +336,9 @@ class Files:
         """
         data = encoded(content, encoding, self._limits.write_bytes)
         target = self._file(path)
+        self._ask_to_write(target, context)
         with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
+            self._ask_at(spot, context)
             found = spot.status()
             if mode == "create" or found is None:
                 check_version(spot, found, if_version)
@@ -358,6 +361,7 @@ class Files:
         ],
         dry_run: Annotated[bool, "Only tell what would change, as a diff"] = False,
         if_version: Version = None,
+        context: Context | None = None,
     ) -> EditedFile:
         """Edit a text file: replace exact pieces of text, all of them or none.
 
@@ -378,6 +382,7 @@ class Files:
                     raise ToolError.of("TW6054", path=spot.shown, size=len(data), limit=self._limits.write_bytes)
                 version, size = version_of(old.status), len(data)
                 if not dry_run:
+                    self._ask_at(spot, context)
                     version = replace(spot, old, data, self._growth)["version"]
         result = EditedFile(
             path=target.shown, dry_run=dry_run, replaced=len(found), diff="", size=size, version=version
@@ -403,13 +408,14 @@ class Files:
             shown.append(line)
         result["diff"] = "".join(shown).encode(errors="surrogateescape").decode(errors="replace")
 
-    def create_directory(self, path: PathArgument) -> CreatedDirectory:
+    def create_directory(self, path: PathArgument, context: Context | None = None) -> CreatedDirectory:
         """Make a directory, and those above it that are missing.
 
         Use to prepare a place for files. Not needed for one file: write_file with create_parents makes its directories.
         A directory that is there already is left as it is. Side effects: makes directories on disk. (创建目录)
         """
         target = self._named(path)
+        self._ask_to_write(target, context)
         with self._changes(target):
             return make_directory(target, self._growth)
 
@@ -425,6 +431,7 @@ class Files:
             ),
         ],
         create_parents: Annotated[bool, "Make the directories of destination that do not exist"] = False,
+        context: Context | None = None,
     ) -> MovedEntry:
         """Move or rename a file or directory, in one step.
 
@@ -433,6 +440,7 @@ class Files:
         disk. Side effects: what was at source is at destination. (移动或重命名文件)
         """
         here, there = self._named(source), self._named(destination)
+        self._ask_to_write(there, context)
         with (
             self._changes(there),
             worded(here.shown),
@@ -441,6 +449,7 @@ class Files:
             if old.status() is None:
                 raise FileNotFoundError(2, "")
             with worded(there.shown), self._spot(there, create_parents) as new, self._alone(old, new):
+                self._ask_at(new, context)
                 return move(old, here.folder, new)
 
     def delete_file(
@@ -454,8 +463,7 @@ class Files:
 
         Use only when the user wants it gone: it cannot be restored. Not to replace a file: use write_file. Refused are
         secrets and protected names such as .env, credentials.json, .git or .mcp.json, and directories that have one of
-        them in them. For a directory, or a file above 100 MB, a person is asked. Side effects: what is deleted is lost.
-        (删除文件)
+        them in them. A person is asked, as a rule before every call. Side effects: what is deleted is lost. (删除文件)
         """
         target = self._named(path)
         with (
@@ -480,6 +488,24 @@ class Files:
         # The figures are part of the key: a yes is for what the person was told.
         if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
             raise ToolError.of("TW6080", path=shown)
+
+    def _ask_to_write(self, target: Target, context: Context | None) -> None:
+        """Before anything is made on the way there: a person has to agree where programs obey what is written."""
+        if not self._read_only and not target.folder.rules.denial(target.names, "write"):
+            self._agreed(target.folder.rules.asks(target.names), target.shown, context)
+
+    def _ask_at(self, spot: Spot, context: Context | None) -> None:
+        """The same of the place itself, wherever links have led."""
+        self._agreed(spot.rules.asks(spot.names), spot.shown, context)
+
+    def _agreed(self, asks: bool, shown: str, context: Context | None) -> None:
+        if not asks or (context is not None and context.agreed):
+            return
+        question: Form[None] = Form(f"Write {shown!r}? Agents, shells or other programs obey what is in it.")
+        if context is None or not context.can_ask(question):
+            raise ToolError.of("TW6086", path=shown)
+        if not context.ask(question, key=f"obeyed:{shown}"):
+            raise ToolError.of("TW6087", path=shown)
 
     # What a person is shown before they agree
 

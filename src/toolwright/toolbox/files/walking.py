@@ -19,10 +19,12 @@ __all__ = ["Guide", "Meetings", "Met", "Walk", "after_cursor", "inside", "inside
 
 @dataclass(slots=True)
 class Met:
-    """An entry on the way. ``parent`` is open only until the walk goes on; ``closed`` is why it is not entered.
-    ``left_out``: the guide passes by it, and by all that is in it."""
+    """An entry on the way. ``names`` lead to it from its folder, whatever links ``way`` goes by. ``parent`` is open
+    only until the walk goes on; ``closed`` is why it is not entered. ``left_out``: the guide passes by it, and by all
+    that is in it."""
 
     way: Names
+    names: Names
     found: os.stat_result
     parent: int
     closed: Closed | None = None
@@ -59,8 +61,9 @@ class Walk:
         self._again = again
         self.unshown = 0
 
-    def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names) -> Meetings:
-        """The entries of the directory ``fd`` that come behind ``after``; ``above`` is the way to it."""
+    def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names, *, base: Names) -> Meetings:
+        """The entries of the directory ``fd`` that come behind ``after``; ``above`` is the way to it, and ``base`` are
+        its names in the folder."""
         names = self._names(fd, "".join(after[:1]))
         if self._guide is not None:
             self._guide.entered(above, fd)
@@ -71,7 +74,7 @@ class Walk:
                 found = os.stat(name, dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
                 continue  # gone since it was listed
-            met = Met((*above, name), found, fd)
+            met = Met((*above, name), (*base, name), found, fd)
             met.left_out = self._guide is not None and self._guide.passes(met.way, met.is_directory)
             if met.left_out or not met.is_directory or depth == 1:
                 if not skipped:
@@ -81,7 +84,8 @@ class Walk:
                 if not skipped:
                     yield met
                 if child is not None:
-                    yield from self.entries(folder, child, met.way, depth - 1, after[1:] if listed else ())
+                    rest = after[1:] if listed else ()
+                    yield from self.entries(folder, child, met.way, depth - 1, rest, base=met.names)
 
     def _names(self, fd: int, first: str) -> list[str]:
         """The names in ``fd`` in order, from ``first`` on."""
@@ -99,7 +103,7 @@ class Walk:
 def _entered(folder: Folder, met: Met) -> Generator[int | None]:
     """The directory ``met``, opened; ``None`` when it is closed to us, with the reason noted."""
     name = met.way[-1]
-    if folder.rules.denial((name,), "read"):
+    if folder.rules.denial_at(met.names, "read"):
         met.closed = "secret"
         yield None
         return
@@ -129,7 +133,7 @@ def inside(walk: Walk, target: Target, shown: Names, depth: int, after: Names) -
         target.folder.find((*target.names, "."), target.shown, "read") as spot,
         spot.directory() as fd,
     ):
-        yield from walk.entries(target.folder, fd, shown, depth, after)
+        yield from walk.entries(target.folder, fd, shown, depth, after, base=spot.names[:-1])
 
 
 def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetings:
@@ -141,7 +145,7 @@ def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetin
         target = Target(folders[label], (), label)
         if not listed:
             with target.folder.find((), label, "read") as spot:
-                yield Met((label,), os.fstat(spot.fd), spot.fd)
+                yield Met((label,), (), os.fstat(spot.fd), spot.fd)
         if depth > 1:
             yield from inside(walk, target, (label,), depth - 1, after[1:] if listed else ())
 
