@@ -41,10 +41,12 @@ class Sweep:
     secrets: list[str] = field(default_factory=list[str])
     personal: list[str] = field(default_factory=list[str])
     left_out: list[str] = field(default_factory=list[str])
+    slices: dict[str, str] = field(default_factory=dict[str, str])
+    """Texts that hold a part of a secret, each with what stands in its place."""
 
     def text(self, text: str) -> str:
-        shapes, clean = self.suspicion.shapes, text
-        if self.suspicion.hidden and (clean := cleaned(text, self.hidden)) != text and self.suspicion.masks:
+        shapes, clean = self.suspicion.shapes, self.slices.get(text, text)
+        if self.suspicion.hidden and (clean := cleaned(clean, self.hidden)) != text and self.suspicion.masks:
             shapes = suspected(clean.encode(errors="replace"))  # what stood apart stands together now
         clean = masked(clean, shapes, self.secrets)
         if self.suspicion.personal:

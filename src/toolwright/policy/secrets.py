@@ -31,6 +31,7 @@ __all__ = [
     "mask_in",
     "masked",
     "masked_member",
+    "masked_slice",
     "suspects",
 ]
 
@@ -303,6 +304,17 @@ def masked(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
     return "".join((*pieces, text[at:])) if pieces else text
 
 
+def masked_slice(whole: str, start: int, end: int, found: list[str]) -> str:
+    """A part of a text, with a mask for what lies in it of each secret of the whole."""
+    data = whole.encode(errors="replace")
+    pieces, at = list[str](), start
+    for secret in _together(_secrets(whole, suspects(data, classes_of(data)), _DEPTH)):
+        if secret.end > start and secret.start < end:
+            pieces += (whole[at : max(start, secret.start)], _mask(secret.kind, secret.secret, found))
+            at = min(end, secret.end)
+    return "".join((*pieces, whole[at:end]))
+
+
 def masked_member(name: str, text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
     """The value of a member of an object, masked where its name says that it is a secret."""
     named = [shape for shape in shapes if is_named(shape)]
@@ -318,17 +330,19 @@ def masked_member(name: str, text: str, shapes: tuple[Shape, ...], found: list[s
 
 def _secrets(text: str, shapes: Iterable[Shape], depth: int) -> Iterator[_Found]:
     plain = [shape for shape in shapes if shape is not _ENCODED and shape is not _RESPELLED]
+    ends = dict[int, int]()
     for shape in plain:
-        yield from (
-            _Found(start, end, _RANKS[shape], shape.kind, text[start:end]) for start, end in _of_shape(shape, text)
-        )
+        for start, end in _of_shape(shape, text):
+            ends[start] = end
+            yield _Found(start, end, _RANKS[shape], shape.kind, text[start:end])
     if depth and _ENCODED in shapes:
         yield from _encoded(text, depth)
     if depth and _RESPELLED in shapes:
         yield from _respelled(text, depth)
     for shape, token in tokens(text, [shape for shape in plain if can_be_divided(shape)]):
-        # Lines of words may stand like one: it has a digit too.
-        if not _is_placeholder(token.secret) and _HAS_DIGIT.search(token.secret):
+        # Words may stand on the next line: what is of a token there has a digit.
+        more = token.secret[max(0, ends.get(token.start, 0) - token.start) :]
+        if not _is_placeholder(token.secret) and _HAS_DIGIT.search(more):
             yield _Found(token.start, token.end, len(SHAPES), shape.kind, token.secret)
 
 

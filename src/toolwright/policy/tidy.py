@@ -15,6 +15,7 @@ from toolwright.policy.fitting import LEAST, MAX_BLOCKS, fitted
 from toolwright.policy.keep import BUDGET
 from toolwright.policy.pieces import all_text, is_text_copy, pieces, seen
 from toolwright.policy.scan import Suspicion, Wants, look
+from toolwright.policy.slices import cut_secrets
 from toolwright.protocol.questions import InputRequest
 from toolwright.protocol.types import (
     UNSET,
@@ -88,8 +89,10 @@ class _Tidy(Wrapper, frozen=True):
             _check_output(tool, outcome)
         data, size = seen(outcome)
         limit = tool.max_bytes or self.max_bytes
-        if size <= BUDGET and ((suspicion := look(data, *wants)) or not all_text(outcome.content)):
-            clean = await self._swept(tool, outcome, call.context, suspicion)
+        if size <= BUDGET and (
+            (suspicion := look(data, *wants)) or call.context.slices or not all_text(outcome.content)
+        ):
+            clean = await self._swept(tool, outcome, call.context, suspicion, wants)
             if clean is not outcome:
                 outcome, size = clean, seen(clean)[1]  # a mask may be longer than what it stands for
         if size > BUDGET or (size > limit and limit < LEAST):
@@ -100,11 +103,13 @@ class _Tidy(Wrapper, frozen=True):
         return _marked(outcome) if tool.untrusted else outcome
 
     async def _swept(
-        self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: Suspicion
+        self, tool: Tool, result: CallToolResult, context: RequestContext, suspicion: Suspicion, wants: Wants
     ) -> CallToolResult:
         sweep = Sweep(suspicion)
+        if wants.secrets:
+            sweep.slices.update(cut_secrets(context.slices, sweep.secrets))
         content = await self._checked(result.content, context, sweep)
-        if not (suspicion or sweep.left_out):
+        if not (suspicion or sweep.left_out or sweep.slices):
             return result
         return _swept(tool, replaced(result, content=content), sweep)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
 
@@ -156,14 +156,30 @@ class _Silent:
 SILENT = _Silent()
 
 
+class Slice(Value, frozen=True):
+    """A text of a result that is cut out of a longer one: ``data`` with what stands before and behind it there, where a
+    secret may begin or end. ``shown`` is how the result has it: as text, or else in base64."""
+
+    shown: str
+    before: bytes
+    data: bytes
+    behind: bytes
+    is_text: bool = True
+
+    BEFORE: ClassVar[int] = 8_192
+    """So much is looked at before a slice: a private key begins that far off."""
+    BEHIND: ClassVar[int] = 512
+
+
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
-    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` is
-    what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one. ``has_words``:
-    whether the client's revision can put a question. ``trail`` is for the layers, and absent where nothing is recorded.
-    ``task`` is what this request is a part of, on a host. ``agreed``: a person has been shown this very call, and has
-    agreed to it, so that a tool need not ask the same once more.
+    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds``
+    is what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one, ``slices``
+    which of its texts are cut out of longer ones. ``has_words``: whether the client's revision can put a question.
+    ``trail`` is for the layers, and absent where nothing is recorded. ``task`` is what this request is a part of,
+    on a host. ``agreed``: a person has been shown this very call, and has agreed to it, so that a tool need not ask
+    the same once more.
     """
 
     principal: Principal
@@ -176,6 +192,7 @@ class RequestContext(Value, frozen=True):
     kept: list[Kept] = []  # noqa: RUF012 - each context has its own
     task: Task | None = None
     agreed: bool = False
+    slices: list[Slice] = []  # noqa: RUF012 - each context has its own
 
     def keep(
         self,

@@ -8,6 +8,7 @@ import os
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.files.values import CHUNK, Encoding, FileContent, FileLimits, version_of
+from toolwright.tools.toolset import Slice
 
 __all__ = ["Source", "check_range", "read_at"]
 
@@ -31,7 +32,8 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
 class Source:
     """An open file on its way into a result."""
 
-    def __init__(self, fd: int, shown: str, limits: FileLimits) -> None:
+    def __init__(self, fd: int, shown: str, limits: FileLimits, slices: list[Slice]) -> None:
+        self._slices = slices
         self._fd = fd
         self._shown = shown
         self._limits = limits
@@ -41,7 +43,9 @@ class Source:
         self._check_offset(offset)
         # Four characters stand for three bytes; whole groups need no padding before the end.
         data = read_at(self._fd, max(self._limits.read_bytes // 4, 1) * 3, offset)
-        return self._result("base64", base64.b64encode(data).decode("ascii"), offset + len(data))
+        digits = base64.b64encode(data).decode("ascii")
+        self._cut(digits, offset, data, is_text=False)
+        return self._result("base64", digits, offset + len(data))
 
     def as_text(self, encoding: Encoding, offset: int) -> FileContent:
         self._check_offset(offset)
@@ -86,7 +90,17 @@ class Source:
             raise ToolError.of("TW6040", path=self._shown, encoding=encoding) from error
         if "\0" in text:
             raise ToolError.of("TW6040", path=self._shown, encoding=encoding)
+        self._cut(text, offset, text.encode(encoding), is_text=True)
         return text, offset + len(data) - len(decoder.getstate()[0])
+
+    def _cut(self, shown: str, offset: int, data: bytes, *, is_text: bool) -> None:
+        """Says what stands around it, unless it is all of the file."""
+        if offset == 0 and len(data) >= self._found.st_size:
+            return
+        begin = max(0, offset - Slice.BEFORE) & ~1  # UTF-16 has letters of two bytes
+        before = read_at(self._fd, offset - begin, begin)
+        behind = read_at(self._fd, Slice.BEHIND, offset + len(data))
+        self._slices.append(Slice(shown, before, data, behind, is_text))
 
     def _line(self, start: int) -> int:
         """The offset at which line ``start`` begins."""

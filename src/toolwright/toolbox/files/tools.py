@@ -211,6 +211,8 @@ class Files:
         start_line: Annotated[int | None, "First line to read, from 1; for text only", Field(ge=1)] = None,
         end_line: Annotated[int | None, "Last line to read, included; for text only", Field(ge=1)] = None,
         offset: Annotated[int | None, "First byte to read, from 0, instead of a line", Field(ge=0)] = None,
+        *,
+        context: Context | None = None,
     ) -> FileContent:
         """Read a file, or a part of it, as text or base64.
 
@@ -225,7 +227,7 @@ class Files:
             target.folder.find(target.names, target.shown, "read") as spot,
             spot.file() as fd,
         ):
-            source = Source(fd, target.shown, self._limits)
+            source = Source(fd, target.shown, self._limits, [] if context is None else context.slices)
             if encoding == "base64":
                 return source.as_base64(offset or 0)
             if offset is not None:

@@ -1,0 +1,29 @@
+"""Slices of longer texts: a secret that begins or ends outside of one is masked as far as it lies in it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from toolwright.policy.blobs import encoding_of
+from toolwright.policy.secrets import masked_slice
+from toolwright.tools.toolset import Slice
+
+__all__ = ["cut_secrets"]
+
+
+def cut_secrets(slices: Sequence[Slice], found: list[str]) -> dict[str, str]:
+    """For each shown text that holds a part of a secret, what is shown in its place; ``found`` gets the masks."""
+    return {one.shown: clean for one in slices if (clean := _clean(one, found)) != one.shown}
+
+
+def _clean(one: Slice, found: list[str]) -> str:
+    # UTF-8 is read byte by byte, so that a slice may begin and end within a letter.
+    encoding, width = ("latin-1", 1) if encoding_of(one.before + one.data) == "utf-8" else ("utf-16-le", 2)
+    whole = (one.before + one.data + one.behind).decode(encoding, "replace")
+    start, end = len(one.before) // width, -(-(len(one.before) + len(one.data)) // width)
+    clean = masked_slice(whole, start, end, found)
+    if clean == whole[start:end]:
+        return one.shown
+    data = clean.encode(encoding, "replace")
+    return data.decode(errors="replace") if one.is_text else base64.b64encode(data).decode()
