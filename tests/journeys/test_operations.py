@@ -127,8 +127,9 @@ def test_a_server_that_is_to_end_says_so_serves_on_and_lets_calls_finish(workers
         process.ended()
 
 
-def test_a_second_signal_ends_it_at_once() -> None:
-    with http("--drain", "600") as (url, process):
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_second_signal_ends_it_at_once(workers: str) -> None:
+    with http("--drain", "600", "--workers", workers) as (url, process):
         process.popen.send_signal(signal.SIGTERM)
 
         async def until_told() -> None:

@@ -286,12 +286,41 @@ def run(
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
-            Multiprocess(config, sockets=[listener]).run()
+            _Workers(config, sockets=[listener]).run()
     except KeyboardInterrupt:
         pass
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         processes.end_children()
+
+
+class _Workers(Multiprocess):
+    """Passes every signal to end on to the workers: the second one ends those that are draining."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._signals = 0
+
+    def handle_int(self) -> None:
+        self._signals += 1
+        super().handle_int()
+
+    def handle_term(self) -> None:
+        self._signals += 1
+        super().handle_term()
+
+    def join_all(self) -> None:
+        # From here on uvicorn does not look into its queue of signals any more.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda _number, _frame: self._end_again())
+        self.handle_signals()
+        if self._signals > 1:
+            self._end_again()
+        super().join_all()
+
+    def _end_again(self) -> None:
+        for worker in self.processes:
+            worker.process.terminate()
 
 
 def _in_worker(factory: Callable[[], Any], parent: int) -> Any:

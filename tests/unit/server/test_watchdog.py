@@ -61,8 +61,10 @@ def test_a_tool_that_blocks_the_loop_is_named_with_the_authors_line(caplog: pyte
     looks.watch(server, lambda client: client.call_tool("blocks"))
     [said] = reports(caplog)
     innermost = Looks.at.__code__
+    # The loop waits in `start()` or, a line below, in `join()`: the thread may look during either.
+    places = [f"test_watchdog.py, line {innermost.co_firstlineno + ahead}, in at (in threading.py" for ahead in (8, 9)]
     assert "the tool blocks" in said
-    assert f"test_watchdog.py, line {innermost.co_firstlineno + 9}, in at (in threading.py, line" in said
+    assert any(place in said for place in places)
 
 
 def test_a_resource_that_blocks_the_loop_is_named_too(caplog: pytest.LogCaptureFixture) -> None:
