@@ -1061,6 +1061,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "is, connect to that URL.",
         "{url} 重定向到 {target}（HTTP 状态 {status}）。不会跟随重定向：如果服务器确实在那里，请直接连接该 URL。",
     ),
+    "TW5032": (
+        "{url} names {endpoint} as the endpoint of HTTP+SSE, which is refused: {problem}.",
+        "{url} 指定 {endpoint} 作为 HTTP+SSE 的端点，已拒绝：{problem}。",
+    ),
+    "TW5033": (
+        "{url} opened a stream of HTTP+SSE, and named no endpoint within {seconds:g} s.",
+        "{url} 打开了 HTTP+SSE 流，但在 {seconds:g} 秒内没有指定端点。",
+    ),
+    "TW5034": (
+        "The stream of {url} has ended, and the session of HTTP+SSE with it. What was in flight may have happened.",
+        "{url} 的流已结束，HTTP+SSE 会话随之结束。尚未完成的请求可能已经生效。",
+    ),
     "TW5040": (
         "{method} belongs to no open request. A server may ask while a call of a tool, a read of a resource or a "
         "prompt waits for its answer.",
@@ -2862,8 +2874,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{file} {path}：需要此处不提供的功能：{why}。",
     ),
     "TW9224": (
-        "{file} {path}: HTTP+SSE is deprecated, and not spoken here; Streamable HTTP is tried at the same address.",
-        "{file} {path}：HTTP+SSE 已弃用，此处不支持；将在同一地址尝试 Streamable HTTP。",
+        "{file} {path}: HTTP+SSE is deprecated; it is spoken to this server, as the file says.",
+        "{file} {path}：HTTP+SSE 已弃用；将按该文件的设置用它连接此服务器。",
     ),
     "TW9225": (
         "{file} {path}: how to sign in is not read from here, and was passed over.",

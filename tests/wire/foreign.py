@@ -15,6 +15,7 @@ class Heard:
     """A request. ``said`` is its JSON, ``at`` when it came by the clock of the loop."""
 
     verb: str
+    path: str
     headers: Mapping[str, str]
     said: dict[str, Any]
     at: float
@@ -61,6 +62,15 @@ class Reply:
         lines += [f"retry: {retry}"] if retry is not None else []
         lines += [f"data: {json.dumps({'jsonrpc': '2.0', **message}) if message else ''}"]
         self._writer.write(("\n".join(lines) + "\n\n").encode())
+        await self._writer.drain()
+
+    async def named(self, event: str, data: str) -> None:
+        """An event that is no message."""
+        self._writer.write(f"event: {event}\ndata: {data}\n\n".encode())
+        await self._writer.drain()
+
+    async def comment(self) -> None:
+        self._writer.write(b": nothing\n\n")
         await self._writer.drain()
 
 
@@ -115,4 +125,5 @@ async def _read(reader: asyncio.StreamReader) -> Heard:
     head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Heard(head[0].partition(" ")[0], headers, json.loads(body or b"{}"), asyncio.get_running_loop().time())
+    verb, path, _ = head[0].split(" ", 2)
+    return Heard(verb, path, headers, json.loads(body or b"{}"), asyncio.get_running_loop().time())

@@ -7,13 +7,14 @@ broken carrier a ``TransportError``, a broken promise of a tool an ``InvalidResu
 from __future__ import annotations
 
 import asyncio
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeAlias, TypeVar, overload
+from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from toolwright.client.answers import Answers, Elicit, Sample
 from toolwright.client.conversation import Conversation, Settings
@@ -42,6 +43,7 @@ from toolwright.protocol.types import (
 from toolwright.transport.carrier import Auth, Authorizer, ClientLink, Refusal
 from toolwright.transport.http_client import HttpLink
 from toolwright.transport.memory import Connectable, MemoryLink
+from toolwright.transport.sse_client import SseLink
 from toolwright.transport.stdio_client import StdioLink
 
 __all__ = ["Client", "LogMessage", "Progress", "Result", "Target", "link_to"]
@@ -58,7 +60,9 @@ class Client:
     ``total_timeout`` bounds a request whatever progress it makes. ``headers`` go with every HTTP request, ``env`` is
     added to the small environment of a command, which runs in ``cwd``. ``auth`` is how a server on HTTP comes to know
     who asks; the time that this takes counts for no limit. ``revision`` is the protocol revision to speak; without it,
-    that is found out, and remembered for as long as the process lives. ``facts`` tells what the server said of itself.
+    that is found out, and remembered for as long as the process lives. ``transport`` is that of a URL: ``"http"`` is
+    Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE; without it the second is tried where the first is refused.
+    ``facts`` tells what the server said of itself.
 
     ``on_tools_changed``, ``on_resources_changed`` and ``on_prompts_changed`` are called when the server says that a
     list has changed, ``on_lost`` when a channel breaks that this end has not closed; ``on_log`` takes what it wants to
@@ -91,12 +95,17 @@ class Client:
         roots: Sequence[str | Path] | None = None,
         questions: QuestionLimits | QuestionGate | None = None,
         revision: str | None = None,
+        transport: Literal["http", "sse"] | None = None,
     ) -> None:
+        if transport not in (None, "http", "sse"):
+            raise ConfigurationError.of("TW4009", name="Client(transport=…)", wanted="http or sse")
         if revision is not None and revision not in versions.BY_NAME:
             raise ConfigurationError.of("TW4009", name="Client(revision=…)", wanted=f"one of {', '.join(versions.ALL)}")
         if log_level not in LOG_LEVELS:
             raise ConfigurationError.of("TW4009", name="Client(log_level=…)", wanted=f"one of {', '.join(LOG_LEVELS)}")
-        self._link = link_to(target, headers, env, None if auth is None else _Patient(auth, self._authorizing), cwd)
+        self._link = link = link_to(
+            target, headers, env, None if auth is None else _Patient(auth, self._authorizing), cwd, transport
+        )
         self._timeout = timeout
         gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
         self._answers = Answers(elicit, sample, roots, gate)
@@ -106,7 +115,10 @@ class Client:
             "notifications/prompts/list_changed": on_prompts_changed,
         }
         changed = {method: callback for method, callback in told.items() if callback is not None}
-        settings = Settings(timeout, total_timeout, revision, None if on_log is None else log_level, on_lost)
+        older: Callable[[], ClientLink] | None = None
+        if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
+            older = functools.partial(SseLink, link.place)
+        settings = Settings(timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older)
         self._conversation = Conversation(self._link, self._answers, Ears(changed, self._changed, on_log), settings)
         self._lists = Lists(self._conversation.request)
         self._known = KnownTools()
@@ -334,12 +346,14 @@ def link_to(
     env: Mapping[str, str] | None = None,
     auth: Auth | None = None,
     cwd: str | Path | None = None,
+    transport: Literal["http", "sse"] | None = None,
 ) -> ClientLink:
     """The client's end of a carrier to ``target``, not yet open."""
     if isinstance(target, str) and target.startswith(("http://", "https://")):
         if auth is not None and "authorization" in map(str.lower, headers or {}):
             raise ConfigurationError.of("TW5115")
-        return HttpLink(target, headers=headers, authorize=None if auth is None else auth.for_server(target))
+        link = HttpLink(target, headers=headers, authorize=None if auth is None else auth.for_server(target))
+        return SseLink(link.place) if transport == "sse" else link
     if auth is not None:
         raise ConfigurationError.of("TW5100")
     if isinstance(target, str):

@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import decode, is_array, is_object
+from toolwright.protocol import versions
 from toolwright.protocol.types import Value, replaced
 
 __all__ = [
@@ -78,6 +79,8 @@ class ServerConfig:
     effects: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     hints: bool = False
     target: Any = field(default=None, repr=False)
+    transport: Literal["sse"] | None = None
+    revision: str | None = None
     unsupported: ConfigurationError | None = None
 
 
@@ -253,6 +256,7 @@ _KEYS: Final[Mapping[str, _Key]] = {
     "disabled_tools": _Key("without", "texts"),
     "without": _Key("without", "texts"),
     "rename": _Key("rename", "map"),
+    "revision": _Key("revision", "text"),
 }
 
 _IN_TOML: Final[Mapping[str, _Key]] = {"effects": _Key("effects", "table"), "hints": _Key("hints", "flag")}
@@ -351,7 +355,10 @@ class _Entry:
         if "args" in found and ways == ["url"]:
             raise self._about("TW9205", "")
         if said == "sse":
+            found["transport"] = "sse"
             self._notes.append(self._about("TW9224", "type"))
+        if found.get("revision", versions.LATEST) not in versions.BY_NAME:
+            raise self._misfit("revision", f"one of {', '.join(versions.ALL)}")
 
 
 def _is_texts(value: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import math
 from collections.abc import Callable, Generator, Mapping
@@ -37,9 +38,12 @@ from toolwright.errors import (
 from toolwright.jsonrpc.messages import Id, Json, encode_notification, is_array, is_object
 from toolwright.jsonrpc.patience import Patience
 from toolwright.jsonrpc.peer import Peer, internal_error
+from toolwright.protocol import versions
 from toolwright.protocol.questions import InputRequest
 from toolwright.tracing import Tracing, tracing
 from toolwright.transport.carrier import ClientLink
+from toolwright.transport.http_client import HttpStatus
+from toolwright.transport.sse_client import SseLink
 
 __all__ = ["Conversation", "Settings"]
 
@@ -76,13 +80,15 @@ _REVISIONS = Revisions()
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``timeout`` bounds the wait for each request without a sign of life, ``total`` with as many as there may be.
-    ``on_lost`` is told when a channel breaks that this end has not closed."""
+    ``on_lost`` is told when a channel breaks that this end has not closed. ``older`` makes the link to try where the
+    first one is refused by a server that may be too old for it."""
 
     timeout: float
     total: float
     revision: str | None = None
     log_level: str | None = None
     on_lost: Callable[[Exception], None] | None = None
+    older: Callable[[], ClientLink] | None = None
 
 
 class Conversation:
@@ -118,7 +124,7 @@ class Conversation:
         self._tracing = tracing()
         await self._link.open(self._peer)
         try:
-            await self._settle()
+            await self._settle_with_whatever_is_there()
             await self._hear_of_changes()
         except BaseException:
             await self.close()
@@ -128,6 +134,20 @@ class Conversation:
         await self._stop_listening()
         await self._peer.close()
         await self._link.close()
+
+    async def _settle_with_whatever_is_there(self) -> None:
+        """A server that refuses Streamable HTTP may have the transport before it (basic/transports, "Backwards
+        Compatibility"), which is tried last."""
+        try:
+            await self._settle()
+        except HttpStatus as error:
+            if self._settings.older is None or not _is_refused_by_old_servers(error.status):
+                raise
+            try:
+                await self._reopen(self._settings.older())
+            except HttpStatus:
+                raise error from None  # neither: the first refusal says more
+            await self._settle()
 
     async def _settle(self) -> None:
         """Find out which revision to speak; what an earlier conversation found out is tried first."""
@@ -140,8 +160,8 @@ class Conversation:
             self._answers.capabilities,
             settings.revision,
             log_level=settings.log_level,
-            remembered=_REVISIONS.of(key),
-            reopen=self._reopen if self._link.shared and key is not None else None,
+            remembered=versions.NEWEST_LEGACY if isinstance(self._link, SseLink) else _REVISIONS.of(key),
+            reopen=functools.partial(self._reopen, self._link) if self._link.shared and key is not None else None,
         )
         await self._link.flush()  # servers refuse what comes before the handshake is over
         if settings.revision is None:
@@ -157,9 +177,11 @@ class Conversation:
                 raise RequestTimeout.of("TW5025", problem=str(error), stderr=stderr) from None
             raise
 
-    async def _reopen(self) -> None:
+    async def _reopen(self, link: ClientLink) -> None:
+        """Begin anew, by ``link``."""
         await self._peer.close()
         await self._link.close()
+        self._link = link
         self._peer = self._new_peer()
         await self._link.open(self._peer)
 
@@ -551,6 +573,11 @@ async def _end(listening: asyncio.Task[None] | None) -> None:
     if listening is not None:
         listening.cancel()
         await asyncio.wait((listening,))
+
+
+def _is_refused_by_old_servers(status: int) -> bool:
+    """Whether a status may mean that nobody takes a POST there; who asks, and how often, are other matters."""
+    return 400 <= status < 500 and status not in (401, 403, 407, 408, 429)
 
 
 def _covers(honoured: Json, wanted: Json) -> bool:

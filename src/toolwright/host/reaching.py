@@ -28,6 +28,7 @@ async def reached(
     if isinstance(way, Launch) or is_of_a_file:
         await launches.check(one.label, config.name, way, approve)
     if isinstance(way, Launch):
-        return way.argv, {"env": way.env, "cwd": way.cwd}
+        return way.argv, {"env": way.env, "cwd": way.cwd, "revision": one.revision}
     is_told = any(name.lower() == "authorization" for name in way.headers)
-    return way.url, {"headers": way.headers, "auth": None if is_told else load("client.oauth:signed_in")(way.url)}
+    auth = None if is_told else load("client.oauth:signed_in")(way.url)
+    return way.url, {"headers": way.headers, "auth": auth, "revision": one.revision, "transport": one.transport}

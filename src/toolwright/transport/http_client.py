@@ -24,7 +24,7 @@ from toolwright.transport.http_connection import Answer, Connections
 from toolwright.transport.urls import joined
 from toolwright.version import __version__
 
-__all__ = ["HttpLink", "HttpStatus"]
+__all__ = ["HttpLink", "HttpStatus", "Place", "Unreadable", "events", "is_stream"]
 
 _SESSION = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
@@ -40,6 +40,9 @@ _SHORTEST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 60.0
 _MAX_BREAKS = 5
 
+Unreadable = httpx2.HTTPError
+"""A stream of events that is none, or has one that is too large."""
+
 _log = logging.getLogger("toolwright")
 
 
@@ -47,6 +50,46 @@ class HttpStatus(TransportError):
     """The endpoint refused a message with a status and no JSON-RPC error that would explain it."""
 
     status: int = 0
+
+    @classmethod
+    def by(cls, url: str, answer: Answer, problem: str = "") -> HttpStatus:
+        """The refusal that ``answer`` is; a redirect is named with its target."""
+        target = _target(url, answer)
+        if target:
+            error = cls.of("TW5031", url=url, status=answer.status, target=target)
+        else:
+            error = cls.of("TW5007", url=url, status=answer.status, said=problem and f": {problem}")
+        error.status = answer.status
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server on HTTP: its URL, the headers that go with every request, and what tells it who asks."""
+
+    url: str
+    headers: Mapping[str, str]
+    authorize: Authorizer | None = None
+
+    @contextlib.asynccontextmanager
+    async def asking(
+        self, connections: Connections, method: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> AsyncGenerator[Answer]:
+        """The answer to one request, which is sent again while ``authorize`` knows what to do about a refusal."""
+        for attempt in itertools.count():
+            sent = {**self.headers, **headers, **await self.credentials(method)}
+            async with connections.request(method, body, sent) as answer:
+                if not await self._is_worth_another(answer, sent, attempt):
+                    yield answer
+                    return
+
+    async def credentials(self, method: str) -> Mapping[str, str]:
+        return {} if self.authorize is None else await self.authorize.headers(method)
+
+    async def _is_worth_another(self, answer: Answer, sent: Mapping[str, str], attempt: int) -> bool:
+        if self.authorize is None or answer.status not in _REFUSALS:
+            return False
+        return await self.authorize.challenged(Refusal(answer.status, answer.headers, sent, answer.peer, attempt))
 
 
 @dataclass(slots=True)
@@ -99,8 +142,16 @@ def _kind(answer: Answer) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _is_stream(answer: Answer) -> bool:
+def is_stream(answer: Answer) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
+
+
+async def events(answer: Answer, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """The events of a stream, none of them larger than ``most`` bytes."""
+    request = httpx2.Request("GET", url)
+    response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
+    async for event in httpx2.EventSource(response, max_event_size=most):
+        yield event
 
 
 def _target(url: str, answer: Answer) -> str:
@@ -136,11 +187,9 @@ class HttpLink:
     def __init__(
         self, url: str, *, headers: Mapping[str, str] | None = None, authorize: Authorizer | None = None
     ) -> None:
+        own = {"user-agent": f"toolwright/{__version__}"}
+        self.place = Place(url, own | {name.lower(): value for name, value in (headers or {}).items()}, authorize)
         self._url = url
-        self._authorize = authorize
-        self._headers = {"user-agent": f"toolwright/{__version__}"} | {
-            name.lower(): value for name, value in (headers or {}).items()
-        }
         self._session: str | None = None
         self._named: tuple[Id, str] | None = None  # a request, and the session that its answer has named
         self._standing: asyncio.Task[None] | None = None
@@ -233,41 +282,29 @@ class HttpLink:
                 raise self._lost_session(refused=False)
             with _forgiven(reading):
                 async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
-                    if not _is_stream(answer):
+                    if not is_stream(answer):
                         raise self._refused(answer)
                     await self._read_events(answer, reading)
 
     @contextlib.asynccontextmanager
     async def _stream(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
-        """The answer to one request, which is sent again while ``authorize`` knows what to do about a refusal."""
-        for attempt in itertools.count():
-            if self._connections is None:
-                raise ConnectionLost.of("TW5001")
-            session = {} if self._session is None else {_SESSION: self._session}
-            sent = {**self._headers, **session, **headers, **await self._credentials(method)}
-            async with self._connections.request(method, body, sent) as answer:
-                # A request that names its method in its head belongs to no session; its 404 is an answer.
-                if answer.status == 404 and session and METHOD_HEADER not in sent:
-                    raise self._lost_session(method == "POST")
-                if not await self._is_worth_another(answer, sent, attempt):
-                    yield answer
-                    return
+        """The answer to one request, in the session if there is one."""
+        if self._connections is None:
+            raise ConnectionLost.of("TW5001")
+        session = {} if self._session is None else {_SESSION: self._session}
+        async with self.place.asking(self._connections, method, body, {**session, **headers}) as answer:
+            # A request that names its method in its head belongs to no session; its 404 is an answer.
+            if answer.status == 404 and session and METHOD_HEADER not in headers:
+                raise self._lost_session(method == "POST")
+            yield answer
 
     def _lost_session(self, refused: bool) -> SessionLost:
         error = SessionLost.of("TW5020")
         error.refused = refused
         return error
 
-    async def _credentials(self, method: str) -> Mapping[str, str]:
-        return {} if self._authorize is None else await self._authorize.headers(method)
-
-    async def _is_worth_another(self, answer: Answer, sent: Mapping[str, str], attempt: int) -> bool:
-        if self._authorize is None or answer.status not in _REFUSALS:
-            return False
-        return await self._authorize.challenged(Refusal(answer.status, answer.headers, sent, answer.peer, attempt))
-
     async def _read(self, answer: Answer, id: Id | None, reading: _Reading) -> None:
-        if _is_stream(answer):
+        if is_stream(answer):
             await self._read_events(answer, reading)
         elif _kind(answer) == "application/json" and (body := await _body(answer)):
             problem = self._feed(body)
@@ -281,21 +318,13 @@ class HttpLink:
         return id is not None and self._receiver is not None and self._receiver.awaits(id)
 
     def _refused(self, answer: Answer, problem: str = "") -> HttpStatus:
-        target = _target(self._url, answer)
-        if target:
-            error = HttpStatus.of("TW5031", url=self._url, status=answer.status, target=target)
-        else:
-            error = HttpStatus.of("TW5007", url=self._url, status=answer.status, said=problem and f": {problem}")
-        error.status = answer.status
-        return error
+        return HttpStatus.by(self._url, answer, problem)
 
     def _not_an_answer(self, problem: str) -> InvalidAnswer:
         return InvalidAnswer.of("TW5030", url=self._url, problem=problem or "it belongs to no request")
 
     async def _read_events(self, answer: Answer, reading: _Reading) -> None:
-        request = httpx2.Request("GET", self._url)
-        response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
-        async for event in httpx2.EventSource(response, max_event_size=_MAX_BYTES):
+        async for event in events(answer, self._url, _MAX_BYTES):
             reading.note(event)
             if event.data and event.event == "message":
                 reading.problem = self._feed(event.data.encode()) or reading.problem
@@ -334,7 +363,7 @@ class HttpLink:
             try:
                 async with self._stream("GET", None, {**headers, **reading.headers}) as answer:
                     settled.set()
-                    if not _is_stream(answer):
+                    if not is_stream(answer):
                         return
                     await self._read_events(answer, reading)
             except TransportError as error:
@@ -365,6 +394,6 @@ class HttpLink:
     async def _end_session(self, connections: Connections, session: str) -> None:
         self._session = None
         async with asyncio.timeout(_CLOSE_SECONDS):
-            headers = {**self._headers, _SESSION: session, **await self._credentials("DELETE")}
+            headers = {**self.place.headers, _SESSION: session, **await self.place.credentials("DELETE")}
             async with connections.request("DELETE", None, headers):
                 pass
