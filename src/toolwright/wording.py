@@ -2787,7 +2787,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A part of it stands where a person does not look: in a comment, or behind many blanks.",
         "其中一部分位于人不会看到之处：注释内或大量空白之后。",
     ),
-    "TW9128": ("Orders are encoded in it, as base64.", "其中以 base64 编码夹带了指令。"),
+    "TW9128": (
+        "Orders are encoded in it, so that a person does not read them.",
+        "其中夹带了经过编码、人不易读出的指令。",
+    ),
     "TW9129": (
         "The name is not one that every client can use: letters, digits, _, - and . only.",
         "该名称并非所有客户端都能使用：只可含字母、数字、_、- 和 .。",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from security import spellings
 from toolwright.contract.finding import Finding, Severity
 from toolwright.contract.scan import scan
 
-__all__ = ["MEASUREMENTS", "Measured", "measure"]
+__all__ = ["MEASUREMENTS", "Measured", "definitions", "measure"]
 
 FOLDER = Path(__file__).parent
 
@@ -45,13 +46,21 @@ def measure(name: str) -> Measured:
     return MEASUREMENTS[name]()
 
 
-def _definitions() -> Measured:
-    """Texts in the description of a tool. Found or flagged is what a person is warned of, or never sees."""
-    attacks = tomllib.loads((FOLDER / "poisoned.toml").read_text("utf-8"))["text"]
-    twins = tomllib.loads((FOLDER / "plain_definitions.toml").read_text("utf-8"))["texts"]
-    found = sum(_is_flagged(scan(_tool(one["text"]))) for one in attacks)
-    flagged = sum(_is_flagged(scan(_tool(text))) for text in twins)
+def definitions(*, measured: bool = True, languages: Collection[str] = ()) -> Measured:
+    """Texts of ``orders.toml`` in the description of a tool, of one half. Found or flagged is what a person is
+    warned of, or never sees."""
+    said = tomllib.loads((FOLDER / "orders.toml").read_text("utf-8"))
+    chosen = [groups for language, groups in said.items() if not languages or language in languages]
+    attacks = [text for groups in chosen for kind, texts in groups.items() if kind != "benign" for text in texts]
+    twins = [text for groups in chosen for text in groups["benign"]]
+    attacks, twins = ([text for text in texts if _is_measured(text) is measured] for texts in (attacks, twins))
+    found, flagged = (sum(_is_flagged(scan(_tool(text))) for text in texts) for texts in (attacks, twins))
     return Measured(found, len(attacks), flagged, len(twins))
+
+
+def _is_measured(text: str) -> bool:
+    """Whether a text belongs to the half that is measured; the other one is for tuning."""
+    return zlib.crc32(text.encode()) % 2 == 1
 
 
 def _tool(description: str) -> dict[str, Any]:
@@ -71,7 +80,7 @@ def _secrets() -> Measured:
 
 
 MEASUREMENTS: Mapping[str, Callable[[], Measured]] = {
-    "definitions": _definitions,
+    "definitions": definitions,
     "secrets": _secrets,
 }
 """By the name that a row of ``rows.toml`` gives as ``heuristic``."""

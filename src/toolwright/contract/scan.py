@@ -10,21 +10,20 @@ Nothing here decides what a tool may do: that a definition has no findings does 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path as File
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from toolwright.contract.contract import Contract, Definition, Path, definition_of
+from toolwright.contract.encoded import decoded, may_be_encoded
 from toolwright.contract.finding import Finding, Severity
-from toolwright.contract.names import latin, words
+from toolwright.contract.names import latin
 from toolwright.contract.neighbours import NOBODY, Neighbours, beside
+from toolwright.contract.orders import Order, orders, patterns
+from toolwright.contract.reading import PART, parts
 from toolwright.contract.shown import excerpt, shown
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
@@ -50,7 +49,7 @@ def scan(
     texts, size = _texts(said)
     if size > MAX_CHARACTERS:
         return (Finding("TW9150", Severity.BLOCK, (), "", {"size": size, "limit": MAX_CHARACTERS}),)
-    return tuple(_unique(_scan(said, texts, neighbours, own)))
+    return tuple(_worst(_scan(said, texts, neighbours, own)))
 
 
 def scan_text(
@@ -70,12 +69,17 @@ def scan_contract(contract: Contract, neighbours: Neighbours = NOBODY) -> tuple[
     return tuple(found)
 
 
-def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
-    met: set[tuple[str, Path]] = set()
+def _worst(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Each code once a place, with what weighs most."""
+    met: dict[tuple[str, Path], Finding] = {}
     for one in findings:
-        if (one.code, one.path) not in met:
-            met.add((one.code, one.path))
-            yield one
+        known = met.setdefault((one.code, one.path), one)
+        if _WEIGHTS[one.severity] > _WEIGHTS[known.severity]:
+            met[one.code, one.path] = one
+    yield from met.values()
+
+
+_WEIGHTS: Final = {Severity.NOTE: 0, Severity.WARN: 1, Severity.BLOCK: 2}
 
 
 def _scan(
@@ -85,8 +89,14 @@ def _scan(
     name = name if isinstance(name, str) and "uri" not in definition else ""
     if name and not is_name(name):
         yield from _odd_name(name)
-    read = _strings(definition) if neighbours or _may_hide(texts) or _have_orders(texts) else []
-    yield from _alone(read)
+    given = _given(texts)
+    read = _strings(definition) if neighbours or given or _may_hide(texts) else []
+    for one in read:
+        yield from _hiding(one)
+        if len(one.text) > _LONG_TEXT:
+            yield from _out_of_sight(one)
+    found = list(_ordered(read, given))
+    yield from _weighed([*found, *_divided(found, read)])
     if "x-mcp-header" in texts:
         yield from _headers(definition)
     yield from _icons(definition)
@@ -94,16 +104,79 @@ def _scan(
         yield from beside(name, [(one.path, one.text) for one in read], neighbours, own)
 
 
-def _alone(read: Iterable[_Read]) -> Iterator[Finding]:
-    for one in read:
-        yield from _hiding(one)
-        if len(one.text) > _LONG_TEXT:
-            yield from _out_of_sight(one)
-            yield from _encoded(one)
+# -- orders ------------------------------------------------------------------------------------------------------------
+
+
+class _Given(NamedTuple):
+    """What a text gives as an order; ``in_keys``: only where it is a name."""
+
+    finding: Finding
+    in_keys: bool = False
+
+
+def _given(texts: list[str]) -> dict[str, tuple[_Given, ...]]:
+    """The orders in each text that has some. Their places are found out later, since most definitions have none."""
+    return {text: said for text in texts if len(text) >= _SHORT and (said := _given_by(text))}
+
+
+_SHORT: Final = 6  # no order is shorter
+
+
+def _given_by(text: str) -> tuple[_Given, ...]:
+    """What one text gives. Many tools have a text in common, so that it is kept for a while."""
+    return _kept(text) if len(text) <= _KEPT else _find(text)
+
+
+def _find(text: str) -> tuple[_Given, ...]:
+    said = [_Given(_finding(one), one.pattern.keys) for one in orders(text)]
+    return (*said, *map(_Given, _encoded(text))) if may_be_encoded(text) else tuple(said)
+
+
+_KEPT: Final = 200
+_kept = functools.lru_cache(maxsize=4096)(_find)
+
+
+def _finding(order: Order) -> Finding:
+    return Finding(order.pattern.code, order.pattern.severity, (), order.excerpt)
+
+
+def _encoded(text: str) -> Iterator[Finding]:
+    """Orders that stand there in another encoding, and not openly as well."""
+    openly: set[str] | None = None
+    for said in decoded(text[:_MOST_DECODED]):
+        codes = {one.pattern.code for one in orders(said) if _is_heavy(one)}
+        if codes and openly is None:
+            openly = {one.pattern.code for one in orders(text)}
+        if codes - (openly or set()):
+            yield Finding("TW9128", Severity.BLOCK, (), shown(said[:120]))
+            return
+
+
+_MOST_DECODED: Final = 20_000
+
+
+def _is_heavy(order: Order) -> bool:
+    return order.pattern.severity is not Severity.NOTE and not order.pattern.keys
+
+
+def _ordered(read: Iterable[_Read], given: Mapping[str, tuple[_Given, ...]]) -> Iterator[Finding]:
     for path, text, is_key in read:
-        for pattern, said in _orders(text):
-            if is_key or not pattern.keys:
-                yield Finding(pattern.code, pattern.severity, path, said)
+        yield from (replace(one.finding, path=path) for one in given.get(text, ()) if is_key or not one.in_keys)
+
+
+def _divided(found: list[Finding], read: list[_Read]) -> Iterator[Finding]:
+    """An order that is divided over several fields, which a model reads one after the other."""
+    if len(read) < 2 or any(one.severity is not Severity.NOTE for one in found):
+        return
+    together = " ".join(one.text for one in read if not one.is_key)[:PART]
+    yield from (replace(_finding(one), severity=Severity.WARN) for one in orders(together) if _is_heavy(one))
+
+
+def _weighed(found: list[Finding]) -> list[Finding]:
+    """What is a note alone is a warning where two of different kinds stand in one definition."""
+    if len({one.code for one in found}) < 2 or any(one.severity is not Severity.NOTE for one in found):
+        return found
+    return [replace(one, severity=Severity.WARN) for one in found]
 
 
 # -- what there is to read ---------------------------------------------------------------------------------------------
@@ -167,172 +240,6 @@ _VALUES: Final = frozenset(
 _WELL_KNOWN: Final = _KEYWORDS | _VALUES
 
 
-# -- patterns ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    code: str
-    severity: Severity
-    needs: tuple[str, ...]
-    expression: re.Pattern[str]
-    cased: bool
-    keys: bool
-
-    def first_in(self, text: str) -> re.Match[str] | None:
-        """Where it stands in ``text``. A long one is searched in parts, for a search lets no other thread run."""
-        for start in range(0, len(text), _PART - _OVERLAP):
-            if match := self.expression.search(text, start, start + _PART):
-                return match
-        return None
-
-
-_PART: Final = 8_192
-_OVERLAP: Final = 1_024  # nothing that a pattern finds is longer
-_GAP: Final = r"[^\n.;!?。；！？]{0,40}?"
-
-
-@functools.cache
-def patterns() -> tuple[Pattern, ...]:
-    """The patterns of ``poison.toml``."""
-    said = tomllib.loads(File(__file__).with_name("poison.toml").read_text("utf-8"))
-    return tuple(_pattern(row, said["secret"]) for row in said["pattern"])
-
-
-def _pattern(row: Mapping[str, Any], secret: str) -> Pattern:
-    expression = row["expression"].replace("{secret}", secret).replace("…", _GAP)
-    return Pattern(
-        row["code"],
-        Severity(row["severity"]),
-        tuple(row["needs"]),
-        re.compile(expression),
-        row.get("cased", False),
-        row.get("keys", False),
-    )
-
-
-@functools.cache
-def _needs(is_ascii: bool) -> tuple[re.Pattern[str], Mapping[str, list[int]]]:
-    """What finds the words that patterns need in a text in lower case, and the places of the patterns that need each.
-    A word that others begin with stands for them."""
-    needs = [(word.casefold(), place) for place, pattern in enumerate(patterns()) for word in pattern.needs]
-    needs = [(word, place) for word, place in needs if word.isascii() or not is_ascii]
-    expression = re.compile(_tree(word for word, _ in needs))
-    found: dict[str, list[int]] = {}
-    for word, place in needs:
-        found.setdefault(expression.findall(word)[0], []).append(place)
-    return expression, found
-
-
-@functools.cache
-def _unread_needs() -> re.Pattern[str]:
-    """What finds them in ASCII before it is read: its names are not taken apart yet and its lines not put together, so
-    that between two words there may be anything but letters, or nothing."""
-    return re.compile(_needs(True)[0].pattern.replace(r"\ ", r"[\s_.-]*"))
-
-
-def _tree(words: Iterable[str]) -> str:
-    """An expression for any of these words that goes by their letters, for it is quicker than word by word."""
-    branches: dict[str, list[str]] = {}
-    for word in words:
-        branches.setdefault(word[:1], []).append(word[1:])
-    if "" in branches:
-        return ""
-    options = [re.escape(first) + _tree(rest) for first, rest in branches.items()]
-    return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
-
-
-def _needed(text: str) -> set[int]:
-    """The places of the patterns whose words stand in a text in lower case; one word may begin within another."""
-    expression, needing = _needs(text.isascii())
-    found: set[int] = set()
-    at = 0
-    while match := expression.search(text, at):
-        found.update(needing[match[0]])
-        at = match.start() + 1
-    return found
-
-
-def _parts(text: str) -> Iterator[str]:
-    return (text[start : start + _PART] for start in range(0, len(text), _PART))
-
-
-def _without_marks(text: str) -> str:
-    """Letters without the marks on them: ``ígnore`` is read as ``ignore``."""
-    apart = unicodedata.normalize("NFD", text)
-    marks = {ord(one) for one in set(apart) if unicodedata.combining(one)}
-    return apart.translate(dict.fromkeys(marks)) if marks else apart
-
-
-def _seen(text: str) -> str:
-    return latin(_without_marks(cleaned(text, {}) if may_hide(text) else text))
-
-
-def _plain(text: str) -> str:
-    """A text as a reader would take it: nothing hidden in it, one form for each letter, blanks that are one."""
-    if not text.isascii():
-        text = "".join(map(_seen, _parts(text)))
-    if text.isprintable() and "  " not in text:
-        return text  # most are so, and this is a tenth of the time
-    text = _BLANK.sub(" ", text)
-    return _END_OF_LINE.sub("\n", text) if "\n" in text else text
-
-
-_BLANK: Final = re.compile(r"[ \t\r\f\v]{2,200}|[\t\r\f\v]")
-_END_OF_LINE: Final = re.compile(r" ?\n[ \n]{0,200}")
-
-
-def _have_orders(texts: Iterable[str]) -> bool:
-    """Whether the patterns find something. With most definitions one look at all their texts together rules it out."""
-    together = "\n".join(texts)
-    return _may_match(together) and any(True for text in texts for _ in _orders(text))
-
-
-def _orders(text: str) -> Iterator[tuple[Pattern, str]]:
-    """What the patterns find, and what stands there."""
-    if not _may_match(text):
-        return
-    for reading in _readings(text):
-        lowered = reading.casefold()
-        for place in sorted(_needed(lowered)):
-            pattern = patterns()[place]
-            searched = reading if pattern.cased else lowered
-            if match := pattern.first_in(searched):
-                written = reading if len(reading) == len(searched) else searched  # as it was, if that is in its place
-                yield pattern, excerpt(written, match.start(), match.end())
-
-
-def _may_match(text: str) -> bool:
-    return not text.isascii() or _unread_needs().search(text.lower()) is not None
-
-
-def _readings(text: str) -> Iterator[str]:
-    """A text as patterns read it; once more with its lines put together, where it has some. Orders take two words."""
-    if len(text) < _LONG_WORD and text.isascii() and text.isalpha() and text.islower():
-        return
-    yield _in_words(text)
-    if "\n" in text and (together := _WRAPPED.sub(_as_one_line, text)) != text:
-        yield _in_words(together)
-
-
-# The end of a line within a paragraph; not before an item of a list, a heading, a quotation or a row.
-_WRAPPED: Final = re.compile(r"(?<=\S)[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\s\-*+#>|\d])")
-
-
-def _as_one_line(end: re.Match[str]) -> str:
-    before, after = end.string[end.start() - 1], end.string[end.end()]
-    return "" if min(before, after) >= "\u2e80" else " "  # Chinese has no blanks between words
-
-
-def _in_words(text: str) -> str:
-    """A text as patterns read it; a name in its words: ``ignore_previous_instructions``."""
-    is_name = " " not in text and "/" not in text and text.isascii()
-    return words(text) if is_name else _plain(text)
-
-
-_LONG_WORD: Final = 16
-
-
 # -- what hides --------------------------------------------------------------------------------------------------------
 
 _KINDS: Final = {
@@ -351,7 +258,7 @@ def _hiding(read: _Read) -> Iterator[Finding]:
     if text.isascii() and text.isprintable():
         return
     found: dict[str, int] = {}
-    if not may_hide(text) or "".join(cleaned(part, found) for part in _parts(text)) == text:
+    if not may_hide(text) or "".join(cleaned(part, found) for part in parts(text)) == text:
         return
     for kind in sorted(found):
         code, many = _KINDS[kind]
@@ -375,16 +282,13 @@ def _may_hide(texts: Iterable[str]) -> bool:
 
 
 def _may_be_out_of_sight(text: str) -> bool:
-    """Whether a text has a long gap, or a long word, or a word of a page's markup."""
-    is_long = max(map(len, text.split()), default=0) >= _LONG_RUN or _WIDE.search(text) is not None
-    return is_long or "<!--" in text or "display:" in text
+    """Whether a text has a long gap, or a word of a page's markup."""
+    return "<!--" in text or "display:" in text or _WIDE.search(text) is not None
 
 
 _LONG_TEXT: Final = 100
 _WIDE: Final = re.compile(r"[ \t\n][ \t\n]{19}")  # what _BLANKS finds has one, or one of the words
 _BLANKS: Final = re.compile(r"[ \t]{80}|\n[ \t]{0,8}(?:\n[ \t]{0,8}){19}|<!--|\bdisplay:\s?none\b")
-_LONG_RUN: Final = 40
-_BASE64: Final = re.compile(rf"[A-Za-z0-9+/]{{{_LONG_RUN},4000}}")
 
 
 def _out_of_sight(read: _Read) -> Iterator[Finding]:
@@ -394,19 +298,6 @@ def _out_of_sight(read: _Read) -> Iterator[Finding]:
         if text[match.end() :].strip():
             yield Finding("TW9127", Severity.WARN, path, excerpt(text, match.end(), match.end() + 80))
             return
-
-
-def _encoded(read: _Read) -> Iterator[Finding]:
-    """Orders that were put into base64."""
-    path, text, _ = read
-    for match in _BASE64.finditer(text):
-        said = match[0]
-        try:
-            decoded = base64.b64decode(said[: len(said) // 4 * 4], validate=True).decode()
-        except (binascii.Error, ValueError):
-            continue
-        if any(pattern.severity is Severity.BLOCK and not pattern.keys for pattern, _ in _orders(decoded)):
-            yield Finding("TW9128", Severity.BLOCK, path, shown(decoded[:120]))
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

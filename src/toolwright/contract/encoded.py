@@ -1,0 +1,135 @@
+"""What a text says in another encoding: base64, hex, escapes, leetspeak, letters apart, backwards, rot13.
+
+A model reads these; a person who looks over a definition does not. Only what decodes to text counts, and what it says
+is judged like any other text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import html
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+__all__ = ["decoded", "may_be_encoded"]
+
+_RUN: Final = 16
+_BASE64: Final = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN},4000}}={{0,2}}")
+_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:0x|\\x)?(?:[0-9A-Fa-f]{2}[ :]?(?:\\x|0x)?){8,2000}(?![0-9A-Za-z])")
+_ESCAPES: Final = re.compile(r"\\u\{?([0-9A-Fa-f]{4,6})\}?|\\x([0-9A-Fa-f]{2})")
+_LEET: Final = re.compile(r"(?<=[a-z])[013457@$!](?=[a-z])|\b[147][a-z]{2,12}\b", re.IGNORECASE)
+_LETTERS: Final = {
+    "i": str.maketrans("013457@$!", "oieastasi"),
+    "l": str.maketrans("013457@$!", "oleastasl"),
+}
+_APART: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_](?:[ .·_*-]| {2,4})){6,400}[^\W\d_](?![^\W_])")
+_DEEPEST: Final = 3
+_PRINTABLE: Final = 0.9
+# Words of orders, backwards and in rot13: what tells that it is worth while to read a text so.
+_BACKWARDS: Final = ("erongi", "drager", "noitcurtsni", "suoiverp", "drowssap", "tpmorp", "resu", "terces")
+_ROTATED: Final = tuple(codecs.encode(word[::-1], "rot13") for word in _BACKWARDS)
+
+
+def may_be_encoded(text: str) -> bool:
+    """Whether :func:`decoded` is worth its time: for most texts it is not."""
+    return (
+        any(sign in text for sign in ("%", "&#", "\\u", "\\x"))
+        or any(len(word) >= _RUN for word in text.split())
+        or _LEET.search(text) is not None
+        or _is_apart(text)
+        or _is_turned(text.casefold())
+    )
+
+
+def decoded(text: str, deep: int = 0) -> Iterator[str]:
+    """What the text says where it is read in another way, and what that says in turn."""
+    for said in dict.fromkeys(_readings(text)):
+        yield said
+        if deep < _DEEPEST and len(said) >= _RUN:
+            yield from decoded(said, deep + 1)
+
+
+def _readings(text: str) -> Iterator[str]:
+    for pattern, decode in ((_BASE64, _of_base64), (_HEX, _of_hex)):
+        for run in pattern.finditer(text):
+            if said := _as_text(decode(run[0])):
+                yield said
+    yield from (said for said in (_unescaped(text), *_unleeted(text)) if said != text)
+    yield from _joined(text)
+    lowered = text.casefold()
+    if any(word in lowered for word in _BACKWARDS):
+        yield text[::-1]
+    if any(word in lowered for word in _ROTATED):
+        yield codecs.encode(text, "rot13")
+
+
+def _of_base64(run: str) -> bytes:
+    plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(
+            plain[: len(plain) // 4 * 4] if len(plain) % 4 == 1 else plain + "=" * (-len(plain) % 4)
+        )
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _of_hex(run: str) -> bytes:
+    digits = re.sub(r"0x|\\x|[ :]", "", run)
+    return bytes.fromhex(digits[: len(digits) // 2 * 2])
+
+
+def _as_text(data: bytes) -> str:
+    """The text in these bytes, where they are one: with words in it, and no noise."""
+    for encoding in ("utf-8", "utf-16-le"):
+        try:
+            said = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if len(said) >= _SHORT and sum(map(_is_of_text, said)) >= _PRINTABLE * len(said):
+            return said
+    return ""
+
+
+_SHORT: Final = 6
+
+
+def _is_of_text(char: str) -> bool:
+    return " " <= char <= "~" or char in "\n\t" or "\u00c0" <= char <= "\u05ff" or "\u3000" <= char <= "\u9fff"
+
+
+def _unescaped(text: str) -> str:
+    said = unquote(text) if "%" in text else text
+    said = html.unescape(said) if "&" in said else said
+    return _ESCAPES.sub(_unescape, said) if "\\" in said else said
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = int(found[1] or found[2], 16)
+    return chr(code) if code <= 0x10FFFF else found[0]
+
+
+def _unleeted(text: str) -> Iterator[str]:
+    if len(_LEET.findall(text)) > 1:
+        lowered = text.casefold()
+        yield from (lowered.translate(letters) for letters in _LETTERS.values())
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Letters that stand apart, put together; two blanks are one between words."""
+    if not _is_apart(text):
+        return
+    for run in _APART.finditer(text):
+        words = re.split(r" {2,4}", run[0]) if re.search(r"\w \w", run[0]) and "  " in run[0] else [run[0]]
+        yield " ".join(re.sub(r"[ .·_*-]", "", word) for word in words)
+
+
+def _is_apart(text: str) -> bool:
+    return _APART.search(text) is not None
+
+
+def _is_turned(lowered: str) -> bool:
+    return any(word in lowered for word in (*_BACKWARDS, *_ROTATED))
