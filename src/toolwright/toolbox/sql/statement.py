@@ -174,10 +174,17 @@ def _without_comments(text: str, dialect: Dialect) -> str:
 def _misspelt(error: SqlglotError) -> ToolError:
     places: Sequence[Mapping[str, Any]] = getattr(error, "errors", ())
     place: Mapping[str, Any] = places[0] if places else {}
-    problem = str(place.get("description") or str(error).partition("\n")[0])
-    return ToolError.of(
-        "TW6211", line=place.get("line") or 1, column=place.get("col") or 1, problem=problem.rstrip(". ")
-    )
+    return ToolError.of("TW6211", line=place.get("line") or 1, column=place.get("col") or 1, problem=_problem(place))
+
+
+def _problem(place: Mapping[str, Any]) -> str:
+    """What is wrong at a place, without the insides of the parser."""
+    if not place:
+        return "text in quotes, or a comment, has no end"
+    token = str(place.get("highlight") or "").strip()[:40]
+    is_missing = str(place.get("description")).startswith(("Required", "Expected"))
+    problem = "something is missing" if is_missing else "a word or sign that cannot stand here"
+    return f"{problem}, near {token!r}" if token else f"{problem}, at the end"
 
 
 # What it is made of
@@ -224,8 +231,8 @@ def _owner(operator: str) -> str:
 
 
 def _unknown_function(name: str, functions: frozenset[str]) -> ToolError:
-    near = difflib.get_close_matches(name.rpartition(".")[2], sorted(functions), n=3, cutoff=0.6)
-    return ToolError.of("TW6214", name=name[:60], near=", ".join(near) or "count, sum, avg, coalesce")
+    near = difflib.get_close_matches(name.rpartition(".")[2], sorted(functions), n=3, cutoff=0.75)
+    return ToolError.of("TW6214", name=name[:60], near=", ".join(near) or "(none)")
 
 
 def _spelt(node: exp.Func) -> str:

@@ -217,9 +217,7 @@ class Database:
     def _change(
         self, session: Session, sql: str, parameters: Mapping[str, Any] | None, at_most: int | None, dry_run: bool
     ) -> ChangeResult:
-        statement = change_of(sql, self._engine.dialect, session.catalog())
-        if (dry_run or at_most is not None) and not _can_be_undone(self._engine.dialect, statement):
-            raise ToolError.of("TW6235", verb=statement.verb)
+        statement = self._changing(session, sql, parameters, is_undone=dry_run or at_most is not None)
         before = None if _counts(statement) else _counted(session, statement, parameters)
         outcome = session.run(statement, _values(statement, parameters), self._limits.rows)
         rows, _ = self._rows(outcome.rows, self._limits.rows)
@@ -235,20 +233,29 @@ class Database:
             result["columns"], result["rows"] = list(outcome.columns), rows
         return result
 
+    def _changing(
+        self, session: Session, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
+    ) -> Statement:
+        """The change that ``sql`` is. ``ToolError`` for one that is known to fail."""
+        statement = change_of(sql, self._engine.dialect, session.catalog())
+        if is_undone and not _can_be_undone(self._engine.dialect, statement):
+            raise ToolError.of("TW6235", verb=statement.verb)
+        _values(statement, parameters)
+        return statement
+
     async def preview(self, arguments: dict[str, Any]) -> str:
-        """What a call of ``execute_sql`` would change, for the person who is asked."""
+        """What a call of ``execute_sql`` would change, for the person who is asked. ``ToolError`` where the call is
+        known to fail: no person is asked about it."""
         sql, parameters = str(arguments.get("sql", "")), arguments.get("parameters")
+        dry_run, at_most = bool(arguments.get("dry_run")), arguments.get("at_most")
 
         def work(session: Session) -> tuple[Statement, int | None]:
-            statement = change_of(sql, self._engine.dialect, session.catalog())
+            statement = self._changing(session, sql, parameters, is_undone=dry_run or at_most is not None)
             counted = _counted(session, statement, parameters)
             return statement, statement.rows if counted is None else counted
 
-        try:
-            statement, count = await self._runner.run(work, None)
-        except ToolError as error:
-            return f"It would fail: {error}"
-        return _worded(statement, count, dry_run=bool(arguments.get("dry_run")))
+        statement, count = await self._runner.run(work, None)
+        return _worded(statement, count, dry_run=dry_run)
 
 
 def _counts(statement: Statement) -> bool:

@@ -1,0 +1,73 @@
+"""What the model reads of a statement that cannot run, and what no person is asked about."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Client, Server
+from toolwright.errors import ToolError
+from toolwright.toolbox.sql import Access, toolset
+from toolwright.toolbox.sql.statement import query_of
+from unit.toolbox.sql.engines import ENGINES, shop
+from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
+
+WRONG = (
+    "SELECT 1 *",
+    "SELECT FROM WHERE",
+    "SELECT (1",
+    "SELECT 'a",
+    "SELECT 1 FROM",
+    "SELECT CASE WHEN 1",
+    "SELCT 1 2 3",
+)
+KNOWN_TO_FAIL = (
+    {"sql": "SELECT 1"},
+    {"sql": "DELETE FROM orders; DELETE FROM users"},
+    {"sql": "DELETE FROM nowhere"},
+    {"sql": "DELETE FROM orders WHERE"},
+    {"sql": "DELETE FROM orders WHERE id = :id"},
+    {"sql": "DELETE FROM orders WHERE id = :id", "parameters": {"id": 1, "other": 2}},
+    {"sql": "DELETE FROM orders WHERE no_such_column = 1"},
+    {"sql": "DELETE FROM orders WHERE lower(\"'x') OR true --\" => 'y') = 'x'"},
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("sql", WRONG)
+def test_a_syntax_error_has_a_place_and_nothing_of_the_parser(dialect: Any, sql: str):
+    with pytest.raises(ToolError) as caught:
+        query_of(sql, dialect, catalog_of(dialect))
+    text = str(caught.value)
+    assert not any(odd in text for odd in ("sqlglot", "class", "Required keyword", "\x1b", "Invalid expression")), text
+
+
+@pytest.mark.parametrize("name", ["pg_read_file", "load_file", "xyzzy"])
+def test_a_function_that_is_like_no_other_has_none_near(name: str):
+    with pytest.raises(ToolError) as caught:
+        query_of(f"SELECT {name}('x')", "postgres", catalog_of("postgres"))
+    assert "(none)" in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_person_is_asked_about_a_change_that_is_known_to_fail(engine: str, tmp_path: Path):
+    questions: list[str] = []
+
+    def answer(question: Any) -> bool:
+        questions.append(question.message)
+        return True
+
+    async def once(url: str) -> None:
+        server = Server("shop", toolsets=[toolset(url, Access(writes=True))])
+        async with Client(server, elicit=answer) as client:
+            for arguments in KNOWN_TO_FAIL:
+                assert (await client.call_tool("execute_sql", arguments)).is_error
+            assert questions == []
+            assert not (await client.call_tool("execute_sql", {"sql": "DELETE FROM orders WHERE id = 1"})).is_error
+            assert len(questions) == 1
+
+    with shop(engine, tmp_path) as url:
+        asyncio.run(once(url))
