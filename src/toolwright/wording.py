@@ -25,6 +25,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW1002": ("Not a JSON-RPC 2.0 message: {problem}.", "不是 JSON-RPC 2.0 消息：{problem}。"),
     "TW1003": ("The key {key} stands twice in one JSON object.", "同一个 JSON 对象中键 {key} 出现了两次。"),
     "TW1004": ("The message is nested deeper than {limit} levels.", "消息嵌套超过 {limit} 层。"),
+    "TW1069": (
+        "The line is longer than {limit} bytes; the connection is closed.",
+        "该行超过 {limit} 字节；连接已关闭。",
+    ),
     "TW1005": ("The message is larger than {limit} bytes.", "消息超过 {limit} 字节。"),
     "TW1006": (
         "Batches are not part of this protocol revision; send one message at a time.",

@@ -63,8 +63,8 @@ class ServerSession:
         return self._peer.busy
 
     def too_long(self) -> None:
-        """Answer a line that was over the limit and has been dropped."""
-        self._peer.refuse(InvalidRequest.of("TW1005", limit=MAX_LINE))
+        """Answer a line that is over the limit; the connection ends."""
+        self._peer.refuse(InvalidRequest.of("TW1069", limit=MAX_LINE))
 
     async def farewell(self) -> None:
         """The whole server is about to end: tell those who listen (basic/patterns/subscriptions)."""

@@ -10,40 +10,51 @@ MAX_LINE = 16 * 1024 * 1024
 
 
 class LineSplitter:
-    """Bytes → lines. A line of more than ``limit`` bytes is dropped as it comes, and reported once it ends."""
+    """Bytes → lines. A line of more than ``limit`` bytes is reported as soon as it is that long, and ends the input:
+    what comes after it is not looked at."""
 
-    def __init__(self, line: Callable[[bytes], None], too_long: Callable[[], None], limit: int = MAX_LINE) -> None:
+    def __init__(self, line: Callable[[bytes], None], too_long: Callable[[], object], limit: int = MAX_LINE) -> None:
         self._line = line
         self._too_long = too_long
         self._limit = limit
         self._rest: list[bytes] = []
         self._size = 0
+        self._ended = False
 
     def feed(self, data: bytes) -> None:
+        if self._ended:
+            return
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._end(line)
-        if rest:
+        if rest and not self._ended:
             self._keep(rest)
 
     def end(self) -> None:
         """The input ended; a last line without its newline counts."""
-        if self._size:
+        if self._size and not self._ended:
             self._end(b"")
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
         if self._size > self._limit:
-            self._rest.clear()  # its length is still counted, so that its end is recognised as too long
+            self._overflow()
         else:
             self._rest.append(part)
 
+    def _overflow(self) -> None:
+        self._ended = True
+        self._rest.clear()
+        self._too_long()
+
     def _end(self, last: bytes) -> None:
+        if self._ended:
+            return
         too_long = self._size + len(last) > self._limit
         line = b"".join((*self._rest, last)) if self._rest else last
         self._rest.clear()
         self._size = 0
         if too_long:
-            self._too_long()
+            self._overflow()
         elif line and not line.isspace():
             self._line(line.removesuffix(b"\r"))

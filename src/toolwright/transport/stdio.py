@@ -180,7 +180,7 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     await writer.open(ended.set)
     session = make(writer.write)
     writer.more_to_come = lambda: session.busy
-    splitter = LineSplitter(session.feed, session.too_long)
+    splitter = LineSplitter(session.feed, lambda: (session.too_long(), ended.set()))
     reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
 
     def crowded(is_crowded: bool) -> None:

@@ -141,9 +141,20 @@ class _Child(asyncio.SubprocessProtocol):
     def __init__(self, receiver: Receiver, name: str) -> None:
         self._receiver = receiver
         self._name = name
-        self._lines = LineSplitter(receiver.feed, lambda: receiver.lose(ConnectionLost.of("TW5005")))
+        self._lines = LineSplitter(receiver.feed, self._too_long)
+        self._transport: asyncio.SubprocessTransport | None = None
         self._ended = asyncio.Event()
         self._stderr = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.SubprocessTransport):
+            self._transport = transport
+
+    def _too_long(self) -> None:
+        """Give the connection up, and read no more of it: a line need never end."""
+        self._receiver.lose(ConnectionLost.of("TW5005"))
+        if self._transport is not None and (pipe := self._transport.get_pipe_transport(1)) is not None:
+            pipe.close()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:

@@ -45,11 +45,26 @@ def test_a_line_without_its_newline_waits():
     assert split(b"a\nb", ends=False) == [b"a"]
 
 
-def test_b13_a_line_beyond_the_limit_is_reported_once_and_the_next_one_works():
-    assert split(b"x" * 11 + b"\nok\n") == [TOO_LONG, b"ok"]
-    assert split(*[b"x"] * 50, b"\nok\n") == [TOO_LONG, b"ok"]
+def test_b13_a_line_beyond_the_limit_is_reported_once_and_ends_the_input():
+    assert split(b"x" * 11 + b"\nok\n") == [TOO_LONG]
+    assert split(b"a\n", *[b"x"] * 50, b"\nok\n") == [b"a", TOO_LONG]
     assert split(b"x" * 10 + b"\n") == [b"x" * 10]
     assert split(b"x" * 50) == [TOO_LONG]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 21, 40, 100, 1_000])
+@pytest.mark.parametrize("before", [b"", b"ok\n"])
+def test_b13_a_line_that_never_ends_is_reported_before_its_end(size: int, before: bytes):
+    seen: list[bytes | None] = []
+    splitter = LineSplitter(seen.append, lambda: seen.append(TOO_LONG), 10)
+    splitter.feed(before)
+    fed = 0
+    while TOO_LONG not in seen:
+        assert fed <= 10
+        splitter.feed(b"x" * size)
+        fed += size
+    splitter.feed(b"\nlate\n")
+    assert seen == [*([b"ok"] if before else []), TOO_LONG]
 
 
 def test_b13_what_is_too_long_is_not_kept():

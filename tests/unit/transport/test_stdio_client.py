@@ -136,3 +136,37 @@ def test_a_child_that_does_not_want_to_end_is_killed_though_nobody_waits(is_canc
             await end_of(process)
 
     asyncio.run(main())
+
+
+ENDLESS = """
+import sys
+while True:
+    sys.stdout.write("x" * 65_536)
+"""
+
+
+@pytest.mark.attack("B13")
+@pytest.mark.parametrize("before", ["", "{}", "no message"])
+def test_b13_a_line_that_never_ends_is_given_up_at_the_cap(before: str):
+    class Listener(Ear):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lost = asyncio.Event()
+            self.error: Exception | None = None
+
+        def lose(self, error: Exception) -> None:
+            self.error = self.error or error
+            self.lost.set()
+
+    async def main() -> Exception | None:
+        listener = Listener()
+        link = StdioLink([sys.executable, "-c", f"print({before!r})" + ENDLESS])
+        await link.open(listener)
+        async with asyncio.timeout(LIMIT):
+            await listener.lost.wait()
+            assert link._child is not None
+            await link._child._ended.wait()  # nobody reads it any more: its pipe is closed
+        await link.close()
+        return listener.error
+
+    assert "too long" in str(asyncio.run(main()))
