@@ -178,3 +178,40 @@ def test_what_was_typed_ahead_confirms_nothing(terminal: Terminal) -> None:
 async def asked(said: Any) -> Any:
     """What comes of a question."""
     return await said
+
+
+CONSENT = Elicitation(
+    "Delete it?",
+    {
+        "type": "object",
+        "properties": {
+            "answer": {
+                "type": "string",
+                "oneOf": [{"const": word, "title": word} for word in ("once", "session", "deny")],
+                "default": "once",
+            }
+        },
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "reply"),
+    [
+        *((word, {"answer": "once"}) for word in ("y", "Y", "yes", "once")),
+        *((word, {"answer": "session"}) for word in ("s", "session")),
+        *((word, False) for word in ("n", "no", "deny", "")),
+    ],
+)
+def test_consent_is_asked_for_once_and_nothing_means_no(terminal: Terminal, typed: str, reply: object) -> None:
+    terminal.sit_down()
+    elicit = asked_here()
+    assert elicit is not None
+
+    async def test() -> Any:
+        asking = asyncio.ensure_future(asked(elicit(CONSENT)))
+        await terminal.sees("[y/s/N]")
+        terminal.type(typed)
+        return await asking
+
+    assert limited(test) == reply
