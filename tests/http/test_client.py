@@ -247,23 +247,33 @@ def test_comments_and_what_is_no_message_are_passed_over_in_a_stream():
     assert run(modern(answer), call)[0] == "done"
 
 
-def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it_are_answered():
+@pytest.mark.parametrize("is_calling", [True, False], ids=["within a call", "without a call"])
+def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it_are_answered(is_calling: bool):
+    called, answered = asyncio.Event(), asyncio.Event()
+    form = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
+
     async def answer(request: Heard, reply: Reply) -> None:
         if request.verb == "GET":
             await reply.stream()
             if request.headers.get("last-event-id") == "7":
+                await called.wait()
                 await reply.event({"id": "q", "method": "elicitation/create", "params": form})
                 await asyncio.Event().wait()
             await reply.event(id="7", retry=1)
+        elif request.method == "tools/call":
+            called.set()
+            await answered.wait()
+            await reply.result(DONE)
         elif request.said.get("id") == "q":
             answered.set()
             await reply.body(202)
 
     async def act(client: Client) -> None:
+        if is_calling:
+            assert await call(client) == "done"
+        called.set()
         await answered.wait()
 
-    form = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
-    answered = asyncio.Event()
     asked: list[Elicitation] = []
 
     def elicit(question: Elicitation) -> bool:
@@ -272,8 +282,12 @@ def test_a_standing_stream_that_breaks_off_is_taken_up_again_and_questions_on_it
 
     _, server = run(legacy(answer), act, elicit=elicit)
     said = next(request.said for request in server.heard if request.said.get("id") == "q")
-    assert said["result"] == {"action": "accept", "content": {}}
-    assert [question.message for question in asked] == ["Sure?"]
+    if is_calling:
+        assert said["result"] == {"action": "accept", "content": {}}
+        assert [question.message for question in asked] == ["Sure?"]
+    else:
+        assert "TW5040" in said["error"]["message"]
+        assert asked == []
 
 
 def reset(reply: Reply) -> None:
