@@ -97,6 +97,8 @@ def _ending(
     loop: asyncio.AbstractEventLoop, app: HttpApp, drain: float, then: Any, number: int, frame: FrameType | None
 ) -> None:
     is_draining = drain > 0 and app.ready
+    if is_draining:
+        app.ready = False  # first of all: another signal may come within this function, and is the second one
     # Counted from here, on a thread: whatever blocks the event loop does not hold up the end.
     processes.exit_within(_LAST_SECONDS + (drain if is_draining else 0.0))
 
@@ -105,8 +107,4 @@ def _ending(
         if callable(then):
             then(number, frame)
 
-    def leave() -> None:
-        app.ready = False
-        loop.call_later(drain, end)
-
-    loop.call_soon_threadsafe(leave if is_draining else end)
+    loop.call_soon_threadsafe(partial(loop.call_later, drain, end) if is_draining else end)

@@ -320,7 +320,9 @@ class _Workers(Multiprocess):
 
     def _end_again(self) -> None:
         for worker in self.processes:
-            worker.process.terminate()
+            if worker.pid is not None and worker.exitcode is None:
+                # The other signal: two of one kind are one to a process that has not looked yet.
+                os.kill(worker.pid, signal.SIGINT)
 
 
 def _in_worker(factory: Callable[[], Any], parent: int) -> Any:
