@@ -2087,6 +2087,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{url} cannot be read: {problem}. Use another page or form of the document.",
         "无法读取 {url}：{problem}。请换用其他网页或该文档的其他形式。",
     ),
+    "TW6414": (
+        "{url} cannot be read: its style sheets are too large to find out what they hide. Use another page, or "
+        "part='source', where hidden text is not left out.",
+        "无法读取 {url}：样式表过大，无法判断哪些文字被隐藏。请换用其他网页，或用 part='source'（不去除隐藏文字）。",
+    ),
     "TW6420": (
         "{location!r} is nowhere on Earth. Latitude is between -90 and 90, longitude between -180 and 180.",
         "{location!r} 不在地球上。纬度在 -90 到 90 之间，经度在 -180 到 180 之间。",

@@ -9,13 +9,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["TEXT", "Job", "answer"]
+__all__ = ["TEXT", "Job", "Unreadable", "answer", "cpu_seconds"]
 
 TEXT = 5_000_000
 """Characters of a document. More is not read."""
 
 _MEMORY = 1 << 30
 _CPU_SECONDS = 20
+_MIB = 1 << 20
+
+
+class Unreadable(Exception):
+    """A document that is not read, for the reason that ``code`` of the wording gives."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def cpu_seconds(size: int) -> int:
+    """The CPU time that a document of ``size`` bytes may take. Ordinary pages need a tenth of it; parsing takes time
+    in the square of how deep elements nest, or how many attributes one has, and a page made for that ends here."""
+    return min(3 + 2 * (size // _MIB), _CPU_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +44,16 @@ class Job:
 
 def answer(read: Callable[[Job], dict[str, Any]]) -> None:
     """Say on standard output what ``read`` makes of the document, as JSON: ``title``, ``text``, ``hidden`` and, where
-    there are any, ``pages``; or a ``problem``. Memory and time are held by the kernel."""
+    there are any, ``pages``; or a ``problem``, or the ``code`` of one. Memory and time are held by the kernel."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     job = Job(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
+    seconds = cpu_seconds(len(job.data))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
         said = read(job)
+    except Unreadable as error:
+        said = {"code": error.code}
     except Exception as error:  # noqa: BLE001 - a stranger's document: whatever is wrong with it, it cannot be read
         said = {"problem": f"it is broken ({type(error).__name__})"}
     # half of a surrogate pair, as PDFs have them, is no text

@@ -8,24 +8,31 @@ what they show, without their address, and links to anything but the web and mai
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 import html_to_markdown
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from toolwright.toolbox.web.child import TEXT, Job, answer
+from toolwright.toolbox.web.child import TEXT, Job, Unreadable, answer
+from toolwright.toolbox.web.css import Rule, data_sheet, media_holds, rules
+from toolwright.toolbox.web.hiding import TooMuch, hidden_nodes
 
 __all__ = ["read_html"]
 
-_NO_TEXT = "script,style,noscript,template,iframe,frame,object,embed,svg,canvas,audio,video,input,select,textarea,head"
-_AROUND = "nav,footer,aside,form,button,dialog"
-_HIDES = re.compile(
-    r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?![.\d])|font-size:0(?![.\d]*[1-9])"
-    r"|(?:text-indent|left|top|margin-left|margin-top|right):-\d{3,}|clip:rect\(0|clip-path:inset\((?:50|100)%"
-    r"|color:transparent|(?<![-\w])(?:width|height):0(?:px)?(?:;|$)"
+_NOT_RUN = "noscript,template"
+_NO_TEXT = (
+    "script,style,iframe,frame,object,embed,svg,canvas,audio,video,input,select,textarea,head,datalist,noembed,noframes,"
+    "progress,meter,rp"
 )
+_AROUND = "nav,footer,aside,form,button,dialog"
+_CLOSED = "[hidden],[popover],dialog:not([open])"
 _BLANKS = re.compile(r"\s+")
+_MARKS = ("#", "¶", "§", "🔗", "⚓", "↩", "^")
+_SHEETS = 4 << 20
+"""Characters of style sheets in one page."""
+_NOT_SHOWN = ("head", "title", "script", "style")
 _LEAST = 200
 """Characters that the main part of a page has; with fewer it is none."""
 
@@ -37,8 +44,9 @@ def read_html(text: str, url: str, part: str) -> dict[str, Any]:
     url = urljoin(url, (base.attributes.get("href") or "") if base is not None else "")
     title = page.css_first("title")
     name = _BLANKS.sub(" ", title.text()).strip()[:300] if title is not None else ""
-    _drop(page, _NO_TEXT)
+    _drop(page, _NOT_RUN)
     hidden = _drop_hidden(page)
+    _drop(page, _NO_TEXT)
     if part == "main":
         _keep_main(page)
     for image in page.css("img"):
@@ -62,16 +70,58 @@ def _drop(page: LexborHTMLParser, selector: str) -> None:
 
 def _drop_hidden(page: LexborHTMLParser) -> int:
     """Takes out what nobody sees who looks at the page; how many passages with words that were."""
-    unseen = [*page.css("[hidden]"), *(node for node in page.css("[style]") if _is_hidden(node))]
-    hidden = sum(bool(node.text(strip=True)) for node in unseen)
+    found, is_linked = _rules(page)
+    try:
+        whole, silent = hidden_nodes(lambda selector: _select(page, selector), found, is_linked=is_linked)
+    except TooMuch:
+        raise Unreadable("TW6414") from None
+    hidden = sum(_silence(node) for node in silent if node.tag not in _NOT_SHOWN)
+    unseen = [*page.css(_CLOSED), *whole]
+    hidden += sum(bool(node.text(strip=True)) for node in unseen)
     for node in unseen:
         node.decompose()
     return hidden
 
 
-def _is_hidden(node: LexborNode) -> bool:
-    style = _BLANKS.sub("", node.attributes.get("style") or "").lower()
-    return _HIDES.search(style) is not None
+def _select(page: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
+    try:
+        return page.css(selector)
+    except SelectolaxError as error:
+        raise ValueError(selector) from error
+
+
+def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
+    """The rules of the page's own style sheets, and whether it has others elsewhere."""
+    found: list[Rule] = []
+    is_linked = False
+    size = 0
+    for node in page.css("style,link[href]"):
+        sheet = node.text() if node.tag == "style" else _linked(node)
+        is_linked = is_linked or sheet is None
+        size += len(sheet or "")
+        if size > _SHEETS:
+            raise Unreadable("TW6414")
+        found += rules(sheet or "", media_holds(node.attributes.get("media") or ""))
+    return found, is_linked
+
+
+def _linked(link: LexborNode) -> str | None:
+    """The style sheet that stands in the address of a link itself; ``None`` for one that stands elsewhere."""
+    if "stylesheet" not in (link.attributes.get("rel") or "").lower().split():
+        return ""
+    return data_sheet(link.attributes.get("href") or "")
+
+
+def _silence(node: LexborNode) -> bool:
+    """Takes out the words of ``node``, not those of its children; whether there were any."""
+    if node.tag == "img":
+        node.decompose()
+        return False
+    words = [child for child in node.iter(include_text=True) if child.is_text_node]
+    said = any((child.text_content or "").strip() for child in words)
+    for child in words:
+        child.decompose()
+    return said
 
 
 def _keep_main(page: LexborHTMLParser) -> None:
@@ -86,13 +136,18 @@ def _keep_main(page: LexborHTMLParser) -> None:
 
 
 def _settle(link: LexborNode, url: str) -> None:
-    """An address that a reader of the text can use, or none."""
+    """An address that a reader of the text can use, or none: a link within the page is its words alone, and one whose
+    words are a mark, as beside headings, is left out."""
     try:
         target = urljoin(url, (link.attributes.get("href") or "").strip())
         is_known = urlsplit(target).scheme in ("http", "https", "mailto")
     except ValueError:
         is_known, target = False, ""
-    if is_known:
+    is_within = "#" in target and urldefrag(target)[0] == urldefrag(url)[0]
+    words = link.text(strip=True)
+    if not words or (is_within and words in _MARKS):
+        link.decompose()
+    elif is_known and not is_within:
         link.attrs["href"] = target
     else:
         link.unwrap()

@@ -126,6 +126,8 @@ async def _read_apart(kind: str, data: bytes, url: str, part: Part) -> Document:
     if not said:
         raise ToolError.of("TW6413", url=url, problem="it takes more memory or time than a document may")
     made: dict[str, Any] = decode(said)
+    if "code" in made:
+        raise ToolError.of(made["code"], url=url)
     if "problem" in made:
         raise ToolError.of("TW6413", url=url, problem=made["problem"])
     return Document(**made)
