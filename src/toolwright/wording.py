@@ -13,9 +13,10 @@ providers make of tools.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LANGUAGES", "SENTENCES", "sentence"]
+__all__ = ["LANGUAGES", "SENTENCES", "Worded", "sentence"]
 
 LANGUAGES = ("en", "zh")
 
@@ -1453,9 +1454,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path!r} 有 {size} 字节，超过可编辑的上限 {limit}。请将修改后的部分写入新文件。",
     ),
     "TW6079": (
-        "{path!r} is {what}: a person has to agree before it is deleted, and cannot be asked here. "
-        "Ask the user to delete it, or delete less.",
-        "{path!r} 是 {what}：删除前须由人确认，而此处无法询问。请让用户自行删除，或减少删除的内容。",
+        "{path!r} (entries: {entries}, bytes: {bytes}) is not deleted before a person agrees, and no person can be "
+        "asked here. Ask the user to delete it, or delete less.",
+        "{path!r}（条目数：{entries}，字节数：{bytes}）删除前须由人确认，而此处无法询问。请让用户自行删除，或减少删除的内容。",
     ),
     "TW6080": (
         "The user did not agree to delete {path!r}; nothing was deleted. Do not try again without being asked to.",
@@ -1490,6 +1491,41 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW6087": (
         "The user did not agree to write {path!r}; nothing was changed. Do not try again without being asked to.",
         "用户不同意写入 {path!r}；未作任何更改。未经用户要求，请勿再次尝试。",
+    ),
+    "TW6088": (
+        "Write {path!r}? Agents, shells or other programs obey what is in it.",
+        "是否写入 {path!r}？代理、shell 或其他程序会遵从其内容。",
+    ),
+    "TW6089": (
+        "Delete a {kind} of {bytes} bytes at {path!r}? This cannot be undone.",
+        "是否删除 {path!r}（{kind}，{bytes} 字节）？此操作无法撤销。",
+    ),
+    "TW6090": (
+        "Delete a {kind} with {inner} entries, {bytes} bytes in all, at {path!r}? This cannot be undone.",
+        "是否删除 {path!r}（{kind}，含 {inner} 个条目，共 {bytes} 字节）？此操作无法撤销。",
+    ),
+    "TW6091": (
+        "Deletes a {kind} of {bytes} bytes. This cannot be undone.",
+        "删除一个 {kind}，{bytes} 字节。此操作无法撤销。",
+    ),
+    "TW6092": (
+        "Deletes a {kind} with {inner} entries, {bytes} bytes in all. This cannot be undone.",
+        "删除一个 {kind}，含 {inner} 个条目，共 {bytes} 字节。此操作无法撤销。",
+    ),
+    "TW6093": ("Makes a new file of {length} bytes.", "新建一个 {length} 字节的文件。"),
+    "TW6094": (
+        "Replaces a file of {size} bytes by {length} bytes.",
+        "将一个 {size} 字节的文件替换为 {length} 字节的内容。",
+    ),
+    "TW6095": ("Adds {length} bytes to a file of {size} bytes.", "向一个 {size} 字节的文件追加 {length} 字节。"),
+    "TW6096": (
+        "Replaces text at {places} places of a file of {size} bytes, which then has {length} bytes.",
+        "在一个 {size} 字节的文件中替换 {places} 处文本，替换后为 {length} 字节。",
+    ),
+    "TW6097": ("Moves a {kind}; nothing is replaced.", "移动一个 {kind}；不会替换任何内容。"),
+    "TW6098": (
+        "Tells what {places} replacements would change; the file stays as it is.",
+        "只说明 {places} 处替换会带来的更改；文件保持不变。",
     ),
     "TW6085": (
         "{path!r} is not deleted whole: {removed} entries in it are gone, then the system refused ({problem}). What is "
@@ -3319,3 +3355,17 @@ def sentence(code: str, language: str, facts: Mapping[str, Any]) -> str:
     """The sentence of ``code`` in ``language``, filled with ``facts``. Unknown codes are a bug: ``KeyError``."""
     template = SENTENCES[code][LANGUAGES.index(language)]
     return template.format_map(facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A sentence whose language is chosen later. ``str()`` of it is English."""
+
+    code: str
+    facts: Mapping[str, Any]
+
+    def say(self, language: str) -> str:
+        return sentence(self.code, language, self.facts)
+
+    def __str__(self) -> str:
+        return self.say("en")

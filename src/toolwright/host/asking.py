@@ -198,7 +198,7 @@ class _Approved(Confirming, frozen=True):
         if (grant := await self._standing(wanted)) is not None:
             return grant
         if self.desk.front is None:
-            raise await self._ticket(await previewed(wanted, tool), "TW2420")
+            raise await self._ticket(await previewed(wanted, tool, self.language), "TW2420")
         turn = self.desk.turn
         if (same := self.desk.open.get(wanted.key)) is not None:
             return await self._as_the_other(wanted, await asyncio.shield(same))
@@ -257,7 +257,7 @@ class _Approved(Confirming, frozen=True):
             # What lets one call run is none to those that wait beside it.
             answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
             return grant
-        wanted = await previewed(wanted, tool)
+        wanted = await previewed(wanted, tool, self.language)
         text = await self._text(wanted, tool)
         if len(text) > self.settings.max_shown:
             raise await self._ticket(wanted, "TW2406")

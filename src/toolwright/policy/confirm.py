@@ -21,6 +21,7 @@ from toolwright.protocol.types import InputRequiredResult, ToolOutcome, Value, r
 from toolwright.state.facts import Facts
 from toolwright.tools.rounds import InputRequired, Rounds, how_it_ended
 from toolwright.tools.toolset import EFFECTS, Effect, Grant, Provider, Tool, ToolCall, Wrapper, found
+from toolwright.wording import Worded
 
 __all__ = ["Confirm", "Confirming", "confirm", "previewed", "spend"]
 
@@ -131,7 +132,7 @@ class Confirming(Wrapper, frozen=True):
         rounds = call.context.rounds
         if rounds is not None and call.context.can_ask(Consent("", self.language)):
             return await self._asked(wanted, tool, rounds)
-        raise await self._ticket(await previewed(wanted, tool), "TW2403")
+        raise await self._ticket(await previewed(wanted, tool, self.language), "TW2403")
 
     def _wanted(self, call: ToolCall, tool: Tool) -> Wanted:
         return Wanted(
@@ -174,7 +175,7 @@ class Confirming(Wrapper, frozen=True):
 
     async def _first(self, wanted: Wanted, tool: Tool) -> list[str]:
         """Before the question is put for the first time: what stays the same over all rounds."""
-        wanted = await previewed(wanted, tool)
+        wanted = await previewed(wanted, tool, self.language)
         message = put_to(wanted, self.language)
         if len(message) > self.settings.max_shown:
             raise await self._ticket(wanted, "TW2406")
@@ -210,10 +211,11 @@ def _open(key: str) -> str:
     return "asking:" + key
 
 
-async def previewed(wanted: Wanted, tool: Tool) -> Wanted:
-    """With what the tool says that the call would do, where it can say it."""
+async def previewed(wanted: Wanted, tool: Tool, language: str) -> Wanted:
+    """With what the tool says that the call would do, where it can say it. The ``ToolError`` of a preview refuses the
+    call before a person is asked about it."""
     if tool.preview is None:
         return wanted
     async with asyncio.timeout(_PREVIEW_SECONDS):
         text: Any = await tool.preview(dict(wanted.arguments))
-    return replaced(wanted, preview=str(text))
+    return replaced(wanted, preview=text.say(language) if isinstance(text, Worded) else str(text))

@@ -278,7 +278,7 @@ def _level(name: str) -> str:
 class _Asked:
     """One request of a session, and the channel back. ``tool`` is the one that it turned out to call."""
 
-    __slots__ = ("_channel", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
+    __slots__ = ("_channel", "_language", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
 
     def __init__(
         self,
@@ -296,6 +296,7 @@ class _Asked:
         self.dialogue = dialogue
         self.principal = principal
         self.projection = projection
+        self._language = language
         self.tool: Tool | None = None
         token: Id | None = self._meta.get("progressToken")
         with_message = session.revision.progress_message
@@ -313,7 +314,16 @@ class _Asked:
 
     def context(self, rounds: Rounds | None = None) -> RequestContext:
         capabilities, has_words = self.session.capabilities, self.projection.has_words
-        return RequestContext(self.principal, self._channel, capabilities, self._meta, rounds, has_words, Trail())
+        return RequestContext(
+            self.principal,
+            self._channel,
+            capabilities,
+            self._meta,
+            rounds,
+            has_words,
+            Trail(),
+            language=self._language,
+        )
 
     def close(self) -> None:
         self._channel.close()

@@ -225,7 +225,7 @@ def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[s
 class _Asked:
     """One request with its facts, and the channel back that it asked for."""
 
-    __slots__ = ("_channel", "carrier", "exchange", "facts", "principal", "request")
+    __slots__ = ("_channel", "carrier", "exchange", "facts", "language", "principal", "request")
 
     def __init__(
         self,
@@ -241,6 +241,7 @@ class _Asked:
         self.exchange = exchange
         self.carrier = carrier
         self.principal = principal
+        self.language = language
         token, level = facts.progress_token, facts.log_level
         wants_nothing = token is None and level is None
         self._channel = None if wants_nothing else RequestChannel(exchange, token, level, language=language)
@@ -248,7 +249,9 @@ class _Asked:
     def context(self, rounds: Rounds | None = None) -> RequestContext:
         channel = self._channel or SILENT
         facts = self.facts
-        return RequestContext(self.principal, channel, facts.capabilities, facts.meta, rounds, trail=Trail())
+        return RequestContext(
+            self.principal, channel, facts.capabilities, facts.meta, rounds, trail=Trail(), language=self.language
+        )
 
     def close(self) -> None:
         if self._channel is not None:

@@ -179,7 +179,7 @@ class RequestContext(Value, frozen=True):
     which of its texts are cut out of longer ones. ``has_words``: whether the client's revision can put a question.
     ``trail`` is for the layers, and absent where nothing is recorded. ``task`` is what this request is a part of,
     on a host. ``agreed``: a person has been shown this very call, and has agreed to it, so that a tool need not ask
-    the same once more.
+    the same once more. ``language`` is that of questions to a person: ``en`` or ``zh``.
     """
 
     principal: Principal
@@ -193,6 +193,7 @@ class RequestContext(Value, frozen=True):
     task: Task | None = None
     agreed: bool = False
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
+    language: str = "en"
 
     def keep(
         self,

@@ -19,7 +19,7 @@ from toolwright.toolbox.files.walking import Walk
 from toolwright.toolbox.files.writing import Growth, settle
 from toolwright.toolbox.openat2 import rename_new
 
-__all__ = ["Doomed", "delete", "doomed", "make_directory", "move"]
+__all__ = ["Doomed", "check_source", "delete", "doomed", "make_directory", "move"]
 
 
 def kind_of(found: os.stat_result) -> Kind:
@@ -40,13 +40,9 @@ def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
 
 def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
     """``ToolError`` when something is at the destination, and for what may not be moved."""
-    found = _there(source)
-    if not stat.S_ISDIR(found.st_mode):
-        source.must_be_plain(found)
-    elif source_folder.holds_closed(source.names) or _holds_secrets(source, source_folder):
-        raise ToolError.of("TW6030", path=source.shown)
+    kind = check_source(source, source_folder)
     try:
-        _rename(source, destination, found)
+        _rename(source, destination, is_directory=kind == "directory")
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
         raise ToolError.of("TW6067", path=destination.shown) from error
     except OSError as error:
@@ -59,7 +55,17 @@ def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
         raise
     settle(destination)
     settle(source)
-    return MovedEntry(source=source.shown, path=destination.shown, type=kind_of(found))
+    return MovedEntry(source=source.shown, path=destination.shown, type=kind)
+
+
+def check_source(source: Spot, folder: Folder) -> Kind:
+    """What would be moved. ``ToolError`` for what may not be moved, ``FileNotFoundError`` for nothing."""
+    found = _there(source)
+    if not stat.S_ISDIR(found.st_mode):
+        source.must_be_plain(found)
+    elif folder.holds_closed(source.names) or _holds_secrets(source, folder):
+        raise ToolError.of("TW6030", path=source.shown)
+    return kind_of(found)
 
 
 def _holds_secrets(spot: Spot, folder: Folder) -> bool:
@@ -79,17 +85,17 @@ def _there(spot: Spot) -> os.stat_result:
     return found
 
 
-def _rename(source: Spot, destination: Spot, found: os.stat_result) -> None:
+def _rename(source: Spot, destination: Spot, *, is_directory: bool) -> None:
     try:
         rename_new(source.name, destination.name, source.fd, destination.fd)
     except NotImplementedError:
-        _rename_otherwise(source, destination, found)
+        _rename_otherwise(source, destination, is_directory=is_directory)
 
 
-def _rename_otherwise(source: Spot, destination: Spot, found: os.stat_result) -> None:
+def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) -> None:
     """Where the system cannot rename without replacing: a second name for a file, and then not the first any more. A
     directory can only take the place of one that is empty."""
-    if stat.S_ISDIR(found.st_mode):
+    if is_directory:
         if destination.status() is not None:
             raise FileExistsError
         os.rename(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd)
@@ -179,7 +185,7 @@ def _beside(spot: Spot, name: str) -> Spot:
 def _is_back(leaving: Spot, spot: Spot) -> bool:
     """Gives a directory its name again; not when somebody else has taken that."""
     try:
-        _rename(leaving, spot, _there(leaving))
+        _rename(leaving, spot, is_directory=stat.S_ISDIR(_there(leaving).st_mode))
     except OSError:
         return False
     settle(spot)

@@ -12,7 +12,8 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from toolwright.toolbox.files.editing import Change, Text, changes, edited, unif
 from toolwright.toolbox.files.locking import alone
 from toolwright.toolbox.files.patterns import Glob
 from toolwright.toolbox.files.reading import Source, check_range, read_at
-from toolwright.toolbox.files.rearranging import Doomed, delete, doomed, kind_of, make_directory, move
+from toolwright.toolbox.files.rearranging import Doomed, check_source, delete, doomed, kind_of, make_directory, move
 from toolwright.toolbox.files.searcher import Searcher
 from toolwright.toolbox.files.searching import Wanted, finder_of, place_of
 from toolwright.toolbox.files.values import (
@@ -43,6 +44,7 @@ from toolwright.toolbox.files.values import (
     FileContent,
     FileInfo,
     FileLimits,
+    Kind,
     Media,
     Mode,
     MovedEntry,
@@ -57,6 +59,7 @@ from toolwright.toolbox.files.writing import (
     Old,
     append,
     check_version,
+    check_write,
     create,
     encoded,
     opened_to_replace,
@@ -68,8 +71,18 @@ from toolwright.tools.binding.forms import Form
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.threads import ThreadPool
 from toolwright.tools.toolset import Context
+from toolwright.wording import Worded
 
 __all__ = ["Files", "toolset"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What an edit makes of a file: its text, the changes, and the new content."""
+
+    text: Text
+    changes: list[Change]
+    data: bytes
 
 
 class Files:
@@ -338,6 +351,7 @@ class Files:
         """
         data = encoded(content, encoding, self._limits.write_bytes)
         target = self._file(path)
+        self._check_write(target, data, mode, create_parents, if_version)
         self._ask_to_write(target, context)
         with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
             self._ask_at(spot, context)
@@ -377,20 +391,25 @@ class Files:
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
             with opened_to_replace(spot, if_version) as old:
-                text = self._text_of(old, target.shown)
-                found = changes(text, edits, target.shown)
-                data = text.encode(edited(text.content, found))
-                if len(data) > self._limits.write_bytes:
-                    raise ToolError.of("TW6054", path=spot.shown, size=len(data), limit=self._limits.write_bytes)
-                version, size = version_of(old.status), len(data)
+                plan = self._planned(old, edits, target.shown)
+                version, size = version_of(old.status), len(plan.data)
                 if not dry_run:
                     self._ask_at(spot, context)
-                    version = replace(spot, old, data, self._growth)["version"]
+                    version = replace(spot, old, plan.data, self._growth)["version"]
         result = EditedFile(
-            path=target.shown, dry_run=dry_run, replaced=len(found), diff="", size=size, version=version
+            path=target.shown, dry_run=dry_run, replaced=len(plan.changes), diff="", size=size, version=version
         )
-        self._show(result, text, found)
+        self._show(result, plan.text, plan.changes)
         return result
+
+    def _planned(self, old: Old, edits: Sequence[Edit], shown: str) -> _Plan:
+        """What ``edits`` make of a file. ``ToolError`` where they do not fit it."""
+        text = self._text_of(old, shown)
+        found = changes(text, edits, shown)
+        data = text.encode(edited(text.content, found))
+        if len(data) > self._limits.write_bytes:
+            raise ToolError.of("TW6054", path=shown, size=len(data), limit=self._limits.write_bytes)
+        return _Plan(text, found, data)
 
     def _text_of(self, old: Old, shown: str) -> Text:
         size = old.status.st_size
@@ -417,6 +436,7 @@ class Files:
         A directory that is there already is left as it is. Side effects: makes directories on disk. (创建目录)
         """
         target = self._named(path)
+        self._check_directory(target)
         self._ask_to_write(target, context)
         with self._changes(target):
             return make_directory(target, self._growth)
@@ -442,6 +462,7 @@ class Files:
         disk. Side effects: what was at source is at destination. (移动或重命名文件)
         """
         here, there = self._named(source), self._named(destination)
+        self._check_move(here, there, create_parents)
         self._ask_to_write(there, context)
         with (
             self._changes(there),
@@ -484,9 +505,9 @@ class Files:
         """Returns once a person has agreed to lose so much, where it is much."""
         if context.agreed or not (what.is_directory or what.bytes > self._limits.unasked_bytes):
             return
-        question: Form[None] = Form(f"Delete {_described(what)} at {shown!r}? This cannot be undone.")
+        question = _question("TW6090" if what.is_directory else "TW6089", context, path=shown, **_facts(what))
         if not context.can_ask(question):
-            raise ToolError.of("TW6079", path=shown, what=_described(what))
+            raise ToolError.of("TW6079", path=shown, entries=what.entries, bytes=what.bytes)
         # The figures are part of the key: a yes is for what the person was told.
         if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
             raise ToolError.of("TW6080", path=shown)
@@ -503,33 +524,103 @@ class Files:
     def _agreed(self, asks: bool, shown: str, context: Context | None) -> None:
         if not asks or (context is not None and context.agreed):
             return
-        question: Form[None] = Form(f"Write {shown!r}? Agents, shells or other programs obey what is in it.")
-        if context is None or not context.can_ask(question):
+        if context is None or not context.can_ask(question := _question("TW6088", context, path=shown)):
             raise ToolError.of("TW6086", path=shown)
         if not context.ask(question, key=f"obeyed:{shown}"):
             raise ToolError.of("TW6087", path=shown)
 
-    # What a person is shown before they agree
+    # What is known before a person is asked: nothing is changed here, and each call is checked again when it runs
 
-    def preview_delete_file(self, arguments: dict[str, Any]) -> str:
-        target = self._named(arguments["path"])
-        with worded(target.shown), target.folder.find(target.names, target.shown, "write") as spot:
-            what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
-            return f"Deletes {_described(what)}. This cannot be undone."
-
-    def preview_write_file(self, arguments: dict[str, Any]) -> str:
-        target = self._file(arguments["path"])
+    def _check_write(
+        self, target: Target, data: bytes, mode: Mode, create_parents: bool, if_version: str | None
+    ) -> os.stat_result | None:
+        """What stands where a call of ``write_file`` would write. ``ToolError`` where the call is known to fail."""
+        self._check_writable()
         with worded(target.shown):
             try:
                 with target.folder.find(target.names, target.shown, "write") as spot:
-                    found = spot.status()
+                    return check_write(spot, data, mode, if_version, self._limits, self._growth)
             except FileNotFoundError:
-                found = None
-        mode, length = arguments.get("mode", "create"), len(arguments["content"])
+                self._check_parents(target, create_parents, len(data))
+        if if_version is not None:
+            raise ToolError.of("TW6055", path=target.shown)
+        return None
+
+    def _check_parents(self, target: Target, create_parents: bool, size: int = 0) -> None:
+        """``ToolError`` where the missing directories above ``target`` are not made."""
+        if not create_parents:
+            raise ToolError.of("TW6056", path=target.shown)
+        self._growth.check(target.shown, size, 1)
+
+    def _check_directory(self, target: Target) -> None:
+        self._check_writable()
+        with worded(target.shown), suppress(FileNotFoundError):
+            with target.folder.find(target.names, target.shown, "write") as spot:
+                found = spot.status()
+            if found is not None and not stat.S_ISDIR(found.st_mode):
+                raise ToolError.of("TW6067", path=target.shown)
+
+    def _check_move(self, here: Target, there: Target, create_parents: bool) -> Kind:
+        """What would be moved. ``ToolError`` where the call is known to fail."""
+        self._check_writable()
+        with worded(here.shown), here.folder.find(here.names, here.shown, "write") as old:
+            kind = check_source(old, here.folder)
+        with worded(there.shown):
+            try:
+                with there.folder.find(there.names, there.shown, "write") as new:
+                    is_free = new.status() is None
+            except FileNotFoundError:
+                self._check_parents(there, create_parents)
+                is_free = True
+        if not is_free:
+            raise ToolError.of("TW6067", path=there.shown)
+        return kind
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise ToolError.of("TW6081")
+
+    # What a person is shown before they agree
+
+    def preview_create_directory(self, arguments: dict[str, Any]) -> str:
+        self._check_directory(self._named(arguments["path"]))
+        return ""
+
+    def preview_delete_file(self, arguments: dict[str, Any]) -> Worded:
+        target = self._named(arguments["path"])
+        self._check_writable()
+        with worded(target.shown), target.folder.find(target.names, target.shown, "write") as spot:
+            check_version(spot, spot.status(), arguments.get("if_version"))
+            what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
+            return Worded("TW6092" if what.is_directory else "TW6091", _facts(what))
+
+    def preview_edit_file(self, arguments: dict[str, Any]) -> Worded:
+        target = self._file(arguments["path"])
+        edits = [Edit(**edit) for edit in arguments["edits"]]
+        self._check_writable()
+        with worded(target.shown), spot_to_write(target) as spot:
+            if spot.status() is None:
+                raise FileNotFoundError(2, "")
+            with opened_to_replace(spot, arguments.get("if_version")) as old:
+                plan = self._planned(old, edits, target.shown)
+                if arguments.get("dry_run"):
+                    return Worded("TW6098", {"places": len(plan.changes)})
+                size = old.status.st_size
+                self._growth.check(target.shown, len(plan.data) - size)
+        return Worded("TW6096", {"places": len(plan.changes), "size": size, "length": len(plan.data)})
+
+    def preview_move_file(self, arguments: dict[str, Any]) -> Worded:
+        here, there = self._named(arguments["source"]), self._named(arguments["destination"])
+        return Worded("TW6097", {"kind": self._check_move(here, there, bool(arguments.get("create_parents")))})
+
+    def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
+        target, mode = self._file(arguments["path"]), arguments.get("mode", "create")
+        data = encoded(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
+        create_parents = bool(arguments.get("create_parents"))
+        found = self._check_write(target, data, mode, create_parents, arguments.get("if_version"))
         if found is None:
-            return f"Makes a new file of {length} characters."
-        done = {"overwrite": "Replaces", "append": "Adds to"}.get(mode)
-        return f"{done} a file of {found.st_size} bytes." if done else "Is refused: the file exists already."
+            return Worded("TW6093", {"length": len(data)})
+        return Worded("TW6095" if mode == "append" else "TW6094", {"length": len(data), "size": found.st_size})
 
     # Paths
 
@@ -556,8 +647,7 @@ class Files:
     @contextmanager
     def _changes(self, target: Target) -> Generator[None]:
         """Around every change: there is none in read-only mode, and one at a time."""
-        if self._read_only:
-            raise ToolError.of("TW6081")
+        self._check_writable()
         with worded(target.shown), self._changing:
             yield
 
@@ -580,10 +670,12 @@ def _look_into(info: FileInfo, head: bytes, name: str) -> None:
         info["line_endings"] = "\\n" if not carried else "\\r\\n" if carried == breaks else "mixed"
 
 
-def _described(what: Doomed) -> str:
-    if not what.is_directory:
-        return f"a {what.kind} of {what.bytes} bytes"
-    return f"a directory with {what.entries - 1} entries, {what.bytes} bytes in all"
+def _facts(what: Doomed) -> dict[str, Any]:
+    return {"kind": what.kind, "inner": what.entries - 1, "bytes": what.bytes}
+
+
+def _question(code: str, context: Context, **facts: Any) -> Form[None]:
+    return Form(Worded(code, facts).say(context.language))
 
 
 def toolset(
@@ -597,8 +689,11 @@ def toolset(
     ``ConfigurationError`` for a root that is no folder."""
     tools = LocalToolset()
     files = Files(roots, limits=limits, rules=rules, read_only=read_only, threads=tools.pool)
-    previews: Mapping[str, Callable[[dict[str, Any]], str]] = {
+    previews: Mapping[str, Callable[[dict[str, Any]], str | Worded]] = {
+        "create_directory": files.preview_create_directory,
         "delete_file": files.preview_delete_file,
+        "edit_file": files.preview_edit_file,
+        "move_file": files.preview_move_file,
         "write_file": files.preview_write_file,
     }
     for name, settings in TOOLS:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.confined import Maker, Spot, Target
-from toolwright.toolbox.files.values import CHUNK, Encoding, FileLimits, WrittenFile, version_of
+from toolwright.toolbox.files.values import CHUNK, Encoding, FileLimits, Mode, WrittenFile, version_of
 from toolwright.toolbox.openat2 import rename_new
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Old",
     "append",
     "check_version",
+    "check_write",
     "create",
     "encoded",
     "opened_to_replace",
@@ -116,6 +117,35 @@ def spot_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
 def check_version(spot: Spot, found: os.stat_result | None, expected: str | None) -> None:
     if expected is not None and (found is None or version_of(found) != expected):
         raise ToolError.of("TW6055", path=spot.shown)
+
+
+def check_write(
+    spot: Spot, data: bytes, mode: Mode, if_version: str | None, limits: FileLimits, growth: Growth
+) -> os.stat_result | None:
+    """What stands at ``spot``. ``ToolError`` where ``data`` cannot be written there in this ``mode``."""
+    found = spot.status()
+    if mode == "create" or found is None:
+        check_version(spot, found, if_version)
+        _check_free(spot, found)
+        growth.check(spot.shown, len(data), 1)
+        return None
+    with opened_to_replace(spot, if_version) as old:
+        if mode == "append":
+            _check_growth(spot, old, data, limits)
+        growth.check(spot.shown, len(data) - (0 if mode == "append" else found.st_size))
+    return found
+
+
+def _check_growth(spot: Spot, old: Old, data: bytes, limits: FileLimits) -> None:
+    size = old.status.st_size + len(data)
+    if size > limits.file_bytes:
+        raise ToolError.of("TW6054", path=spot.shown, size=size, limit=limits.file_bytes)
+
+
+def _check_free(spot: Spot, found: os.stat_result | None) -> None:
+    if found is not None:
+        spot.must_be_plain(found)
+        raise ToolError.of("TW6050", path=spot.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +245,7 @@ def settle(spot: Spot) -> None:
 
 def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
     """A new file at ``spot``. ``ToolError`` when something is there."""
-    if found is not None:
-        spot.must_be_plain(found)
-        raise ToolError.of("TW6050", path=spot.shown)
+    _check_free(spot, found)
     growth.check(spot.shown, len(data), 1)
     with _draft(spot, 0o666) as draft:  # less the umask, like any new file
         draft.write(data)
@@ -249,9 +277,7 @@ def opened_to_replace(spot: Spot, expected: str | None) -> Generator[Old]:
 
 def append(spot: Spot, old: Old, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
     """A new file in place of ``old``: what that has, and ``data`` behind it."""
-    size = old.status.st_size + len(data)
-    if size > limits.file_bytes:
-        raise ToolError.of("TW6054", path=spot.shown, size=size, limit=limits.file_bytes)
+    _check_growth(spot, old, data, limits)
     return replace(spot, old, data, growth, after=old.fd)
 
 

@@ -1,0 +1,197 @@
+"""The files tools and a person: calls that are known to fail are refused before a person is asked about them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from toolwright import Client, Server
+from toolwright.policy.confirm import Confirm
+from toolwright.toolbox.files import FileLimits, toolset
+
+BEFORE_ALL_CHANGES = Confirm(effects=frozenset({"write", "destructive"}))
+EDITS = [{"old_text": "one", "new_text": "two"}]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "served"
+    (folder / "d" / "in").mkdir(parents=True)
+    (folder / "a.txt").write_text("one\n")
+    (folder / "AGENTS.md").write_text("one\n")
+    (folder / "d" / ".git").mkdir()
+    (folder / "binary").write_bytes(b"\0\1\2")
+    os.symlink("a.txt", folder / "link")
+    os.mkfifo(folder / "pipe")
+    return folder
+
+
+def called(
+    root: Path,
+    tool: str,
+    arguments: dict[str, Any],
+    *,
+    confirm: Confirm = BEFORE_ALL_CHANGES,
+    language: Literal["en", "zh"] = "en",
+    answer: bool = True,
+    limits: FileLimits | None = None,
+) -> tuple[list[str], str]:
+    """The questions that a person was asked, and the text of the result."""
+    asked: list[str] = []
+
+    def elicit(question: Any) -> bool:
+        asked.append(question.message)
+        return answer
+
+    async def once() -> str:
+        server = Server(
+            "files", toolsets=[toolset([root], limits=limits)], confirm=confirm, language=language, audit=False
+        )
+        async with Client(server, elicit=elicit) as client:
+            return (await client.call_tool(tool, arguments)).text
+
+    return asked, asyncio.run(once())
+
+
+FAILING: list[tuple[str, str, dict[str, Any]]] = [
+    ("TW6050", "write_file", {"path": "a.txt", "content": "x"}),
+    ("TW6050", "write_file", {"path": "AGENTS.md", "content": "x"}),
+    ("TW6056", "write_file", {"path": "no/a.txt", "content": "x"}),
+    ("TW6056", "write_file", {"path": "no/AGENTS.md", "content": "x", "mode": "overwrite"}),
+    ("TW6055", "write_file", {"path": "a.txt", "content": "x", "mode": "overwrite", "if_version": "1-1-1"}),
+    ("TW6055", "write_file", {"path": "new.txt", "content": "x", "if_version": "1-1-1"}),
+    ("TW6055", "write_file", {"path": "n/new.txt", "content": "x", "create_parents": True, "if_version": "1-1-1"}),
+    ("TW6032", "write_file", {"path": "link", "content": "x", "mode": "append"}),
+    ("TW6023", "write_file", {"path": "d", "content": "x", "mode": "overwrite"}),
+    ("TW6024", "write_file", {"path": "pipe", "content": "x", "mode": "overwrite"}),
+    ("TW6022", "write_file", {"path": "a.txt/b", "content": "x", "create_parents": True}),
+    ("TW6030", "write_file", {"path": ".env", "content": "x"}),
+    ("TW6031", "write_file", {"path": "d/.git/config", "content": "x", "create_parents": True}),
+    ("TW6052", "write_file", {"path": "new", "content": "!", "encoding": "base64"}),
+    ("TW6053", "write_file", {"path": "new", "content": "é", "encoding": "ascii"}),
+    ("TW6020", "edit_file", {"path": "none", "edits": EDITS}),
+    ("TW6056", "edit_file", {"path": "no/none", "edits": EDITS}),
+    ("TW6048", "edit_file", {"path": "a.txt", "edits": [{"old_text": "zzzz", "new_text": ""}]}),
+    ("TW6048", "edit_file", {"path": "AGENTS.md", "edits": [{"old_text": "zzzz", "new_text": ""}]}),
+    ("TW6057", "edit_file", {"path": "a.txt", "edits": [{"old_text": "one", "new_text": "one"}]}),
+    ("TW6055", "edit_file", {"path": "a.txt", "edits": EDITS, "if_version": "1-1-1"}),
+    ("TW6046", "edit_file", {"path": "binary", "edits": EDITS}),
+    ("TW6020", "move_file", {"source": "none", "destination": "AGENTS.md.new"}),
+    ("TW6020", "move_file", {"source": "none", "destination": "CLAUDE.md"}),
+    ("TW6067", "move_file", {"source": "a.txt", "destination": "AGENTS.md"}),
+    ("TW6056", "move_file", {"source": "a.txt", "destination": "no/b"}),
+    ("TW6032", "move_file", {"source": "link", "destination": "b"}),
+    ("TW6070", "move_file", {"source": ".", "destination": "b"}),
+    ("TW6067", "create_directory", {"path": "a.txt"}),
+    ("TW6067", "create_directory", {"path": "AGENTS.md"}),
+    ("TW6020", "delete_file", {"path": "none"}),
+    ("TW6071", "delete_file", {"path": "d"}),
+    ("TW6072", "delete_file", {"path": "d", "recursive": True}),
+    ("TW6055", "delete_file", {"path": "a.txt", "if_version": "1-1-1"}),
+    ("TW6024", "delete_file", {"path": "pipe"}),
+]
+
+
+@pytest.mark.parametrize(("code", "tool", "arguments"), FAILING)
+def test_no_person_is_asked_about_a_call_that_is_known_to_fail(
+    root: Path, code: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    asked, text = called(root, tool, arguments)
+    assert (asked, f"[{code}]" in text) == ([], True), text
+    # The refusal is the one of a call that asks no person.
+    assert called(root, tool, arguments, confirm=Confirm.never()) == ([], text)
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "arguments"),
+    [
+        ("TW6065", FileLimits(added_bytes=3), {"path": "new", "content": "xxxx"}),
+        ("TW6066", FileLimits(added_entries=0), {"path": "new", "content": "x"}),
+        ("TW6066", FileLimits(added_entries=0), {"path": "n/new", "content": "x", "create_parents": True}),
+        ("TW6054", FileLimits(file_bytes=5), {"path": "a.txt", "content": "xxxx", "mode": "append"}),
+        ("TW6051", FileLimits(write_bytes=3), {"path": "new", "content": "xxxx"}),
+    ],
+)
+def test_no_person_is_asked_where_there_is_no_room(
+    root: Path, code: str, limits: FileLimits, arguments: dict[str, Any]
+) -> None:
+    asked, text = called(root, "write_file", arguments, limits=limits)
+    assert (asked, f"[{code}]" in text) == ([], True), text
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "preview"),
+    [
+        ("write_file", {"path": "new", "content": "é"}, "Makes a new file of 2 bytes."),
+        ("write_file", {"path": "n/new", "content": "x", "create_parents": True}, "Makes a new file of 1 bytes."),
+        (
+            "write_file",
+            {"path": "a.txt", "content": "x", "mode": "overwrite"},
+            "Replaces a file of 4 bytes by 1 bytes.",
+        ),
+        ("write_file", {"path": "a.txt", "content": "x", "mode": "append"}, "Adds 1 bytes to a file of 4 bytes."),
+        (
+            "edit_file",
+            {"path": "a.txt", "edits": EDITS},
+            "Replaces text at 1 places of a file of 4 bytes, which then has 4 bytes.",
+        ),
+        ("move_file", {"source": "a.txt", "destination": "b"}, "Moves a file; nothing is replaced."),
+        ("delete_file", {"path": "a.txt"}, "Deletes a file of 4 bytes. This cannot be undone."),
+        ("create_directory", {"path": "n/m"}, ""),
+    ],
+)
+def test_a_person_is_asked_once_about_a_call_that_can_be_made(
+    root: Path, tool: str, arguments: dict[str, Any], preview: str
+) -> None:
+    before = sorted(root.rglob("*"))
+    asked, text = called(root, tool, arguments, answer=False)
+    assert (len(asked), "[TW2401]" in text or "[TW2402]" in text) == (1, True), text
+    assert asked[0].endswith(preview)
+    assert sorted(root.rglob("*")) == before
+    assert (root / "a.txt").read_text() == "one\n"
+    asked, text = called(root, tool, arguments)
+    assert (len(asked), "[TW" in text) == (1, False), text
+
+
+def test_a_call_is_checked_again_when_it_runs(root: Path) -> None:
+    asked: list[str] = []
+
+    def elicit(question: Any) -> bool:
+        asked.append(question.message)
+        (root / "new").write_text("of another")  # while the question is open
+        return True
+
+    async def once() -> str:
+        async with Client(Server("files", toolsets=[toolset([root])], audit=False), elicit=elicit) as client:
+            return (await client.call_tool("write_file", {"path": "new", "content": "x"})).text
+
+    assert "[TW6050]" in asyncio.run(once())
+    assert len(asked) == 1
+    assert (root / "new").read_text() == "of another"
+
+
+@pytest.mark.parametrize("tool", ["write_file", "edit_file"])
+def test_a_dry_run_or_a_preview_of_an_asked_name_asks_no_more_than_it_does(root: Path, tool: str) -> None:
+    arguments = {"path": "AGENTS.md", "edits": EDITS, "dry_run": True}
+    if tool == "write_file":
+        arguments = {"path": "notes.md", "content": "x"}
+    asked, _ = called(root, tool, arguments, confirm=Confirm.never())
+    assert asked == []
+
+
+def test_questions_are_in_the_language_of_the_server(root: Path) -> None:
+    (root / "e").mkdir()
+    quiet = Confirm.never()
+    write = {"path": "CLAUDE.md", "content": "x"}
+    asked, _ = called(root, "write_file", write, confirm=quiet, language="zh", answer=False)
+    assert asked == ["是否写入 'CLAUDE.md'？代理、shell 或其他程序会遵从其内容。"]
+    asked, _ = called(root, "delete_file", {"path": "e"}, confirm=quiet, language="zh", answer=False)
+    assert asked == ["是否删除 'e'（directory，含 0 个条目，共 0 字节）？此操作无法撤销。"]
+    asked, _ = called(root, "delete_file", {"path": "a.txt"}, language="zh", answer=False)
+    assert asked[0].endswith("删除一个 file，4 字节。此操作无法撤销。")
+    asked, _ = called(root, "delete_file", {"path": "e"}, confirm=quiet, answer=False)
+    assert asked == ["Delete a directory with 0 entries, 0 bytes in all, at 'e'? This cannot be undone."]
