@@ -249,6 +249,7 @@ _KINDS: Final = {
     "direction": ("TW9122", 1),
     "tag": ("TW9123", 1),
     "invisible": ("TW9124", 8),
+    "private": ("TW9124", 8),
     "selector": ("TW9125", 4),
 }
 

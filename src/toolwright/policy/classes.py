@@ -23,7 +23,9 @@ def _class_of(byte: int) -> int:
     return ord("a") if sign.isascii() and (sign.isalnum() or sign in "_-") else ord(" ")
 
 
-_LEADS = frozenset(b"\x7f\xc2\xcd\xd8\xe1\xe2\xe3\xef\xf0\xf3")  # what hides begins with one of these in UTF-8
+_LEADS = frozenset(
+    b"\x7f\xc2\xcd\xd8\xe1\xe2\xe3\xee\xef\xf0\xf1\xf2\xf3\xf4"
+)  # what hides begins with one of these in UTF-8
 _CLASSES = bytes(map(_class_of, range(256)))
 
 
