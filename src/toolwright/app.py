@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
-from toolwright.errors import ConfigurationError
+from toolwright.errors import ConfigurationError, DefinitionError
 from toolwright.loading import load
 from toolwright.policy.abuse import Abuse
 from toolwright.policy.approvals import Approvals, approvals_url, instance_of
@@ -36,6 +36,7 @@ from toolwright.server.watchdog import Watchdog
 from toolwright.state.facts import Facts, MemoryFacts, Values
 from toolwright.state.log import Log
 from toolwright.state.on_demand import OnDemand
+from toolwright.tools.advice import SERVER, missing
 from toolwright.tools.bounds import Rate
 from toolwright.tools.library import LocalLibrary, PromptSettings, ResourceSettings, shelved
 from toolwright.tools.local import LocalToolset, ToolSettings
@@ -80,7 +81,7 @@ class Server:
     def __init__(
         self,
         name: str,
-        *,
+        *others: Never,
         version: str = "0.0.0",
         title: str | None = None,
         instructions: str | None = None,
@@ -103,7 +104,9 @@ class Server:
         metrics: bool = False,
         page_size: int = 1000,
         threads: int = 32,
+        **more: Never,
     ) -> None:
+        _refuse("TW3045", *others, *more)
         _check(secrets=secrets in (None, "mask", "keep"), personal=personal in (None, "mask", "keep"))
         _check(language=language in LANGUAGES, threads=threads >= 1, page_size=page_size >= 1)
         _check(keys=all(len(key) >= _KEY_BYTES for key in keys))
@@ -146,6 +149,11 @@ class Server:
         elif rules is not None:
             self._config = load("policy.config").read(rules)
         self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
+
+    if not TYPE_CHECKING:  # a type checker names what is not there better
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, SERVER)
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
         """The tools, the pipeline and the doors."""
@@ -247,7 +255,7 @@ class Server:
         """A session in memory: what ``toolwright.Client(server)`` speaks to."""
         return self._protocol.connect(write, Carrier("memory"))
 
-    def run(self) -> None:
+    def run(self, *others: Never, **more: Never) -> None:
         """Serve standard input and output until the input ends, or SIGINT or SIGTERM comes.
 
         When a tool neither ends nor lets itself be cancelled, the process ends here all the same, at once. Where a
@@ -255,6 +263,7 @@ class Server:
 
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
+        _refuse("TW3046", *others, *more)
         self.started_as(instance_of(*sys.argv or ("",)))
         try:
             asyncio.run(self.serve_stdio())
@@ -425,6 +434,14 @@ _WANTED = {
     "page_size": "1 or more",
     "keys": f"keys of {_KEY_BYTES} bytes or more",
 }
+
+
+def _refuse(code: str, *given: object) -> None:
+    """``DefinitionError`` for the first thing given that there is no place for, with its name here."""
+    for name in given:
+        here = SERVER.get(str(name))
+        advice = sentence("TW3044", "en", {"here": here}) if here else ""
+        raise DefinitionError.of(code, name=name, advice=advice)
 
 
 def _check(**settings: bool) -> None:

@@ -680,6 +680,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "there is a tool called {name!r} already; give one of them another name.",
         "已存在名为 {name!r} 的工具；请为其中之一改名。",
     ),
+    "TW3044": ("Here it is {here}.", "在此应写作 {here}。"),
+    "TW3045": (
+        "Server takes its name, and settings by their names; {name!r} is none of them. {advice}",
+        "Server 接受名称和按名称给出的设置；{name!r} 不在其中。{advice}",
+    ),
+    "TW3046": (
+        "run() serves stdio and takes no settings, so {name!r} says nothing to it. {advice}",
+        "run() 提供 stdio 服务，不接受设置，因此 {name!r} 无效。{advice}",
+    ),
     "TW3014": ("there is no setting {name!r}; there are {known}.", "没有名为 {name!r} 的设置；可用：{known}。"),
     "TW3015": (
         "a handler of raw JSON takes the arguments, and the context if it wants that: handler(arguments, context).",

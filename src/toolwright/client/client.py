@@ -287,9 +287,10 @@ class Client:
         """Hear no more of the resource."""
         await self._conversation.unfollow(uri)
 
-    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> PromptResult:
-        """The messages of a prompt. ``InvalidParams`` where there is none, or its arguments are wrong."""
-        params = {"name": name, "arguments": dict(arguments or {})}
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **more: str) -> PromptResult:
+        """The messages of a prompt; arguments come as a mapping, as keywords, or both. ``InvalidParams`` where there is
+        none, or its arguments are wrong."""
+        params = {"name": name, "arguments": {**(arguments or {}), **more}}
         result = await self._conversation.request("prompts/get", params)
         said = converted(result, PromptResult, "prompts/get")
         messages = [

@@ -125,6 +125,11 @@ class _Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_
     annotations: Annotations | None = None
     meta: dict[str, Any] | None = field(default=None, name="_meta")
 
+    @property
+    def type(self) -> str:
+        """What tells the kinds of blocks apart on the wire: ``text``, ``image``, …"""
+        return str(self.__struct_config__.tag)
+
 
 class TextContent(_Block, frozen=True, omit_defaults=True, tag="text"):
     text: str

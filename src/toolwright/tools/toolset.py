@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
 
@@ -19,6 +19,7 @@ from toolwright.protocol.modern import LOG_LEVELS
 from toolwright.protocol.questions import InputRequest, lacking
 from toolwright.protocol.schema import Schema
 from toolwright.protocol.types import Completion, Mutable, PromptOutcome, ReadOutcome, ToolOutcome, Value, replaced
+from toolwright.tools.advice import CONTEXT, missing
 from toolwright.tools.bounds import Rate
 from toolwright.tools.keeping import Kept
 from toolwright.tools.rounds import Question, Rounds
@@ -194,6 +195,11 @@ class RequestContext(Value, frozen=True):
     agreed: bool = False
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
+
+    if not TYPE_CHECKING:  # a type checker names what is not there better
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, CONTEXT)
 
     def keep(
         self,

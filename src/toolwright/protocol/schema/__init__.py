@@ -66,4 +66,7 @@ class Schema:
                 return ()
         except ValueError:
             return (Problem("$", "json", "must be JSON"),)
-        return tuple(islice(search(self._compiled, value), max(1, limit)))
+        found = tuple(islice(search(self._compiled, value), max(1, limit)))
+        # A format says more than a pattern beside it, which only narrows it.
+        formats = {one.path for one in found if one.rule == "format"}
+        return tuple(one for one in found if one.rule != "pattern" or one.path not in formats)

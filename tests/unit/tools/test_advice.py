@@ -1,0 +1,113 @@
+"""What authors who come from another library write, and the sentence that names what it is called here."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+from typing import Any
+
+import pytest
+
+from toolwright import Client, DefinitionError, Server
+from toolwright.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
+from toolwright.server.served import SILENT
+from toolwright.tools.advice import CONTEXT, SERVER
+from toolwright.tools.toolset import LOCAL, RequestContext
+from toolwright.tools.views import prefixed
+
+
+@pytest.mark.parametrize("name", sorted(CONTEXT))
+def test_a_name_of_another_librarys_context_leads_to_ours(name: str):
+    with pytest.raises(AttributeError, match="TW3044"):
+        getattr(RequestContext(LOCAL, SILENT), name)
+
+
+@pytest.mark.parametrize("name", sorted(SERVER))
+def test_a_name_of_another_librarys_server_leads_to_ours(name: str):
+    with pytest.raises(AttributeError, match="TW3044"):
+        getattr(Server("notes"), name)
+
+
+def test_any_other_name_is_simply_not_there():
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = Server("notes").nothing
+    assert not hasattr(RequestContext(LOCAL, SILENT), "nothing")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"lifespan": None}, "serving()"),
+        ({"middleware": []}, "ASGI middleware"),
+        ({"tags": {"a"}}, "'tags'"),
+    ],
+)
+def test_a_setting_that_a_server_has_not_is_named(settings: dict[str, Any], said: str):
+    with pytest.raises(DefinitionError) as raised:
+        Server("notes", **settings)
+    assert raised.value.code == "TW3045"
+    assert said in str(raised.value)
+
+
+def test_settings_of_a_server_have_names():
+    make: Any = Server
+    with pytest.raises(DefinitionError, match=r"'1\.0'"):
+        make("notes", "1.0")
+
+
+@pytest.mark.parametrize("settings", [{"transport": "http"}, {"port": 8000}, {"host": "127.0.0.1"}])
+def test_run_names_the_way_to_http(settings: dict[str, Any]):
+    with pytest.raises(DefinitionError, match="--http HOST:PORT"):
+        Server("notes").run(**settings)
+
+
+def test_a_server_given_as_a_toolset_names_its_provider():
+    other: Any = Server("other")
+    with pytest.raises(AttributeError, match=r"server\.provider"):
+        Server("notes", toolsets=[prefixed(other, "other")])
+
+
+@pytest.mark.parametrize(
+    ("block", "kind"),
+    [
+        (TextContent("a"), "text"),
+        (ImageContent.of(b"a", "image/png"), "image"),
+        (AudioContent.of(b"a", "audio/wav"), "audio"),
+        (ResourceLink("a:b", "b"), "resource_link"),
+        (EmbeddedResource({}), "resource"),
+    ],
+)
+def test_a_block_says_of_which_kind_it_is(block: Any, kind: str):
+    assert block.type == kind
+
+
+def test_a_prompt_takes_its_arguments_as_keywords_too():
+    server = Server("notes")
+
+    @server.prompt
+    def ask(topic: str) -> str:
+        """Ask."""
+        return f"About {topic}?"
+
+    async def asked() -> Any:
+        async with Client(server) as client:
+            return await client.get_prompt("ask", topic="tea")
+
+    assert "About tea?" in str(asyncio.run(asked()).messages)
+
+
+def test_a_text_that_is_no_date_is_told_by_its_format_alone():
+    server = Server("notes")
+
+    @server.tool(effect="read")
+    def on(day: date) -> str:
+        """Tell what is on."""
+        raise AssertionError(day)
+
+    async def refused() -> str:
+        async with Client(server) as client:
+            return (await client.call_tool("on", day="tomorrow")).text
+
+    said = asyncio.run(refused())
+    assert "date" in said
+    assert "pattern" not in said
