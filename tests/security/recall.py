@@ -18,8 +18,11 @@ from typing import Any
 from security import spellings
 from toolwright.contract.finding import Finding, Severity
 from toolwright.contract.scan import scan
+from toolwright.errors import DefinitionError
+from toolwright.jsonrpc.messages import Json
+from toolwright.protocol.questions import InputRequest, check_request, elicitation_form
 
-__all__ = ["MEASUREMENTS", "Measured", "definitions", "measure"]
+__all__ = ["MEASUREMENTS", "PLACES", "Measured", "definitions", "forms", "is_refused", "measure"]
 
 FOLDER = Path(__file__).parent
 
@@ -79,8 +82,41 @@ def _secrets() -> Measured:
     return Measured(found, len(rows), sum(spellings.swept(text) != text for text in twins), len(twins))
 
 
+def forms() -> Measured:
+    """Texts of ``forms.toml``, each in every place that a form has for words; found is what is refused."""
+    said = tomllib.loads((FOLDER / "forms.toml").read_text("utf-8"))
+    counts = [
+        [is_refused(place(text)) for text in said[kind] for place in PLACES.values()] for kind in ("asks", "benign")
+    ]
+    return Measured(sum(counts[0]), len(counts[0]), sum(counts[1]), len(counts[1]))
+
+
+def _form(message: str = "Please fill in", name: str = "value", **field: Json) -> InputRequest:
+    return elicitation_form(message, {"type": "object", "properties": {name: {"type": "string", **field}}})
+
+
+PLACES: Mapping[str, Callable[[str], InputRequest]] = {
+    "name": lambda text: _form(name=text),
+    "title": lambda text: _form(title=text),
+    "description": lambda text: _form(description=text),
+    "message": _form,
+    "default": lambda text: _form(default=text),
+    "enum": lambda text: _form(enum=["other", text]),
+    "titled choice": lambda text: _form(oneOf=[{"const": "a", "title": text}]),
+}
+
+
+def is_refused(request: InputRequest) -> bool:
+    try:
+        check_request(request)
+    except DefinitionError as error:
+        return error.code == "TW3202"
+    return False
+
+
 MEASUREMENTS: Mapping[str, Callable[[], Measured]] = {
     "definitions": definitions,
+    "forms": forms,
     "secrets": _secrets,
 }
 """By the name that a row of ``rows.toml`` gives as ``heuristic``."""

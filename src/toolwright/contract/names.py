@@ -12,20 +12,9 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from toolwright.protocol.letters import latin
+
 __all__ = ["Likeness", "Names", "latin", "skeleton", "words"]
-
-_PAIRS: Final = (
-    "аa ӓa еe ёe іi їi јj оo ӧo рp сc ҫc уy ӱy хx ѕs һh ԁd ԛq ԝw кk мm тt вb нh ӏl гr пn "
-    "АA ВB ЕE ЁE ІI ЇI ЈJ КK МM НH ОO РP СC ТT УY ХX ЅS ԌG ԚQ ԜW "
-    "αa εe νv ιi κk οo ρp τt υu χx γy ωw ηn ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX "
-    "ϲc ıi ȷj ɑa ɡg ɩi ʟl ɴn ʀr ∣| ǀ| օo ոn սu հh"
-)
-_LOOK_ALIKE: Final = str.maketrans({pair[0]: pair[1] for pair in _PAIRS.split()})
-
-
-def latin(text: str) -> str:
-    """``text`` in normal form KC, with Latin letters for those that look like them."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
 
 
 def skeleton(name: str) -> str:

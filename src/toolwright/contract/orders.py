@@ -18,7 +18,7 @@ from typing import Any, Final
 from toolwright.contract.finding import Severity
 from toolwright.contract.mentions import is_mention, without_quotations
 from toolwright.contract.names import words
-from toolwright.contract.reading import PART, folded, plain
+from toolwright.contract.reading import PART, folded, lowered, plain
 from toolwright.contract.shown import excerpt
 
 __all__ = ["Order", "Pattern", "candidates", "orders", "patterns", "tokens"]
@@ -284,15 +284,15 @@ def orders(text: str) -> Iterator[Order]:
     among = candidates(have)
     for written, only_lines in _readings(text, any(one.by_line for one in among)) if among else ():
         reading = without_quotations(written)
-        lowered = reading.casefold()
-        shown_in = written if len(lowered) == len(written) else lowered  # as it was, if that is in its place
+        small = lowered(reading)
+        shown_in = written if len(small) == len(written) else small  # as it was, if that is in its place
         met: set[int] = set()
         for start, end in _sentences(reading):
             those = among if end - start == len(text) else candidates(tokens(reading[start:end]))
             for pattern in those:
                 if id(pattern) in met or (only_lines and not pattern.by_line) or (pattern.keys and " " in text):
                     continue
-                if match := pattern.first_in(reading if pattern.cased else lowered, start, end):
+                if match := pattern.first_in(reading if pattern.cased else small, start, end):
                     met.add(id(pattern))
                     yield Order(pattern, excerpt(shown_in, match.start(), match.end()))
 

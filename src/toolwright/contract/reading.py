@@ -10,7 +10,7 @@ from typing import Final
 from toolwright.contract.names import latin
 from toolwright.protocol.characters import cleaned, may_hide
 
-__all__ = ["PART", "folded", "parts", "plain"]
+__all__ = ["PART", "folded", "lowered", "parts", "plain"]
 
 PART: Final = 8_192
 """What is looked at in one go: a longer search lets no other thread run."""
@@ -50,4 +50,9 @@ _END_OF_LINE: Final = re.compile(r" ?\n[ \n]{0,200}")
 
 def folded(text: str) -> str:
     """The same in lower case: what words are compared in."""
-    return plain(text).casefold()
+    return lowered(plain(text))
+
+
+def lowered(plainly: str) -> str:
+    """A text that is plain already in lower case, whose letters may look like Latin ones where the capitals do not."""
+    return latin(plainly.casefold())

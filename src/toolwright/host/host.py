@@ -34,7 +34,6 @@ from toolwright.host.reaching import reached
 from toolwright.host.remote import Remote
 from toolwright.host.run import Run, run
 from toolwright.host.servers import Life, Patience, State, Wake
-from toolwright.jsonrpc.messages import is_object
 from toolwright.loading import load
 from toolwright.policy.approvals import Approvals, approvals_url
 from toolwright.policy.audit_settings import Audit
@@ -44,7 +43,7 @@ from toolwright.policy.pipeline import Guard
 from toolwright.policy.recorder import Recorder
 from toolwright.protocol import types as wire
 from toolwright.protocol.characters import check_plain, cleaned
-from toolwright.protocol.questions import check_field
+from toolwright.protocol.questions import check_url, check_words
 from toolwright.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult, Value, replaced
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log
@@ -471,14 +470,16 @@ class _Progress:
 
 
 def _put_to_the_person(elicit: Elicit, label: str) -> Callable[[Elicitation], Reply | Awaitable[Reply]]:
-    """Nothing hides in what the person reads, and a form that asks for a secret is declined unread."""
+    """Nothing hides in what the person reads. A form that asks for a secret, or a visit that leads into an inner network,
+    is declined unread."""
 
     def put(question: Elicitation) -> Reply | Awaitable[Reply]:
-        fields = question.fields.get("properties") if question.fields is not None else None
         try:
             check_plain("The question", question.fields)
-            for name, field in fields.items() if is_object(fields) else ():
-                check_field(name, field)
+            if question.fields is not None:
+                check_words(question.message, question.fields)
+            if question.url is not None:
+                check_url(question.url)
         except DefinitionError as error:
             _log.warning("%s asks what no server should: %s", label, error)
             return False

@@ -7,14 +7,16 @@ what makes one valid, which client capability it needs, and what an answer to it
 
 from __future__ import annotations
 
+import ipaddress
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
+from toolwright.protocol.asked import asks_for_a_secret
 
 __all__ = [
     "ELICIT",
@@ -22,11 +24,11 @@ __all__ = [
     "METHODS",
     "SAMPLE",
     "InputRequest",
-    "check_field",
     "check_form",
     "check_messages",
     "check_request",
     "check_url",
+    "check_words",
     "elicitation_form",
     "elicitation_url",
     "lacking",
@@ -112,19 +114,6 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 _ALWAYS = frozenset({"type", "title", "description", "default"})
 _FORMATS = frozenset({"email", "uri", "date", "date-time"})
-# One word, or several in a row, by which a field asks for a secret, whatever else it is called.
-_SECRETS = re.compile(
-    r"\b(?:passwords?|passwd|pwd|pass ?(?:phrase|code|word)|secret|credentials?|api ?keys?"
-    r"|(?:private|secret|access) key|(?:access|refresh|bearer|auth|api) token|(?:seed|recovery|mnemonic) phrase"
-    r"|credit ?card|card ?number|cvv|cvc|ssn|social security"
-    r"|pin(?: code)?|otp|one time (?:code|password)|2fa(?: code)?)\b"
-)
-_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
-
-
-def _asks_for_a_secret(said: str) -> bool:
-    """``clientSecret``, ``API-Key``, ``Your password``; ``secretary`` and ``tokens`` do not."""
-    return _SECRETS.search(_WORDS.sub(" ", unicodedata.normalize("NFKC", said)).lower()) is not None
 
 
 def check_form(schema: Mapping[str, Json]) -> None:
@@ -140,20 +129,55 @@ def check_form(schema: Mapping[str, Json]) -> None:
     unknown = [name for name in schema.get("required", ()) if name not in properties]
     if unknown:
         raise DefinitionError.of("TW3201", problem=f"{unknown[0]!r} is required, and is not there")
+    check_words("", schema)
     for name, field in properties.items():
-        check_field(name, field)
         if problem := _field_problem(field):
             raise DefinitionError.of("TW3201", problem=f"the field {name!r} {problem}")
 
 
-def check_field(name: str, field: Json) -> None:
-    """``DefinitionError`` for a field that asks for a secret."""
-    if any(map(_asks_for_a_secret, (name, _title(field)))):
+def check_words(message: str, schema: Mapping[str, Json]) -> None:
+    """``DefinitionError`` for a form that asks for a secret in any of its texts."""
+    for text in (message, _text(schema, "title"), _text(schema, "description")):
+        if asks_for_a_secret(text):
+            raise DefinitionError.of("TW3202", name=text[:128])
+    properties = schema.get("properties")
+    for name, field in properties.items() if is_object(properties) else ():
+        _check_field(name, field)
+
+
+def _check_field(name: str, field: Json) -> None:
+    """``DefinitionError`` for a field that asks for a secret, in its name or in any of its texts. A yes or no holds
+    none."""
+    if is_object(field) and field.get("type") == "boolean":
+        return
+    if any(map(asks_for_a_secret, (name, *_texts(field)))):
         raise DefinitionError.of("TW3202", name=name)
 
 
-def _title(field: Json) -> str:
-    return str(field.get("title", "")) if is_object(field) else ""
+def _text(said: Mapping[str, Json], key: str) -> str:
+    value = said.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(field: Json) -> Iterator[str]:
+    """What a person reads of a field: title, description, default, choices."""
+    if not is_object(field):
+        return
+    for key in ("title", "description", "default"):
+        yield _text(field, key)
+    for choices in (field, field.get("items")):
+        if is_object(choices):
+            for key in ("enum", "enumNames", "oneOf", "anyOf"):
+                values = choices.get(key)
+                yield from _choices(values if is_array(values) else [])
+
+
+def _choices(values: Iterable[Json]) -> Iterator[str]:
+    for one in values:
+        if isinstance(one, str):
+            yield one
+        elif is_object(one):
+            yield from (_text(one, "const"), _text(one, "title"))
 
 
 def _field_problem(field: Json) -> str | None:
@@ -199,6 +223,7 @@ def check_request(request: InputRequest) -> None:
         raise DefinitionError.of("TW3207", problem='it needs a message, and "mode" is form or url')
     if method == ELICIT and mode == "form":
         schema = params.get("requestedSchema")
+        check_words(params["message"], {})
         check_form(schema if is_object(schema) else {})
     if method == ELICIT and mode == "url":
         check_url(str(params.get("url", "")))
@@ -213,7 +238,8 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check_url(url: str) -> None:
-    """``DefinitionError`` unless ``url`` may be shown to a person: https (http on loopback), nobody's name in it."""
+    """``DefinitionError`` unless ``url`` may be shown to a person: https (http on loopback), no address of
+    an inner network, and neither a name nor a token in it."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -225,6 +251,33 @@ def check_url(url: str) -> None:
         raise DefinitionError.of("TW3203", problem="it holds credentials")
     if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
         raise DefinitionError.of("TW3203", problem="it is not https")
+    if host not in _LOOPBACK and _is_inner(host):
+        raise DefinitionError.of("TW3203", problem="its host is an address of an inner network")
+    if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
+        raise DefinitionError.of("TW3203", problem="it holds a token")
+
+
+# "MUST NOT provide a URL which is pre-authenticated" (client/elicitation, "Safe URL Handling").
+_HOLDS = re.compile(
+    r"(?:^|[_.-])(?:token|passw(?:or)?d|secret|api_?key|apikey|jwt|credential)s?$|^(?:auth|pwd)$", re.IGNORECASE
+)
+
+
+def _is_inner(host: str) -> bool:
+    """Whether it is an address, in any spelling, that is not one of the Internet; ``localhost`` by its name too."""
+    plain = host.rstrip(".").partition("%")[0]
+    if plain == "localhost" or plain.endswith((".localhost", ".internal")):
+        return True
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError:
+        try:
+            address = ipaddress.ip_address(socket.inet_aton(plain))  # also 0x7f.1, 2852039166, 0251.0376.0251.0376
+        except OSError:
+            return False
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address.sixtofour or address
+    return not address.is_global
 
 
 def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:

@@ -1,0 +1,65 @@
+"""Forms that ask for a secret, in any of their texts, and visits that lead into an inner network."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from security.recall import PLACES, forms, is_refused
+from toolwright.errors import DefinitionError
+from toolwright.protocol.questions import check_url
+
+SAID = tomllib.loads((Path(__file__).parent / "forms.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("text", SAID["asks"])
+def test_b50_a_secret_is_asked_for_in_no_text_of_a_form(text: str):
+    assert [where for where, place in PLACES.items() if not is_refused(place(text))] == []
+
+
+@pytest.mark.parametrize("text", SAID["benign"])
+def test_b50_twin_what_only_speaks_of_a_secret_may_be_asked(text: str):
+    assert [where for where, place in PLACES.items() if is_refused(place(text))] == []
+
+
+def test_b50_nearly_all_forms_that_ask_are_refused_and_few_others():
+    figures = forms()
+    assert figures.found >= 0.95 * figures.attacks
+    assert figures.flagged <= 0.05 * figures.twins
+
+
+INNER = (
+    *("169.254.169.254", "10.0.0.1", "172.16.3.4", "192.168.1.1", "0.0.0.0", "100.64.0.1", "[fe80::1]", "[fd00::1]"),
+    *("[::ffff:10.0.0.1]", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "10.1", "0x0a.0.0.1", "[::]", "127.1"),
+    *("metadata.google.internal", "app.localhost", "192.168.1.1.", "[::ffff:a9fe:a9fe]"),
+)
+
+
+@pytest.mark.parametrize("host", INNER)
+def test_b51_a_visit_leads_to_no_address_of_an_inner_network(host: str):
+    with pytest.raises(DefinitionError) as refused:
+        check_url(f"https://{host}/page")
+    assert refused.value.code == "TW3203"
+
+
+@pytest.mark.parametrize("query", ["token=abc", "access_token=x", "api_key=1", "next=/&password=p", "id_token=a.b.c"])
+def test_b51_a_visit_brings_no_token_along(query: str):
+    for url in (f"https://example.com/page?{query}", f"https://example.com/page#{query}"):
+        with pytest.raises(DefinitionError) as refused:
+            check_url(url)
+        assert refused.value.code == "TW3203"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/connect?state=abc",
+        "http://127.0.0.1:8000/consent",
+        "https://8.8.8.8/",
+        "https://a.b/?count=5",
+    ],
+)
+def test_b51_twin_a_page_may_be_visited(url: str):
+    check_url(url)
