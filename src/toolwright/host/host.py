@@ -470,8 +470,8 @@ class _Progress:
 
 
 def _put_to_the_person(elicit: Elicit, label: str) -> Callable[[Elicitation], Reply | Awaitable[Reply]]:
-    """Nothing hides in what the person reads. A form that asks for a secret, or a visit that leads into an inner network,
-    is declined unread."""
+    """Nothing hides in what the person reads. A form that asks for a secret, or a visit that leads into an inner
+    network, is declined unread."""
 
     def put(question: Elicitation) -> Reply | Awaitable[Reply]:
         try:
