@@ -286,6 +286,13 @@ def show_hosts(page: Page, running: Running, *, keep: bool) -> None:
     page.note("A host that starts servers itself (mcpServers):")
     started = {"command": str(TOOLWRIGHT), "args": ["serve", "files", "--root", str(HERE / "sample")]}
     page.quote(json.dumps({"mcpServers": {"garden": started}}, ensure_ascii=False, indent=2))
+    page.note(
+        "Before a file is overwritten or deleted, the server asks you. A host that cannot put the question gets a"
+    )
+    page.note(
+        "refusal that names the command: toolwright approvals allow t-…. If the host itself asks before each call,"
+    )
+    page.note('add "--no-confirm" to args: one question instead of two, but the host alone guards those calls then.')
     page.note("A host that connects to a URL" + (":" if keep else "; this one lives as long as the demonstration:"))
     page.quote(json.dumps({"mcpServers": {"garden": {"type": "http", "url": running.url}}}, indent=2))
 

@@ -256,17 +256,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW2403": (
         "{tool} was not run: a person has to agree first, and this client cannot ask them. Tell the user that ticket "
-        "{ticket} waits: a person settles it with `toolwright approvals`; repeat the identical call once it is "
-        "approved.",
+        "{ticket} waits: a person approves it with `toolwright approvals allow {ticket}`; repeat the identical call "
+        "once it is approved. For the operator: where the host itself asks its user before each call, `toolwright "
+        "serve … --no-confirm` leaves the question to the host.",
         "{tool} 未运行：须先由人同意，而此客户端无法询问。请告知用户工单 {ticket} 待处理："
-        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+        "由人用 `toolwright approvals allow {ticket}` 批准；批准后请原样重复此调用。"
+        "给运维人员：若宿主会在每次调用前自行询问用户，可用 `toolwright serve … --no-confirm` 将询问交给宿主。",
     ),
     "TW2404": (
         "{tool} was not run again: its approval has been used, and the call has run. If it has to run once more, tell "
-        "the user that ticket {ticket} waits: a person settles it with `toolwright approvals`; repeat the identical "
-        "call once it is approved.",
+        "the user that ticket {ticket} waits: a person approves it with `toolwright approvals allow {ticket}`; repeat "
+        "the identical call once it is approved.",
         "{tool} 未再次运行：批准已使用，调用已执行过。如需再执行一次，请告知用户工单 {ticket} 待处理："
-        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+        "由人用 `toolwright approvals allow {ticket}` 批准；批准后请原样重复此调用。",
     ),
     "TW2405": (
         "{tool} was not run again: this very call is in progress, on an approval that is good for one run. Wait for "
@@ -275,10 +277,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW2406": (
         "{tool} was not run: a person has to agree first, and its arguments are too long for a question. Shorten them, "
-        "or tell the user that ticket {ticket} waits: a person settles it with `toolwright approvals`; repeat the "
-        "identical call once it is approved.",
+        "or tell the user that ticket {ticket} waits: a person approves it with `toolwright approvals allow {ticket}`; "
+        "repeat the identical call once it is approved.",
         "{tool} 未运行：须先由人同意，而参数太长，无法在询问中显示。请缩短参数，或告知用户工单 {ticket} 待处理："
-        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+        "由人用 `toolwright approvals allow {ticket}` 批准；批准后请原样重复此调用。",
     ),
     "TW2407": (
         "{tool} was not run: the user is being asked about this very call already. Wait for that answer.",
@@ -316,10 +318,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW2420": (
         "{tool} was not run: a person has to agree first, and nobody is here to ask. Tell the user that ticket "
-        "{ticket} "
-        "waits: a person settles it with `toolwright approvals`; repeat the identical call once it is approved.",
+        "{ticket} waits: a person approves it with `toolwright approvals allow {ticket}`; repeat the identical call "
+        "once it is approved.",
         "{tool} 未运行：须先由人同意，而此处无人可问。请告知用户工单 {ticket} 待处理："
-        "由人用 `toolwright approvals` 处理；批准后请原样重复此调用。",
+        "由人用 `toolwright approvals allow {ticket}` 批准；批准后请原样重复此调用。",
     ),
     "TW2421": (
         "{tool} was not run: the user said no, and why: {reason}",
@@ -362,10 +364,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW2432": ("When you last agreed to it, this was:", "上次同意时，以下参数为："),
     "TW2433": (
-        "Run it? [y] once  [s] identical calls for a while  [a] always for a pattern  [e] edit  [N] no: ",
-        "是否运行？[y] 仅此一次  [s] 一段时间内的相同调用  [a] 按模式始终允许  [e] 修改参数  [N] 否：",
+        "Run it? [y] once  [s] identical calls for a while  [a] always for a pattern  [e] edit  [N] no, or n and the "
+        "reason: ",
+        "是否运行？[y] 仅此一次  [s] 一段时间内的相同调用  [a] 按模式始终允许  [e] 修改参数  [N] 否，可写“n 理由”：",
     ),
-    "TW2434": ("Why not? The model is told (empty: no reason): ", "为什么不？会告知模型（可留空）："),
     "TW2435": (
         "Which arguments may differ, separated by commas (of {names}; empty: none): ",
         "哪些参数可以不同，用逗号分隔（可选 {names}；留空表示无）：",

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import termios
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -110,10 +110,18 @@ def _take(descriptor: int, line: asyncio.Future[bytes]) -> None:
 
 
 _MISSES = 3
+_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("y", "yes", "once", "是"), "once"),
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("a", "always"), "always"),
+    **dict.fromkeys(("e", "edit"), "edit"),
+    **dict.fromkeys(("n", "no", "deny", "否", ""), "deny"),
+}
 
 
 def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en") -> Front:
-    """Shows the question in full, and takes one word for an answer; anything else, and nothing, is a no."""
+    """Shows the question in full, and takes one word for an answer, after a no also the reason on the same line;
+    anything else, and nothing, is a no."""
 
     def say(code: str, **facts: object) -> str:
         return sentence(code, language, facts)
@@ -123,18 +131,19 @@ def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en"
         if question.problem:
             write(f"{shown_text(question.problem)}\n")
         for _ in range(_MISSES):
-            match (await read(say("TW2433"))).strip().lower():
-                case "y" | "yes" | "是":
+            word, _, reason = (await read(say("TW2433"))).strip().partition(" ")
+            match _WORDS.get(word.lower()):
+                case "once" if not reason:
                     return Once()
-                case "s":
+                case "session" if not reason:
                     return Session()
-                case "a":
+                case "always" if not reason:
                     return await always(question)
-                case "e":
+                case "edit" if not reason:
                     if (edit := await edited()) is not None:
                         return edit
-                case "" | "n" | "no" | "否":
-                    return No((await read(say("TW2434"))).strip())
+                case "deny":
+                    return No(reason.strip())
                 case _:
                     continue
         return No()

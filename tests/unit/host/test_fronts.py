@@ -42,20 +42,27 @@ def scripted(*lines: str) -> tuple[Callable[[str], Awaitable[str]], list[str]]:
         (["YES"], Once()),
         (["是"], Once()),
         (["s"], Session()),
-        (["n", "not there"], No("not there")),
-        (["", ""], No()),
+        (["once"], Once()),
+        (["Session"], Session()),
+        (["n"], No()),
+        (["no"], No()),
+        (["deny"], No()),
+        ([""], No()),
+        (["n not there"], No("not there")),
+        (["y but not there", "n"], No()),
         (["what?", "y"], Once()),
         (["ok", "sure", "yep"], No()),
         (["e", '{"x": "b"}'], Edit({"x": "b"})),
-        (["e", '{"x": "b", "x": "c"}', "n", ""], No()),
-        (["e", "[1]", "n", ""], No()),
+        (["e", '{"x": "b", "x": "c"}', "n"], No()),
+        (["e", "[1]", "n"], No()),
     ],
 )
 def test_what_is_typed_is_what_is_meant(typed: list[str], answer: object):
-    read, _ = scripted(*typed)
+    read, prompts = scripted(*typed)
     shown: list[str] = []
     asked = question(x="a\u202e")
     assert asyncio.run(_ask(read, shown, asked)) == answer
+    assert len(prompts) == len(typed)
     assert asked.text in shown[0]
     assert '"x" (2): "a\\u202e"' in shown[0]
 

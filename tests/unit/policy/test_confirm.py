@@ -19,6 +19,7 @@ from toolwright.protocol.types import ToolOutcome, replaced
 from toolwright.state.facts import MemoryFacts
 from toolwright.tools.rounds import Answer
 from toolwright.tools.toolset import Context, RequestContext, ToolCall, Wrapper
+from toolwright.wording import sentence
 from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
 
 SURE = Form("Sure?")
@@ -274,6 +275,14 @@ def test_a_ticket_that_is_allowed_lets_the_identical_call_run_once():
 
     assert asyncio.run(main()) == ["True", "TW2403", "", "TW2404", "TW2403", "False"]
     assert attic.lost == ["maps"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("code", ["TW2403", "TW2404", "TW2406", "TW2420"])
+def test_a_refusal_names_the_command_that_settles_its_ticket(code: str, language: str):
+    said = sentence(code, language, {"tool": "burn", "ticket": "t-0123abcd"})
+    assert "`toolwright approvals allow t-0123abcd`" in said
+    assert ("--no-confirm" in said) == (code == "TW2403")
 
 
 def test_two_at_once_share_one_grant():
