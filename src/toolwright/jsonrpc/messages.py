@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias, TypeGuard
@@ -27,6 +28,7 @@ __all__ = [
     "Message",
     "Notification",
     "Request",
+    "answered_id",
     "canonical",
     "check_depth",
     "decode",
@@ -221,6 +223,27 @@ def _meant(id: Json) -> Id | None:
     if type(id) is float and id.is_integer():
         return int(id)
     return id if is_id(id) else None
+
+
+_SCALAR = rb'(?:"[^"\\]{0,1000}"|[-+.0-9Ee]{1,40}|true|false|null)'
+_MEMBER = rb'\s{0,99}"[^"\\]{0,1000}"\s{0,99}:\s{0,99}' + _SCALAR + rb"\s{0,99}"
+_HEAD = re.compile(rb"\s{0,99}\{((?:" + _MEMBER + rb',){0,20})\s{0,99}"(?:result|error)"\s{0,99}:')
+_TAIL = re.compile(rb"[\]}]\s{0,99}((?:," + _MEMBER + rb"){1,20})\}\s{0,99}\Z")
+_TAIL_BYTES = 4_096
+
+
+def answered_id(frame: bytes) -> Id | None:
+    """The id of an answer that :func:`decode` refuses, by the members before and behind its result. None where it
+    cannot be told; the result itself is not looked at, so that this costs nothing however large it is."""
+    head = _HEAD.match(frame)
+    if head is None:
+        return None
+    tail = _TAIL.search(frame[max(head.end(), len(frame) - _TAIL_BYTES) :])
+    try:
+        members = decode(b"{%b}" % (head[1] + (tail[1][1:] if tail else b"")).rstrip(b","))
+    except ParseError:
+        return None
+    return None if "method" in members else _meant(members.get("id"))
 
 
 def is_id(value: object) -> TypeGuard[Id]:

@@ -21,6 +21,7 @@ from toolwright.errors import (
     InternalError,
     InvalidAnswer,
     InvalidRequest,
+    ParseError,
     RequestTimeout,
     RpcError,
     TransportError,
@@ -33,6 +34,7 @@ from toolwright.jsonrpc.messages import (
     Message,
     Notification,
     Request,
+    answered_id,
     decode,
     encode_answer,
     encode_failure,
@@ -185,9 +187,20 @@ class Peer:
                 self._begin_batch(value)
             else:
                 self._take(parse(value), self._write)
+        except ParseError as error:
+            self._undecoded(error, frame)
+            self._unreadable(error)
         except RpcError as error:
             self._misread(error)
             self._unreadable(error)
+
+    def _undecoded(self, error: ParseError, frame: bytes) -> None:
+        """What is refused as JSON, for its depth or its size, and was an answer by what stands outside of its parts."""
+        id = answered_id(frame)
+        if id is not None and id in self._waiting:
+            self._refuse(id, str(error).rstrip("."))
+        else:
+            self._drop(str(error))
 
     def _misread(self, error: RpcError) -> None:
         """What cannot be read ends the request whose answer it was meant to be, if that can be told."""

@@ -357,6 +357,68 @@ def test_an_answer_that_is_not_valid_is_named_to_whoever_waits_for_it(case: str,
     conversation(test, takes_batches=True)
 
 
+DEEP = "[" * 101 + "]" * 101
+MANY = "[" + "[]," * 1_000_001 + "[]]"
+UNDECODED = {
+    "too deep": ('{"jsonrpc":"2.0","id":1,"result":{"tools":%s}}'.replace("%s", DEEP), "100 levels"),
+    "too deep, with blanks": (
+        '{ "jsonrpc": "2.0", "id": 1, "result": {"tools": %s} }\n'.replace("%s", DEEP),
+        "100 levels",
+    ),
+    "too deep, the id last": ('{"result":{"tools":%s},"id":1,"jsonrpc":"2.0"}'.replace("%s", DEEP), "100 levels"),
+    "too deep, the id between": ('{"id":1,"result":{"tools":%s},"jsonrpc":"2.0"}'.replace("%s", DEEP), "100 levels"),
+    "a deep error": (
+        '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":%s}}'.replace("%s", DEEP),
+        "100 levels",
+    ),
+    "too deep, and unfinished": ('{"jsonrpc":"2.0","id":1,"result":%s'.replace("%s", DEEP[:101]), "100 levels"),
+    "too many": ('{"jsonrpc":"2.0","id":1,"result":%s}'.replace("%s", MANY), "1000000 arrays"),
+    "a key twice": ('{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}', "stands twice"),
+    "not a number": ('{"jsonrpc":"2.0","id":1,"result":{"a":NaN}}', "not JSON"),
+    "cut short": ('{"jsonrpc":"2.0","id":1,"result":{"a":', "not JSON"),
+}
+
+
+@pytest.mark.parametrize("case", UNDECODED)
+def test_an_answer_that_cannot_be_decoded_is_named_to_whoever_waits_for_it(case: str):
+    frame, problem = UNDECODED[case]
+
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=None))
+        await wire.count(1)
+        peer.feed(frame.encode())
+        async with asyncio.timeout(LIMIT):
+            with pytest.raises(InvalidAnswer, match=re.escape(problem)) as caught:
+                await asked
+        assert caught.value.code == "TW5009"
+
+    conversation(test)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        '{"jsonrpc":"2.0","id":1,"method":"m","params":%s}'.replace("%s", DEEP),
+        '{"jsonrpc":"2.0","id":1,"result":1,"method":"m","params":%s}'.replace("%s", DEEP),
+        '{"jsonrpc":"2.0","params":{"result":{"id":1,"a":%s}},"method":"m"}'.replace("%s", DEEP),
+        '{"result":%s,"id":1,"method":"m"}'.replace("%s", DEEP),
+        '{"id":2,"result":%s,"id":1}'.replace("%s", DEEP),
+        '{"id":2,"result":[%s,{"a":[],"id":1}]}'.replace("%s", DEEP),
+        '{"id":true,"result":%s}'.replace("%s", DEEP),
+        '{"result":["%s],\\"id\\":1}"}'.replace("%s", DEEP),
+    ],
+)
+def test_what_cannot_be_decoded_and_is_no_answer_to_a_request_ends_none(frame: str):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
+        await wire.count(1)
+        peer.feed(frame.encode())
+        peer.feed(json.dumps(result(1, "real")).encode())
+        assert await asked == "real"
+
+    conversation(test)
+
+
 @pytest.mark.parametrize(
     "request_",
     [{"id": 1, "method": 7}, {"id": 1, "method": "m", "params": []}, {"jsonrpc": "1.0", "id": 1, "method": "m"}],
