@@ -284,6 +284,55 @@ def test_b40_a_token_stands_in_one_place_once(mounts: Mounts, issuer: Issuing, h
     assert token not in answer.body.decode()
 
 
+SPELLINGS = [
+    "access_token=T",
+    "Access_Token=T",
+    "ACCESS_TOKEN=T",
+    "access%5Ftoken=T",
+    "access%5ftoken=T",
+    "ACCESS%5FTOKEN=T",
+    "%61ccess_token=T",
+    "access_%74oken=T",
+    "access%5F%74oken=T",
+    "%61%63%63%65%73%73%5F%74%6F%6B%65%6E=T",
+    "%41%43%43%45%53%53%5F%54%4F%4B%45%4E=T",
+    "access%255Ftoken=T",
+    "%2561ccess_token=T",
+    "a=1&access%5Ftoken=T",
+    "a=1;access%5Ftoken=T",
+    "a=1%26access_token=T",
+    "access%5Ftoken=&access%5Ftoken=T",
+    "access_token=T&access_token=T",
+    "access%5Ftoken%3DT",
+    "access%5Ftoken",
+    "access%5Ftoken[]=T",
+    "%20access%5Ftoken=T",
+    "a=1&&Access%5ftokeN=T",
+]
+
+
+@pytest.mark.attack("B40")
+@pytest.mark.parametrize("query", SPELLINGS)
+def test_b40_a_token_in_the_url_is_refused_however_its_name_is_written(
+    mounts: Mounts, issuer: Issuing, query: str
+) -> None:
+    token = issuer.for_ada(RESOURCE)
+    with mounts.mounted(guarded(oauth(issuer)).http_app()) as path:
+        target = Endpoint(mounts.port, f"{path}?{query.removesuffix('T')}{token}")
+        answer = asyncio.run(called(target, [("Authorization", f"Bearer {token}")]))
+    assert answer.status == 400
+    assert token not in answer.body.decode()
+
+
+@pytest.mark.twin("B40")
+@pytest.mark.parametrize("query", ["access=1", "token=1", "access%20token=1", "page=%5F", "a=%"])
+def test_b40_twin_another_query_is_no_token(mounts: Mounts, issuer: Issuing, query: str) -> None:
+    with mounts.mounted(guarded(oauth(issuer)).http_app()) as path:
+        bearer = ("Authorization", f"Bearer {issuer.for_ada(RESOURCE)}")
+        answer = asyncio.run(called(Endpoint(mounts.port, f"{path}?{query}"), [bearer]))
+    assert answer.status == 200
+
+
 # --- B41: a deputy with somebody else's consent -----------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from toolwright.deadline import Alarm, Deadline
 from toolwright.errors import InternalError, InvalidRequest
@@ -234,7 +234,7 @@ class HttpApp:
         handle = methods.get(scope["method"])
         if handle is None:
             return await _send(send, Reply(405, headers=(("allow", ", ".join(methods)),)))
-        if b"access_token" in scope.get("query_string", b""):
+        if _has_token(scope.get("query_string", b"")):
             return await _send(send, _TOKEN_IN_URL)
         if not self._serves:
             return await _send(send, _NOT_SERVING)
@@ -409,6 +409,16 @@ def needs_http_1_1() -> Reply:
 
 
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
+_DECODINGS = 3  # a proxy in front may decode once, and so may what wrote the URL
+
+
+def _has_token(query: bytes) -> bool:
+    """Whether a query says ``access_token`` anywhere, in any case and however often it is percent-encoded."""
+    for _ in range(_DECODINGS):
+        query = unquote_to_bytes(query)
+    return b"access_token" in query.lower()
+
+
 _TOKEN_IN_URL = Reply(400, encode_failure(None, InvalidRequest.of("TW1103")))
 _NOT_SERVING = Reply(503, encode_failure(None, InternalError.of("TW1056")))
 _ENDING = Reply(503, encode_failure(None, InternalError.of("TW1053")))
