@@ -227,7 +227,7 @@ def _meant(id: Json) -> Id | None:
 
 _SCALAR = rb'(?:"[^"\\]{0,1000}"|[-+.0-9Ee]{1,40}|true|false|null)'
 _MEMBER = rb'\s{0,99}"[^"\\]{0,1000}"\s{0,99}:\s{0,99}' + _SCALAR + rb"\s{0,99}"
-_HEAD = re.compile(rb"\s{0,99}\{((?:" + _MEMBER + rb',){0,20})\s{0,99}"(?:result|error)"\s{0,99}:')
+_HEAD = re.compile(rb"\s{0,99}\{((?:" + _MEMBER + rb',){0,20})\s{0,99}"(?:result|error)"\s{0,99}:\s{0,99}[\[{]')
 _TAIL = re.compile(rb"[\]}]\s{0,99}((?:," + _MEMBER + rb"){1,20})\}\s{0,99}\Z")
 _TAIL_BYTES = 4_096
 
