@@ -30,6 +30,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
 
+import remote
 from environments import NODE_HOME, NoNode, node, python_for
 from processes import Failure, adopt_orphans, children, end_orphans
 
@@ -330,7 +331,8 @@ def main() -> int:
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     try:
         with tempfile.TemporaryDirectory(prefix="toolwright-hosts-") as folder, tempfile.TemporaryDirectory() as state:
-            rows = asyncio.run(run(prepared(Path(folder)), Path(state)))
+            rows = remote.rows(Path(state))
+            rows += asyncio.run(run(prepared(Path(folder)), Path(state)))
     except (NoNode, Failure) as reason:
         print(f"the servers cannot be had: {reason}", getattr(reason, "detail", ""), sep="\n")
         return 1
