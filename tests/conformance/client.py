@@ -3,7 +3,8 @@
     python tests/conformance/client.py URL
 
 The suite names the scenario, the revision to speak and what else there is to know in the environment
-(`MCP_CONFORMANCE_SCENARIO`, `_PROTOCOL_VERSION`, `_CONTEXT`). `ACTS` says what is done in a scenario, `SETTINGS` what
+(`MCP_CONFORMANCE_SCENARIO`, `_PROTOCOL_VERSION`, `_CONTEXT`). The stable suite names no revision: then the client finds
+out which one to speak, as it does by default. `ACTS` says what is done in a scenario, `SETTINGS` what
 its client is made with; a scenario that they do not name is refused, but for those of `auth/`: there somebody signs in.
 The program ends with 0 when all went well.
 """
@@ -141,12 +142,13 @@ SETTINGS |= {
     "auth/client-credentials-jwt": known_by_key,
     "auth/wif-jwt-bearer": vouched_for_by_the_platform,
     "auth/enterprise-managed-authorization": vouched_for_by_the_enterprise,
+    "auth/cross-app-access-complete-flow": vouched_for_by_the_enterprise,  # its name in the stable suite
 }
 
 
 async def main(url: str) -> None:
     scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
-    revision = os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]
+    revision = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION")
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     is_auth = scenario.startswith(AUTH)
     settings = SETTINGS.get(scenario, signing_in if is_auth else lambda context: {})(context)

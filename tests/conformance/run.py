@@ -5,8 +5,9 @@
     python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
 
 It starts the server on a free port, lets the suite loose on it, and judges each check that the suite has made
-(`verdicts.py`). A table for each revision says how each scenario went; what went wrong is told below. The program ends
-with 1 unless every scenario has passed.
+(`verdicts.py`). A table for each revision says how each scenario went; what went wrong is told below. `extension`
+stands for the scenarios of extensions, `stable` for the whole suite of the stable release. The program ends with 1
+unless every scenario has passed, or is expected to fail (`expected-failures.yml`) and has failed.
 
 The suite and its Node come with those of the interoperability tests, once, under `.interop/`.
 """
@@ -23,14 +24,15 @@ from typing import IO
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
 
-from environments import HOME, NODE_HOME, NoNode, node
+from environments import HOME, NoNode, node
 from processes import Failure, adopt_orphans, children, completed, end_orphans, free_port, listening, written
-from verdicts import EXCUSED, Row, rows_in
+from suites import EXTENSION, STABLE, program, scenarios, wire
+from verdicts import EXCUSED, Row, expected_failures, rows_in, with_expected
 
 HERE = Path(__file__).resolve().parent
 
-SCENARIOS = {"2025-11-25": 33, "2026-07-28": 40}  # how many the suite has for a server
-SUITE = NODE_HOME / "node_modules" / ".bin" / "conformance"
+EXPECTED = HERE / "expected-failures.yml"
+SCENARIOS = {"2025-11-25": 33, "2026-07-28": 40, EXTENSION: 13, STABLE: 32}  # how many the suite has for a server
 SUITE_SECONDS = 300
 COLUMNS = ("scenario", "passed", "failed", "warnings", "skipped", "")
 STATUSES = ("SUCCESS", "FAILURE", "WARNING", "SKIPPED")
@@ -38,9 +40,15 @@ STATUSES = ("SUCCESS", "FAILURE", "WARNING", "SKIPPED")
 
 def run(url: str, revision: str, scenario: str | None, results: Path) -> list[Row]:
     """The rows of one revision. Raises NoNode, and Failure where the suite itself did not work."""
-    which = ["--scenario", scenario] if scenario else ["--suite", "all"]
-    how = ["--spec-version", revision, "--expected-failures", str(HERE / "expected-failures.yml")]
-    command = [node(), str(SUITE), "server", "--url", url, *which, *how, "-o", str(results)]
+    if revision != EXTENSION:
+        which = ["--scenario", scenario] if scenario else ["--suite", "all"]
+        return run_once(url, revision, which, results)
+    names = [name for name in scenarios(EXTENSION, "server") if scenario in (None, name)]
+    return [row for name in names for row in run_once(url, revision, ["--scenario", name], results / name)]
+
+
+def run_once(url: str, revision: str, which: list[str], results: Path) -> list[Row]:
+    command = [*program(revision), "server", "--url", url, *which, *wire(revision), "-o", str(results)]
     done = completed(command, SUITE_SECONDS, env=os.environ | {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"})
     rows = rows_in(results, revision)
     if done.returncode and all(row.passed for row in rows):
@@ -82,7 +90,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     counts = (str(row.counts[status] or "-") for status in STATUSES)
-    return row.scenario, *counts, "passed" if row.passed else "FAILED"
+    return row.scenario, *counts, "FAILED" if not row.passed else "expected" if row.expected else "passed"
 
 
 def explained(row: Row) -> str:
@@ -100,6 +108,7 @@ def report(found: dict[str, list[Row]], said: list[str]) -> str:
         [
             *(f"{revision}\n{table(rows)}\n" for revision, rows in found.items() if rows),
             *excuses(everyone),
+            *(f"expected to fail: {row.scenario}: {row.expected}" for row in everyone if row.expected),
             *(explained(row) for row in everyone if not row.passed),
             *(["\n--- the server wrote", *said] if said else []),
         ]
@@ -108,7 +117,7 @@ def report(found: dict[str, list[Row]], said: list[str]) -> str:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The official conformance suite against a server of ours.")
-    parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this one; repeatable")
+    parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this part; repeatable")
     parser.add_argument("--scenario", help="only this one")
     parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
     parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
@@ -126,7 +135,16 @@ def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[st
                 revision: run(url, revision, options.scenario, folder / revision)
                 for revision in options.revision or SCENARIOS
             }
-        return found, complaints(log)
+        return expecting(found, "server", options), complaints(log)
+
+
+def expecting(found: dict[str, list[Row]], side: str, options: argparse.Namespace) -> dict[str, list[Row]]:
+    """The rows by what `expected-failures.yml` lets fail."""
+    expected = expected_failures(EXPECTED, side)
+    return {
+        part: with_expected(rows, expected.get(part, {}), is_whole=options.scenario is None)
+        for part, rows in found.items()
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

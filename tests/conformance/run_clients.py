@@ -3,14 +3,14 @@
     python tests/conformance/run_clients.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
 
 The suite serves each scenario, starts the client and watches it. Scenarios run one at a time, since only then the suite
-minds how the client has ended; what it has found is judged as for servers (`verdicts.py`). `extension` stands for those
-scenarios of extensions that we have a client for. The program ends with 1 unless every scenario has passed.
+minds how the client has ended; what it has found is judged as for servers (`verdicts.py`). `extension` stands for the
+scenarios of extensions, `stable` for the whole suite of the stable release. The program ends with 1 unless every
+scenario has passed, or is expected to fail (`expected-failures.yml`) and has failed.
 """
 
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,42 +18,24 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
 
-from environments import HOME, NoNode, node
+from environments import HOME, NoNode
 from processes import Failure, adopt_orphans, children, completed, end_orphans
+from suites import EXTENSION, STABLE, program, scenarios, wire
 from verdicts import Row, judged
 
-from run import SUITE, report, results_folder
+from run import expecting, report, results_folder
 
 HERE = Path(__file__).resolve().parent
 
-EXTENSION = "extension"
-SCENARIOS = {"2025-03-26": 2, "2025-11-25": 19, "2026-07-28": 33, EXTENSION: 6}  # how many have to pass
-EXTENSIONS = (
-    "auth/client-credentials-basic",
-    "auth/client-credentials-jwt",
-    "auth/dpop",
-    "auth/dpop-nonce",
-    "auth/enterprise-managed-authorization",
-    "auth/wif-jwt-bearer",
-)
+SCENARIOS = {"2025-03-26": 2, "2025-11-25": 19, "2026-07-28": 33, EXTENSION: 10, STABLE: 26}  # how many the suite has
 SUITE_SECONDS = 60
 LOOPBACK = {"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"}
 
 
-def scenarios(revision: str) -> list[str]:
-    """The client scenarios that the suite has for a revision. Raises NoNode or Failure."""
-    done = completed([node(), str(SUITE), "list", "--client"], SUITE_SECONDS)
-    listed = re.findall(r"^  - (\S+) \[([^\]]*)\]", done.stdout, re.MULTILINE)
-    if not listed:
-        raise Failure("the suite lists no scenarios", done.stdout + done.stderr)
-    names = [name for name, revisions in listed if revision in revisions.split(",")]
-    return [name for name in names if revision != EXTENSION or name in EXTENSIONS]
-
-
 def run(client: str, revision: str, scenario: str, results: Path) -> Row:
     """What became of one scenario. Raises NoNode, and Failure where the suite itself did not work."""
-    which = [] if revision == EXTENSION else ["--spec-version", revision]
-    command = [node(), str(SUITE), "client", "--command", client, "--scenario", scenario, *which, "-o", str(results)]
+    which = ["--scenario", scenario, *wire(revision)]
+    command = [*program(revision), "client", "--command", client, *which, "-o", str(results)]
     done = completed(command, SUITE_SECONDS, env=os.environ | LOOPBACK)
     match list(results.rglob("checks.json")):
         case [checks]:
@@ -71,16 +53,16 @@ def found_by(options: argparse.Namespace) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     with results_folder(options.keep, "conformance-clients") as folder:
         for revision in options.revision or SCENARIOS:
-            names = [name for name in scenarios(revision) if options.scenario in (None, name)]
+            names = [name for name in scenarios(revision, "client") if options.scenario in (None, name)]
             found[revision] = [
                 run(options.client, revision, name, folder / revision / name.replace("/", "-")) for name in names
             ]
-    return found
+    return expecting(found, "client", options)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The official conformance suite against a client of ours.")
-    parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this one; repeatable")
+    parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this part; repeatable")
     parser.add_argument("--scenario", help="only this one")
     parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
     parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")

@@ -1,8 +1,10 @@
 """The suite's own judgement is lenient; ours must not be."""
 
+from pathlib import Path
+
 import pytest
 
-from conformance.verdicts import EXCUSED, judged, rows_in
+from conformance.verdicts import EXCUSED, expected_failures, judged, rows_in, with_expected
 
 BESIDE = {"id": "wire-schema-valid", "status": "SUCCESS", "description": "valid messages"}
 
@@ -61,3 +63,41 @@ def test_the_folders_of_the_suite_are_read_in_the_order_in_which_they_were_made(
     (tmp_path / "server-caching-2026-11-20T19-16-11-000Z").mkdir()  # of another revision: not run, nothing checked
 
     assert [found.scenario for found in rows_in(tmp_path, "2025-11-25")] == ["tools-call-image", "ping"]
+
+
+def test_an_expected_failure_passes_and_tells_its_reason():
+    [found] = with_expected([row(check("FAILURE"))], {"ping": "not offered"}, is_whole=True)
+
+    assert found.passed
+    assert found.expected == "not offered"
+
+
+def test_an_expected_failure_that_passes_fails_the_run():
+    [found] = with_expected([row(check("SUCCESS"))], {"ping": "not offered"}, is_whole=True)
+
+    assert not found.passed
+
+
+def test_an_expected_failure_that_no_scenario_bears_fails_a_whole_run_only():
+    rows = [row(check("SUCCESS"))]
+
+    *_, unknown = with_expected(rows, {"pong": "not offered"}, is_whole=True)
+
+    assert (unknown.scenario, unknown.passed) == ("pong", False)
+    assert with_expected(rows, {"pong": "not offered"}, is_whole=False) == rows
+
+
+def test_a_failure_that_is_not_expected_still_fails():
+    [found] = with_expected([row(check("FAILURE"))], {}, is_whole=True)
+
+    assert not found.passed
+
+
+@pytest.mark.parametrize("side", ["server", "client"])
+def test_each_expected_failure_has_a_reason(side):
+    file = Path(__file__).with_name("expected-failures.yml")
+
+    reasons = [reason for part in expected_failures(file, side).values() for reason in part.values()]
+
+    assert reasons
+    assert all(isinstance(reason, str) and len(reason) > 20 for reason in reasons)

@@ -7,8 +7,11 @@ check of its own has succeeded and none did otherwise; `EXCUSED` says which may,
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import yaml
 
 # These only keep what was sent. All other INFO is a check that found nothing to check.
 RECORDS = {
@@ -33,12 +36,14 @@ _FOLDER = re.compile(r"server-(?P<scenario>.+)-(?P<time>\d{4}-\d\d-\d\dT[\d-]+Z)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One scenario at one revision. `counts` is by status, `troubles` are the reasons why it has not passed."""
+    """One scenario at one revision. `counts` is by status, `troubles` are the reasons why it has not passed, `expected`
+    is the reason why it may fail."""
 
     revision: str
     scenario: str
     counts: Counter[str]
     troubles: tuple[str, ...]
+    expected: str = ""
 
     @property
     def passed(self) -> bool:
@@ -50,6 +55,27 @@ def rows_in(folder: Path, revision: str) -> list[Row]:
     matches = (_FOLDER.fullmatch(path.parent.name) for path in folder.glob("*/checks.json"))
     found = sorted(filter(None, matches), key=lambda match: match["time"])
     return [judged(revision, match["scenario"], json.loads(_checks(folder, match))) for match in found]
+
+
+def expected_failures(file: Path, side: str) -> dict[str, dict[str, str]]:
+    """The reasons of a side, by part of the run and scenario."""
+    return yaml.safe_load(file.read_text()).get(side, {})
+
+
+def with_expected(rows: Sequence[Row], expected: Mapping[str, str], *, is_whole: bool) -> list[Row]:
+    """The rows, where those of `expected` pass by failing. One that succeeds, or that a whole run lacks, fails."""
+    ran = {row.scenario for row in rows}
+    missing = [name for name in expected if name not in ran] if is_whole else []
+    unknown = [Row("", name, Counter(), ("an expected failure that the suite does not have",)) for name in missing]
+    return [*(_expected(row, expected.get(row.scenario)) for row in rows), *unknown]
+
+
+def _expected(row: Row, reason: str | None) -> Row:
+    if reason is None:
+        return row
+    if row.passed:
+        return replace(row, troubles=("it passes: take it out of expected-failures.yml",))
+    return replace(row, troubles=(), expected=reason)
 
 
 def judged(revision: str, scenario: str, checks: list[dict]) -> Row:
