@@ -54,7 +54,9 @@ def look(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
     classes = classes_of(data)
     if is_short_and_plain(data, classes) and not personal:
         return CLEAN
-    hidden = ("!" in classes or data.count(b"\r") != data.count(b"\r\n")) and may_hide(data.decode())
+    hidden = ("!" in classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
+        data.decode()
+    )
     hidden = hidden or ("\\" in classes and ESCAPE.search(data) is not None)
     shapes = suspects(data, classes) if secrets and len(data) >= SHORTEST else ()
     is_suspect = hidden or shapes or (personal and may_hold(data))

@@ -78,6 +78,7 @@ def _by_begin() -> dict[bytes, list[tuple[bytes, Shape]]]:
 
 _BEGINS = _by_begin()
 _DOTTED = tuple((begin.encode(), shape) for shape in SHAPES for begin in shape.begins if begin.endswith("."))
+_DOTTED_BEGINS = tuple(begin for begin, _ in _DOTTED)
 _START = b" " + RUN.encode()
 _FLAT = bytes(byte if byte == ord("a") else ord(" ") for byte in range(256))
 
@@ -133,7 +134,8 @@ def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[Shape, ...
     text = data.decode("latin-1")
     is_long = RUN in classes
     found = _plain(data, text, classes, is_long=is_long)
-    if depth and (is_long or may_be_pairs(data)) and _holds_encoded(data, text, classes, depth):
+    is_paired = bool(depth) and may_be_pairs(data)
+    if depth and (is_long or is_paired) and _holds_encoded(text, classes, depth, is_paired=is_paired):
         found[_ENCODED] = None
     if depth and may_be_respelled(text, classes, data):
         reading = words_respelled(data.decode(errors="replace")).encode(errors="replace")
@@ -185,14 +187,14 @@ def _stands_in(shape: Shape, known: str, text: str) -> bool:
 _NAME, _NEAR = 8, 400
 
 
-def _holds_encoded(data: bytes, text: str, classes: str, depth: int) -> bool:
+def _holds_encoded(text: str, classes: str, depth: int, *, is_paired: bool) -> bool:
     done = 0
     for at in _runs(classes) if RUN in classes else ():
         if at >= done:
             start, done = run_at(text, at)
             if any(_revealed(run.data, depth) for run in digits_at(text, start, done)):
                 return True
-    return may_be_pairs(data) and any(_revealed(run.data, depth) for run in text_in(text))
+    return is_paired and any(_revealed(run.data, depth) for run in text_in(text))
 
 
 def _runs(classes: str) -> Iterator[int]:
@@ -217,6 +219,12 @@ def _in_runs(data: bytes, classes: str) -> Iterator[Shape]:
             yield from _glued(data[at + 1 : min(flat.find(b" ", at), at + _GLUED)])
 
 
+def _dotted(data: bytes, at: int) -> Iterator[Shape]:
+    """The shapes of which a beginning ends here, with a full stop."""
+    if data.endswith(_DOTTED_BEGINS, 0, at):
+        yield from (shape for begin, shape in _DOTTED if data.endswith(begin, 0, at))
+
+
 def _glued(run: bytes) -> Iterator[Shape]:
     """What may stand in a run behind other letters."""
     if run.strip(_HEX_DIGITS) and not _RARE.isdisjoint([run[at : at + 3] for at in range(len(run) - 2)]):
@@ -232,7 +240,7 @@ def _beginning(data: bytes, at: int) -> Iterator[Shape]:
     """What a run of token characters that starts here may be."""
     before = data[at - 1 : at]
     if before == b".":
-        yield from (shape for begin, shape in _DOTTED if data.endswith(begin, 0, at))
+        yield from _dotted(data, at)
         word = data[max(0, at - _LONGEST_WORD) : at]
         yield from _begun(word, len(word.rstrip(_WORD)))
     # The letter of an escape (\n) is no part of what follows it.
@@ -265,7 +273,7 @@ def _divided(together: bytes) -> Iterator[Shape]:
         flat = classes.encode("latin-1").translate(_FLAT) + b" "
         for at in _runs(classes):
             if together[at - 1 : at] == b".":
-                yield from (shape for begin, shape in _DOTTED if together.endswith(begin, 0, at))
+                yield from _dotted(together, at)
             stop = flat.find(b" ", at)
             if not together[at:stop].strip(_HEX_DIGITS):
                 continue

@@ -174,7 +174,8 @@ def _hiding() -> re.Pattern[str]:
 
 def may_hide(text: str) -> bool:
     """Whether ``text`` may hold what :func:`cleaned` would take out."""
-    return text.count("\r") != text.count("\r\n") or _hiding().search(text) is not None
+    is_bare = "\r" in text and text.count("\r") != text.count("\r\n")
+    return is_bare or _hiding().search(text) is not None
 
 
 def cleaned(text: str, found: dict[str, int]) -> str:
