@@ -1206,9 +1206,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path!r} 含有反斜杠、冒号或 Windows 设备名，在任何系统上都会被拒绝。请用 '/' 分隔名称，且不要带盘符。",
     ),
     "TW6014": (
-        "This absolute path lies outside what is served. Use a relative path, like 'src/main.py'; "
-        "list_directory with '.' shows what there is.",
-        "该绝对路径不在所提供的范围内。请使用相对路径，例如 'src/main.py'；用 list_directory 列出 '.' 可查看现有内容。",
+        "This absolute path lies outside what is served. Use a relative path, like 'src/main.py'. Nearest: {near}.",
+        "该绝对路径不在所提供的范围内。请使用相对路径，例如 'src/main.py'。最接近的有：{near}。",
     ),
     "TW6015": (
         "There is no folder {name!r}. A path begins with one of: {labels}.",
@@ -1219,21 +1218,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path!r} 过长或层级过深。请减少层级或缩短名称。",
     ),
     "TW6020": (
-        "{path!r} does not exist. list_directory on {parent!r} shows what there is.",
-        "{path!r} 不存在。用 list_directory 列出 {parent!r} 可查看现有内容。",
+        "{path!r} does not exist. In {parent!r}, nearest first: {near}.",
+        "{path!r} 不存在。{parent!r} 中有（最接近的在前）：{near}。",
     ),
     "TW6021": (
         "{path!r} does not exist. Names are taken literally: '~', '$' and '%' are not expanded. "
-        "list_directory on '.' shows what there is.",
-        "{path!r} 不存在。名称按字面处理，不展开 '~'、'$' 和 '%'。用 list_directory 列出 '.' 可查看现有内容。",
+        "In {parent!r}, nearest first: {near}.",
+        "{path!r} 不存在。名称按字面处理，不展开 '~'、'$' 和 '%'。{parent!r} 中有（最接近的在前）：{near}。",
     ),
     "TW6022": (
-        "A part of {path!r} is not a directory. list_directory on '.' shows what there is.",
-        "{path!r} 中有一部分不是目录。用 list_directory 列出 '.' 可查看现有内容。",
+        "A part of {path!r} is not a directory. Name what it is itself, or a path beside it.",
+        "{path!r} 中有一部分不是目录。请直接指明该部分本身，或其旁的路径。",
     ),
     "TW6023": (
-        "{path!r} is a directory, and a file is needed. list_directory shows the files in it.",
-        "{path!r} 是目录，而此处需要文件。用 list_directory 可查看其中的文件。",
+        "{path!r} is a directory, and a file is needed. In it: {near}.",
+        "{path!r} 是目录，而此处需要文件。其中有：{near}。",
     ),
     "TW6024": (
         "{path!r} is not a regular file but a pipe, socket or device. Choose an entry of type 'file'.",

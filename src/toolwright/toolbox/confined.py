@@ -21,9 +21,10 @@ import unicodedata
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import translate
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,7 @@ __all__ = [
     "Spot",
     "Target",
     "expressible",
+    "is_directory",
     "is_protected",
     "worded",
 ]
@@ -223,6 +225,36 @@ class Target:
     names: Names
     shown: str
 
+    def near(self) -> tuple[str, str]:
+        """The deepest directory on the way that can be listed, and the names in it, those most alike first."""
+        above = self.shown.split("/")[: -len(self.names)] if self.names else ()
+        for depth in reversed(range(len(self.names))):
+            before = self.names[:depth]
+            with suppress(OSError, ToolError):
+                names = self.folder.open_names(before)
+                return "/".join((*above, *before)) or ".", _brief_list(names, self.names[depth])
+        return self.shown, _NONE
+
+    def inside(self) -> str:
+        """The names in a directory."""
+        with suppress(OSError, ToolError):
+            return _brief_list(self.folder.open_names(self.names), "")
+        return _NONE
+
+
+_NONE = "(none)"
+_MOST_NAMED = 10
+_MOST_LISTED = 5_000
+
+
+def _brief_list(names: Sequence[str], wanted: str) -> str:
+    """A few of ``names`` for a sentence, those most like ``wanted`` first."""
+    folded = {name.casefold(): name for name in sorted(names, reverse=True)}
+    alike = [folded[name] for name in get_close_matches(wanted.casefold(), list(folded), _MOST_NAMED, 0.6)]
+    shown = [*alike, *sorted(set(names) - set(alike))]
+    more = ", …" if len(shown) > _MOST_NAMED else ""
+    return (", ".join(map(repr, shown[:_MOST_NAMED])) or _NONE) + more
+
 
 def _split(path: str) -> Names:
     """The names in ``path``; a leading empty name stands for the ``/`` of an absolute path.
@@ -325,12 +357,19 @@ class Folders:
         """The innermost folder above ``names``, compared name by name and byte by byte."""
         found = [(len(base), f) for f in self._folders.values() for base in f.bases if names[: len(base)] == base]
         if not found:
-            raise ToolError.of("TW6014")
+            raise ToolError.of("TW6014", near=self._beginnings(names))
         length, folder = max(found, key=lambda each: each[0])
         rest = names[length:]
         self._check(rest)
         shown = "/".join((folder.label, *rest) if self.several else rest)
         return Target(folder, rest, shown or ".")
+
+    def _beginnings(self, names: Names) -> str:
+        """What paths begin with, for somebody who has asked for ``names`` from the root of the system."""
+        if self.several:
+            return _brief_list([f"{label}/" for label in self.labels], "")
+        (folder,) = self._folders.values()
+        return Target(folder, names[-1:], "/".join(names[-1:])).near()[1]
 
 
 def _label(path: Path, taken: dict[str, Folder]) -> str:
@@ -404,7 +443,7 @@ class Spot:
         if stat.S_ISLNK(found.st_mode):
             raise ToolError.of("TW6032", path=self.shown)
         if stat.S_ISDIR(found.st_mode):
-            raise ToolError.of("TW6023", path=self.shown)
+            raise IsADirectoryError(errno.EISDIR, "")  # worded() knows what is in it
         if not stat.S_ISREG(found.st_mode):
             raise ToolError.of("TW6024", path=self.shown)
         if found.st_nlink > 1 and not self.rules.allow_hard_links:
@@ -505,6 +544,23 @@ class Folder:
         is_link, is_directory = stat.S_ISLNK(found.st_mode), stat.S_ISDIR(found.st_mode)
         return not is_link and (not is_directory or self.owns(found))
 
+    def open_names(self, names: Names) -> list[str]:
+        """What is in a directory, but for what the rules close; a directory ends in ``/``."""
+        with (
+            self.find((*names, "."), "", "read") as spot,
+            spot.directory() as fd,
+            os.scandir(fd) as entries,
+        ):
+            return [
+                f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+                for entry in islice(entries, _MOST_LISTED)
+                if expressible(entry.name) and self._is_open((*spot.names[:-1], entry.name))
+            ]
+
+    def _is_open(self, names: Names) -> bool:
+        is_closed = any(tuple(map(_folded, names[: len(closed)])) == closed for closed in self._closed)
+        return not is_closed and self.rules.denial(names, "write") is None
+
     def holds_closed(self, names: Names) -> bool:
         """Whether what ``names`` lead to has a closed place in it, so that moving or removing it would open that."""
         return any(closed[: len(names)] == tuple(map(_folded, names)) for closed in self._closed)
@@ -580,6 +636,14 @@ def _upward(names: Names, shown: str) -> Names:
 
 # From the system's errors to words for the model
 
+
+def is_directory(target: Target | None, labels: Sequence[str]) -> ToolError:
+    """The refusal of a directory where a file is needed; ``None`` is the place above several folders."""
+    if target is None:
+        return ToolError.of("TW6023", path=".", near=_brief_list([f"{label}/" for label in labels], ""))
+    return ToolError.of("TW6023", path=target.shown, near=target.inside())
+
+
 _CODES: dict[int, str] = {
     errno.ENOENT: "TW6020",
     errno.ENOTDIR: "TW6022",
@@ -598,8 +662,9 @@ _CODES: dict[int, str] = {
 
 
 @contextmanager
-def worded(shown: str) -> Generator[None]:
-    """Turns an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths."""
+def worded(shown: str, target: Target | None = None) -> Generator[None]:
+    """Turns an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths. It
+    names what is near ``target``: not each family has a tool that lists files."""
     try:
         yield
     except OSError as error:
@@ -607,6 +672,16 @@ def worded(shown: str) -> Generator[None]:
         code = _CODES.get(number, "TW6034")
         if code == "TW6020" and any(mark in shown for mark in "~$%"):
             code = "TW6021"
-        parent = shown.rpartition("/")[0] or "."
-        problem = errno.errorcode.get(number, "unknown")
-        raise ToolError.of(code, path=shown, parent=parent, problem=problem) from error
+        facts = _surroundings(code, target)
+        raise ToolError.of(code, path=shown, problem=errno.errorcode.get(number, "unknown"), **facts) from error
+
+
+def _surroundings(code: str, target: Target | None) -> dict[str, str]:
+    if target is None:
+        return {"parent": ".", "near": _NONE}
+    if code == "TW6023":
+        return {"near": target.inside()}
+    if code not in ("TW6020", "TW6021"):
+        return {}
+    parent, near = target.near()
+    return {"parent": parent, "near": near}

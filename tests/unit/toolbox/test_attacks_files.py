@@ -505,7 +505,9 @@ def test_d13_huge_sparse_file(files: Files, root: Path) -> None:
     with (root / "huge").open("wb") as file:
         file.truncate(50 << 30)
     part = files.read_file("huge", "base64")
-    assert (part["size"], len(part["content"]), part.get("next_offset")) == (50 << 30, 1 << 19, 393_216)
+    assert (part["size"], len(part["content"]), part.get("next_offset")) == (50 << 30, 64 << 10, 49_152)
+    part = files.read_file("huge", "base64", limit=1 << 19)
+    assert (len(part["content"]), part.get("next_offset")) == (1 << 19, 393_216)
     with refused("TW6040", root):
         files.read_file("huge")
     with refused("TW6045", root):
@@ -516,7 +518,7 @@ def test_d13_huge_sparse_file(files: Files, root: Path) -> None:
 
 def test_d13_twin_a_file_at_the_limit(files: Files, root: Path) -> None:
     (root / "full").write_text("x" * (1 << 19))
-    part = files.read_file("full")
+    part = files.read_file("full", limit=1 << 19)
     assert len(part["content"]) == 1 << 19
     assert "next_offset" not in part
 
@@ -527,10 +529,12 @@ def test_d13_twin_a_file_at_the_limit(files: Files, root: Path) -> None:
 def test_d14_wide_directory(files: Files, root: Path) -> None:
     for n in range(2500):
         (root / f"{n:05}").touch()
-    first = files.list_directory(depth=10)
+    short = files.list_directory(depth=10)
+    assert (len(short["entries"]), short.get("next_cursor")) == (200, "00199")
+    first = files.list_directory(depth=10, limit=1000)
     assert len(first["entries"]) == 1000
     assert first.get("next_cursor") == "00999"
-    second = files.list_directory(".", 10, "00999")
+    second = files.list_directory(".", 10, "00999", limit=1000)
     assert (second["entries"][0]["path"], second.get("next_cursor")) == ("01000", "01999")
 
 
@@ -945,5 +949,5 @@ def test_d28_an_absolute_path_is_not_repeated(files: Files, root: Path) -> None:
 
 
 def test_d28_twin_the_error_names_the_relative_path(files: Files) -> None:
-    with pytest.raises(ToolError, match=r"'src/none' does not exist\. list_directory on 'src'"):
+    with pytest.raises(ToolError, match=r"'src/none' does not exist\. In '\.', nearest first: "):
         files.read_file("src/none")

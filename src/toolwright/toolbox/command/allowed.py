@@ -179,7 +179,7 @@ class Value:
         if target is None:
             raise ToolError.of("TW6128", where=where)
         with (
-            worded(target.shown),
+            worded(target.shown, target),
             target.folder.find(target.names or (".",), target.shown, self.access) as spot,
         ):
             found = spot.status()

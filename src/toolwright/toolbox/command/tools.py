@@ -15,7 +15,7 @@ from typing import Any
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.protocol.types import CallToolResult, ResourceLink, replaced
 from toolwright.toolbox.command.allowed import AllowList, Command
-from toolwright.toolbox.confined import Folders, PathRules, worded
+from toolwright.toolbox.confined import Folders, PathRules, Target, worded
 from toolwright.toolbox.openat2 import beneath
 from toolwright.toolbox.sandbox import HELD_BY
 from toolwright.toolbox.sandbox.machine import HOLDS
@@ -105,8 +105,8 @@ class Commands:
     async def execute_command(self, arguments: dict[str, Any], context: Context) -> CallToolResult:
         """Run one command, and wait for its end. Cancelling ends it, with all that it has started."""
         plan = self._plan(arguments)
-        with ExitStack() as opened, worded(plan.shown):
-            folder = self._folders[plan.label]
+        folder = self._folders[plan.label]
+        with ExitStack() as opened, worded(plan.shown, Target(folder, plan.names, plan.shown)):
             spot = opened.enter_context(folder.find((*plan.names, "."), plan.shown, "read"))
             writable = self._writable(plan.command, opened)
             job = self._job(plan, opened.enter_context(spot.directory()), writable, arguments.get("seconds"))

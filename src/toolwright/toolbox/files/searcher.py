@@ -55,7 +55,7 @@ class Searcher:
         else:
             _tell_of_parents(guide, target, start)
             meetings = inside(walk, target, start, DEPTH, after)
-        with worded(shown), closing(meetings):
+        with worded(shown, target), closing(meetings):
             search.run(meetings, partial(self._folder_of, target), len(start), place)
 
     def _folder_of(self, target: Target | None, way: Names) -> Folder:
@@ -67,7 +67,7 @@ def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> No
     if guide is None:
         return
     above = len(start) - len(target.names)
-    with worded(target.shown), target.folder.find((*target.names, "."), target.shown, "read") as spot:
+    with worded(target.shown, target), target.folder.find((*target.names, "."), target.shown, "read") as spot:
         names = spot.names[:-1]
     for depth in range(len(names)):
         with (

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from pydantic import Field
 
 from toolwright.errors import ToolError
 from toolwright.protocol.types import CallToolResult, TextContent
-from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, worded
+from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, is_directory, worded
 from toolwright.toolbox.files import media
 from toolwright.toolbox.files.declared import TOOLS, WRITING, PathArgument, Version
 from toolwright.toolbox.files.editing import Change, Text, changes, edited, unified_diff
@@ -157,6 +158,7 @@ class Files:
         cursor: Annotated[
             str | None, Field(description="next_cursor of the last result, to go on from there", max_length=10_000)
         ] = None,
+        limit: Annotated[int, "Most entries in one result", Field(ge=1, le=1000)] = 200,
     ) -> DirectoryListing:
         """List what is in a directory: path, type and size of each entry, sorted by name.
 
@@ -174,17 +176,17 @@ class Files:
             if target is None
             else inside(walk, target, start, depth, after)
         )
-        with worded(shown), closing(entries):
-            return self._page(shown, entries, walk)
+        with worded(shown, target), closing(entries):
+            return self._page(shown, entries, walk, min(limit, self._limits.entries))
 
-    def _page(self, shown: str, meetings: Meetings, walk: Walk) -> DirectoryListing:
+    def _page(self, shown: str, meetings: Meetings, walk: Walk, most: int) -> DirectoryListing:
         """As many entries as fit, at least one."""
         listing = DirectoryListing(path=shown, entries=[])
         room = self._limits.entry_bytes
         for met in meetings:
             entry = _entry(met)
             room -= len(entry["path"].encode())
-            if listing["entries"] and (room < 0 or len(listing["entries"]) >= self._limits.entries):
+            if listing["entries"] and (room < 0 or len(listing["entries"]) >= most):
                 listing["next_cursor"] = listing["entries"][-1]["path"]
                 break
             listing["entries"].append(entry)
@@ -202,7 +204,7 @@ class Files:
         target = self._folders.target(path)
         if target is None:
             raise ToolError.of("TW6074", labels=", ".join(self.labels))
-        with worded(target.shown), target.folder.find(target.names, target.shown, "read") as spot:
+        with worded(target.shown, target), target.folder.find(target.names, target.shown, "read") as spot:
             found = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
             info = FileInfo(
                 path=target.shown,
@@ -224,6 +226,8 @@ class Files:
         start_line: Annotated[int | None, "First line to read, from 1; for text only", Field(ge=1)] = None,
         end_line: Annotated[int | None, "Last line to read, included; for text only", Field(ge=1)] = None,
         offset: Annotated[int | None, "First byte to read, from 0, instead of a line", Field(ge=0)] = None,
+        limit: Annotated[int, "Most bytes in one result; more cost a model many tokens", Field(ge=1, le=512 << 10)] = 64
+        << 10,
         *,
         context: Context | None = None,
     ) -> FileContent:
@@ -236,11 +240,12 @@ class Files:
         check_range(encoding, start_line, end_line, offset)
         target = self._file(path)
         with (
-            worded(target.shown),
+            worded(target.shown, target),
             target.folder.find(target.names, target.shown, "read") as spot,
             spot.file() as fd,
         ):
-            source = Source(fd, target.shown, self._limits, [] if context is None else context.slices)
+            limits = replaced(self._limits, read_bytes=min(limit, self._limits.read_bytes))
+            source = Source(fd, target.shown, limits, [] if context is None else context.slices)
             if encoding == "base64":
                 return source.as_base64(offset or 0)
             if offset is not None:
@@ -256,7 +261,7 @@ class Files:
         """
         target = self._file(path)
         with (
-            worded(target.shown),
+            worded(target.shown, target),
             target.folder.find(target.names, target.shown, "read") as spot,
             spot.file() as fd,
         ):
@@ -466,12 +471,12 @@ class Files:
         self._ask_to_write(there, context)
         with (
             self._changes(there),
-            worded(here.shown),
+            worded(here.shown, here),
             here.folder.find(here.names, here.shown, "write") as old,
         ):
             if old.status() is None:
                 raise FileNotFoundError(2, "")
-            with worded(there.shown), self._spot(there, create_parents) as new, self._alone(old, new):
+            with worded(there.shown, there), self._spot(there, create_parents) as new, self._alone(old, new):
                 self._ask_at(new, context)
                 return move(old, here.folder, new)
 
@@ -536,7 +541,7 @@ class Files:
     ) -> os.stat_result | None:
         """What stands where a call of ``write_file`` would write. ``ToolError`` where the call is known to fail."""
         self._check_writable()
-        with worded(target.shown):
+        with worded(target.shown, target):
             try:
                 with target.folder.find(target.names, target.shown, "write") as spot:
                     return check_write(spot, data, mode, if_version, self._limits, self._growth)
@@ -554,7 +559,7 @@ class Files:
 
     def _check_directory(self, target: Target) -> None:
         self._check_writable()
-        with worded(target.shown), suppress(FileNotFoundError):
+        with worded(target.shown, target), suppress(FileNotFoundError):
             with target.folder.find(target.names, target.shown, "write") as spot:
                 found = spot.status()
             if found is not None and not stat.S_ISDIR(found.st_mode):
@@ -563,9 +568,9 @@ class Files:
     def _check_move(self, here: Target, there: Target, create_parents: bool) -> Kind:
         """What would be moved. ``ToolError`` where the call is known to fail."""
         self._check_writable()
-        with worded(here.shown), here.folder.find(here.names, here.shown, "write") as old:
+        with worded(here.shown, here), here.folder.find(here.names, here.shown, "write") as old:
             kind = check_source(old, here.folder)
-        with worded(there.shown):
+        with worded(there.shown, there):
             try:
                 with there.folder.find(there.names, there.shown, "write") as new:
                     is_free = new.status() is None
@@ -589,7 +594,7 @@ class Files:
     def preview_delete_file(self, arguments: dict[str, Any]) -> Worded:
         target = self._named(arguments["path"])
         self._check_writable()
-        with worded(target.shown), target.folder.find(target.names, target.shown, "write") as spot:
+        with worded(target.shown, target), target.folder.find(target.names, target.shown, "write") as spot:
             check_version(spot, spot.status(), arguments.get("if_version"))
             what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
             return Worded("TW6092" if what.is_directory else "TW6091", _facts(what))
@@ -598,7 +603,7 @@ class Files:
         target = self._file(arguments["path"])
         edits = [Edit(**edit) for edit in arguments["edits"]]
         self._check_writable()
-        with worded(target.shown), spot_to_write(target) as spot:
+        with worded(target.shown, target), spot_to_write(target) as spot:
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
             with opened_to_replace(spot, arguments.get("if_version")) as old:
@@ -635,7 +640,7 @@ class Files:
         """What ``path`` means, when it can be a file."""
         target = self._folders.target(path)
         if target is None or path.endswith(("/", "/.")):
-            raise ToolError.of("TW6023", path=target.shown if target else ".")
+            raise is_directory(target, self.labels)
         return target
 
     def _spot(self, target: Target, create_parents: bool, size: int = 0) -> Spot:
@@ -648,7 +653,7 @@ class Files:
     def _changes(self, target: Target) -> Generator[None]:
         """Around every change: there is none in read-only mode, and one at a time."""
         self._check_writable()
-        with worded(target.shown), self._changing:
+        with worded(target.shown, target), self._changing:
             yield
 
 

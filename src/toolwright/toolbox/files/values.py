@@ -54,6 +54,7 @@ class FileLimits:
     """How much one call may take. What does not fit into a result is left for the next call."""
 
     read_bytes: int = 1 << 19
+    """The most that a call may ask for."""
     write_bytes: int = 10 << 20
     """Of the content of one call, and of a file that is edited."""
     file_bytes: int = 100 << 20
@@ -61,6 +62,7 @@ class FileLimits:
     scan_bytes: int = 64 << 20
     """How far into a file its lines are counted."""
     entries: int = 1000
+    """The most in one listing that a call may ask for."""
     entry_bytes: int = 128 << 10
     """Of the paths in one listing, or the texts in one page of a search, as UTF-8."""
     search_seconds: float = 20.0

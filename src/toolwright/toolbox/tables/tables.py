@@ -22,7 +22,7 @@ from pydantic import Field
 
 from toolwright.errors import ToolError
 from toolwright.protocol.types import CallToolResult, ImageContent, TextContent
-from toolwright.toolbox.confined import Folders, PathRules, Target, worded
+from toolwright.toolbox.confined import Folders, PathRules, Target, is_directory, worded
 from toolwright.toolbox.tables.analyzing import Asked, Sort, analyzed
 from toolwright.toolbox.tables.describing import described
 from toolwright.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, queried
@@ -286,7 +286,7 @@ class Tables:
     def _opened(self, path: str, said: Said) -> Generator[Found]:
         target = self._file(path)
         with (
-            worded(target.shown),
+            worded(target.shown, target),
             target.folder.find(target.names, target.shown, "read") as spot,
             spot.file() as fd,
         ):
@@ -298,7 +298,7 @@ class Tables:
     def _file(self, path: str) -> Target:
         target = self._folders.target(path)
         if target is None or path.endswith(("/", "/.")):
-            raise ToolError.of("TW6023", path=target.shown if target else ".")
+            raise is_directory(target, self._folders.labels)
         return target
 
     def _asked(self, run: Running, found: Found, node: Node | None, ask: Callable[[Query, Table], T]) -> T:

@@ -1,0 +1,85 @@
+"""What is said of paths that lead nowhere: names near them, in every family, and no tool that the family lacks."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Client, Server
+from toolwright.toolbox import confined
+from toolwright.toolbox.files import toolset as files
+from toolwright.toolbox.files.declared import TOOLS
+from toolwright.toolbox.tables.tables import toolset as tables
+from toolwright.wording import SENTENCES
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "served"
+    (folder / "data").mkdir(parents=True)
+    for name in ("README.md", "sales.csv", ".env", ".git-credentials", "id_rsa", "data/sales.csv", "data/.mcp.json"):
+        (folder / name).write_text("a,b\n1,2\n")
+    return folder
+
+
+def text_of(toolset: Any, tool: str, **arguments: Any) -> str:
+    async def once() -> str:
+        async with Client(Server("near", toolsets=[toolset], audit=False)) as client:
+            return (await client.call_tool(tool, arguments)).text
+
+    return asyncio.run(once())
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("README.MD", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
+        ("Sales.csv", "In '.', nearest first: 'sales.csv', 'README.md', 'data/'."),
+        ("data/sale.csv", "In 'data', nearest first: 'sales.csv'."),
+        ("no/such/sales.csv", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
+        ("~/sales.csv", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
+        ("data", "In it: 'sales.csv'."),
+        (".", "In it: 'README.md', 'data/', 'sales.csv'."),
+        ("/home/ann/sales.csv", "Nearest: 'sales.csv', 'README.md', 'data/'."),
+    ],
+)
+def test_each_family_names_what_is_near(root: Path, path: str, near: str) -> None:
+    for text in (
+        text_of(files([root]), "read_file", path=path),
+        text_of(tables([root]), "describe_csv", path=path),
+    ):
+        assert near in text, text
+        assert "list_directory" not in text
+
+
+@pytest.mark.parametrize("path", [".en", "id_rs", ".git-credential", "data/.mcp.jso", "ENV", "x/.env.", "..env"])
+def test_closed_names_are_not_told(root: Path, path: str) -> None:
+    text = text_of(files([root]), "read_file", path=path)
+    assert not re.search(r"'(?:\.env|id_rsa|\.git-credentials|\.mcp\.json)'", text), text
+
+
+def test_of_several_folders_the_names_are_told(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    served = tables([root, tmp_path / "other"])
+    assert "In it: 'other/', 'served/'." in text_of(served, "describe_csv", path=".")
+    assert "In 'served/data', nearest first: 'sales.csv'" in text_of(served, "describe_csv", path="served/data/x.csv")
+    assert "In 'other', nearest first: (none)." in text_of(served, "describe_csv", path="other/x.csv")
+
+
+def test_a_few_of_many_names_are_told(root: Path) -> None:
+    for n in range(50):
+        (root / "data" / f"part-{n:02}.csv").touch()
+    text = text_of(tables([root]), "describe_csv", path="data/sales.cvs")
+    assert text.startswith("'data/sales.cvs' does not exist. In 'data', nearest first: 'sales.csv', 'part-00.csv', ")
+    assert text.count("part-") == 9
+    assert "'part-08.csv', …." in text
+
+
+@pytest.mark.parametrize("code", sorted(set(re.findall(r"TW\d{4}", Path(confined.__file__).read_text()))))
+def test_sentences_about_paths_name_no_tool(code: str) -> None:
+    names = {name for name, _ in TOOLS}
+    assert not names & set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code])))
