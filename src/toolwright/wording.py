@@ -2760,6 +2760,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW9042": ("It answers to these old names no longer: {names}.", "不再可用这些旧名称调用：{names}。"),
     "TW9043": ("It is deprecated now.", "现已弃用。"),
     "TW9044": ("It is deprecated no longer.", "不再弃用。"),
+    "TW9045": (
+        "Its text looks like an order to the model now, and did not before ({code}).",
+        "其文字如今像是对模型的指令，此前并非如此（{code}）。",
+    ),
     "TW9060": (
         "The name {name} is not accepted; it is called {alias} here.",
         "名称 {name} 不被接受；此处改用 {alias}。",

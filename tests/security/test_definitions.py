@@ -401,3 +401,41 @@ def test_a_finding_says_what_where_and_why_in_two_languages():
         "text": "It tells the model to disregard its instructions.",
     }
     assert said.say("zh") == "它要求模型无视已有的指令。"
+
+
+# -- what changes ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack("A23", "A25")
+@pytest.mark.parametrize("where", PLACES)
+def test_a23_a_text_that_orders_something_now_is_more_than_a_change_of_text(where: str):
+    before, after = (Contract.of([PLACES[where][1](text)]) for text in ("Adds numbers.", CAUGHT[0]["text"]))
+    found = diff(before, after)
+    assert found.worst is Class.POISONED
+    assert "TW9045" in {one["code"] for one in found.data()["changes"]}
+    assert any(line.startswith("poisoned") for line in found.lines())
+
+
+@pytest.mark.attack("A25")
+def test_a25_instructions_that_order_something_now_are_poisoned():
+    assert diff(Contract.of([], "Adds."), Contract.of([], CAUGHT[0]["text"])).worst is Class.POISONED
+
+
+@pytest.mark.attack("A23")
+def test_a23_a_new_tool_that_gives_orders_is_poisoned():
+    found = diff(Contract.of([]), Contract.of([tool(description=CAUGHT[0]["text"])]))
+    assert found.counts()["added"] == 1
+    assert found.worst is Class.POISONED
+
+
+@pytest.mark.twin("A23", "A25")
+def test_a23_twin_a_text_that_only_changes_is_a_change_of_text():
+    before, after = (Contract.of([tool(description=text)], text) for text in ("Adds numbers.", "Adds two numbers."))
+    assert diff(before, after).counts() == {"text": 2}
+
+
+@pytest.mark.twin("A23")
+def test_a23_twin_an_order_that_was_there_is_no_change():
+    texts = (f"{CAUGHT[0]['text']}", f"{CAUGHT[0]['text']} Fast.")
+    before, after = (Contract.of([tool(description=text)]) for text in texts)
+    assert Class.TEXT in {one.kind for one in diff(before, after).changes}

@@ -16,6 +16,8 @@ from typing import Any
 
 from toolwright.contract.comparing import ABSENT, Effect, SchemaChange, compare, same_words
 from toolwright.contract.contract import Contract, Definition, Path, canonical, place
+from toolwright.contract.finding import Severity
+from toolwright.contract.scan import scan
 from toolwright.contract.shown import shown
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.protocol.names import DEPRECATED, REPLACES
@@ -41,6 +43,8 @@ class Class(Enum):
     """It is gone."""
     LOOSENED = "loosened"
     """It says that it needs less care than before: read-only now, not destructive any more."""
+    POISONED = "poisoned"
+    """A text of it gives orders to the model, or hides something, and did not before."""
 
     @property
     def rank(self) -> int:
@@ -173,6 +177,9 @@ def diff_tools(old: Definition, new: Definition) -> Diff:
 
 
 def _changes(old: Contract, new: Contract) -> Iterator[Change]:
+    yield from _poisoned(
+        ("instructions",), {"description": old.instructions or ""}, {"description": new.instructions or ""}
+    )
     yield from _text(("instructions",), old.instructions, new.instructions)
     for section, before, after in (
         ("tools", old.tools, new.tools),
@@ -190,6 +197,7 @@ def _changes(old: Contract, new: Contract) -> Iterator[Change]:
                 yield Change(path, Class.REMOVED, "TW9011", {"name": name}, dict(before[name]))
             elif name not in before:
                 yield Change(path, Class.ADDED, "TW9010", {"name": name}, ABSENT, dict(after[name]))
+                yield from _poisoned(path, {}, after[name])
             else:
                 yield from _definitions(before[name], after[name], path)
 
@@ -215,6 +223,21 @@ def _definitions(old: Definition, new: Definition, path: Path) -> Iterator[Chang
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         if before is ABSENT or after is ABSENT or canonical(before) != canonical(after):
             yield from _FIELDS.get(name, _other)((*path, name), before, after)
+    yield from _poisoned(path, old, new)
+
+
+def _poisoned(path: Path, old: Definition, new: Definition) -> Iterator[Change]:
+    """What the texts of a definition order now, and did not: the same look that a check and a host take."""
+    if old == new:
+        return
+    known = (
+        {(one.code, one.excerpt) for one in scan({**old, "name": new.get("name")})} if old else set[tuple[str, str]]()
+    )
+    for one in scan(new):
+        if one.severity is not Severity.NOTE and (one.code, one.excerpt) not in known:
+            inner = () if path == ("instructions",) else one.path
+            facts = {"code": one.code}
+            yield Change((*path, *inner), Class.POISONED, "TW9045", facts, ABSENT, one.excerpt)
 
 
 def _other(path: Path, before: Json, after: Json) -> Iterator[Change]:

@@ -23,6 +23,7 @@ _CLASSES: Final[Mapping[Class, str]] = {
     Class.NARROWED: "收窄",
     Class.REMOVED: "移除",
     Class.LOOSENED: "降低防护",
+    Class.POISONED: "投毒",
 }
 
 _BUMPS: Final[Mapping[Bump, str]] = {
