@@ -29,12 +29,12 @@ _SPACES = frozenset("\u3000")  # the blank of Chinese and Japanese text
 
 def printable(text: str) -> str:
     """Text of several lines."""
-    return _kept(text, "\n\t")
+    return _kept(text, _LINES)
 
 
 def one_line(text: str) -> str:
     """Text for one line: a name, a version, a cell of a table. What ends a line is escaped too."""
-    return _kept(text, "")
+    return _kept(text, _LINE)
 
 
 def escaped(sign: str) -> str:
@@ -48,14 +48,27 @@ def json_text(text: str) -> str:
     return _UNUSUAL.sub(lambda found: found[0] if _is_shown(found[0]) else _unicode_escape(found[0]), text)
 
 
-def _kept(text: str, lines: str) -> str:
+def _kept(text: str, signs: _Signs) -> str:
     if text.isascii() and text.isprintable():
         return text
-    pieces = (
-        "".join(sign if sign in lines or _is_shown(sign) else _line_escape(sign) for sign in piece)
-        for piece in _ISOLATED.split(text)
-    )  # outside and inside by turns
+    pieces = (piece.translate(signs) for piece in _ISOLATED.split(text))  # outside and inside by turns
     return "".join(f"\u2068{piece}\u2069" if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+class _Signs(dict[int, str]):
+    """A table for ``str.translate``, filled as characters are met; those beyond the first plane are not stored, so that
+    no text makes it large. ``lines`` are kept as they are."""
+
+    def __init__(self, lines: str) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def __missing__(self, number: int) -> str:
+        sign = chr(number)
+        written = sign if sign in self._lines or _is_shown(sign) else _line_escape(sign)
+        if number <= 0xFFFF:
+            self[number] = written
+        return written
 
 
 def _is_shown(sign: str) -> bool:
@@ -69,3 +82,7 @@ def _line_escape(sign: str) -> str:
 def _unicode_escape(sign: str) -> str:
     units = sign.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+_LINES = _Signs("\n\t")
+_LINE = _Signs("")
