@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Mapping
@@ -71,6 +72,20 @@ def test_each_tool_has_a_title_examples_hints_and_a_schema_of_its_result(
         assert tool["inputSchema"]["examples"], name
         assert tool["outputSchema"]["type"] == "object", name
         assert re.search(r"[\u4e00-\u9fff]", tool["description"]), name
+
+
+SHOWN = {"files": 11_000, "tables": 7_500}
+"""Characters of what a model reads of all tools of a family: their names, descriptions and input schemas."""
+
+
+@pytest.mark.parametrize("family", SHOWN)
+def test_what_a_model_reads_of_a_family_stays_short(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    [source] = listed(family, tmp_path, monkeypatch)
+    shown = [{key: tool[key] for key in ("description", "inputSchema")} for tool in source.contract.tools.values()]
+    names = sum(map(len, source.contract.tools))
+    assert (
+        names + sum(len(json.dumps(each, ensure_ascii=False, separators=(",", ":"))) for each in shown) <= SHOWN[family]
+    )
 
 
 @pytest.mark.parametrize("name", KNOWN.split())

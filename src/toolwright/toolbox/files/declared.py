@@ -36,14 +36,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "write",
             "idempotent": False,
             "title": "Edit a file",
-            "examples": (
-                {"path": "src/main.py", "edits": [{"old_text": "retries = 3", "new_text": "retries = 5"}]},
-                {
-                    "path": "README.md",
-                    "edits": [{"old_text": "colour", "new_text": "color", "count": 4}],
-                    "dry_run": True,
-                },
-            ),
+            "examples": ({"path": "src/main.py", "edits": [{"old_text": "retries = 3", "new_text": "retries = 5"}]},),
         },
     ),
     (
@@ -133,17 +126,9 @@ WRITING = frozenset(name for name, settings in TOOLS if settings.get("effect") !
 """The tools that there are not in read-only mode."""
 
 PathArgument = Annotated[
-    str,
-    Field(
-        description="Path from the served folder down, names separated by '/', e.g. 'src/main.py'. Taken literally: no "
-        "'..', '~' or wildcards. Use list_directory to find it; '.' shows where paths begin.",
-        max_length=4096,
-    ),
+    str, Field(description="From the served folder down, e.g. 'src/main.py'; taken literally", max_length=4096)
 ]
 Version = Annotated[
     str | None,
-    Field(
-        description="Only if the file still has this version, from read_file, file_info or the last change",
-        max_length=100,
-    ),
+    Field(description="Only if the file still has this version, from the last result", max_length=100),
 ]

@@ -131,10 +131,10 @@ class Files:
     # Looking
 
     def list_roots(self) -> Roots:
-        """List the folders that these tools serve, and how much can be written there.
+        """List the folders that these tools serve, and how much can be written there. (列出可用的根目录)
 
         Use when you need to know what paths begin with, or how much room is left. Not for what is in a folder: use
-        list_directory. Where the folders lie on the machine is not told. Side effects: none. (列出可用的根目录)
+        list_directory. Side effects: none.
         """
         return Roots(
             roots=list(self._folders.labels) if self._folders.several else ["."],
@@ -160,11 +160,10 @@ class Files:
         ] = None,
         limit: Annotated[int, "Most entries in one result", Field(ge=1, le=1000)] = 200,
     ) -> DirectoryListing:
-        """List what is in a directory: path, type and size of each entry, sorted by name.
+        """List what is in a directory, sorted by name. (列举目录)
 
-        Use when you need to know which files there are. Not for the content of a file: use read_file; not to find one
-        in many directories: use search_files. Links are shown, not followed. A long listing comes in parts: while the
-        result has next_cursor, call again with it. Side effects: none. (列举目录)
+        Use when you need to know which files there are. Not for content: use read_file; not to find a file: use
+        search_files. While the result has next_cursor, call again with it. Side effects: none.
         """
         target = self._folders.target(path)
         shown = target.shown if target else "."
@@ -195,11 +194,10 @@ class Files:
         return listing
 
     def file_info(self, path: PathArgument) -> FileInfo:
-        """Tell what is known of a file or directory without its content: type, size, times, permissions, media type.
+        """Tell type, size, times, permissions and media type of a file or directory. (文件信息)
 
-        Use before reading something that may be large or no text, or to see whether it has changed. Not for content:
-        use read_file or read_media; not for many files: use list_directory. A link is followed. Side effects: none.
-        (文件信息)
+        Use before reading something that may be large, or to see whether it has changed. Not for content: use
+        read_file; not for many files: use list_directory. Side effects: none.
         """
         target = self._folders.target(path)
         if target is None:
@@ -231,11 +229,10 @@ class Files:
         *,
         context: Context | None = None,
     ) -> FileContent:
-        """Read a file, or a part of it, as text or base64.
+        """Read a file, or a part of it, as text or base64. (读取文件)
 
-        Use when the content of a file is needed: text, configuration, code. Not for directories: use list_directory;
-        not to look at pictures: use read_media. A long file comes in parts: while the result has next_start_line or
-        next_offset, call again with it. Files that hold secrets are refused. Side effects: none. (读取文件)
+        Use when the content of a file is needed. Not for directories: use list_directory; not for pictures: use
+        read_media. While the result has next_start_line or next_offset, call again with it. Side effects: none.
         """
         check_range(encoding, start_line, end_line, offset)
         target = self._file(path)
@@ -253,11 +250,10 @@ class Files:
             return source.as_lines(encoding, start_line or 1, end_line)
 
     def read_media(self, path: PathArgument, context: Context) -> Media | CallToolResult:
-        """Read a picture (PNG, JPEG, GIF, WebP), a sound (WAV, MP3, Ogg, FLAC) or a PDF, as what it is.
+        """Read a picture, a sound or a PDF, as what it is. (读取图片、音频)
 
-        Use when you or the user should see or hear a file. Not for text, SVG included: use read_file. Returns the
-        picture or sound; a PDF, and what is larger than 1 MiB, as a link that can be read for 15 minutes; above 32 MiB
-        it is refused. What it is is told by its bytes, not by its name. Side effects: none. (读取图片、音频)
+        Use when you or the user should see or hear a file. Not for text, SVG included: use read_file. A PDF, and what
+        is larger than 1 MiB, comes as a link for 15 minutes; above 32 MiB it is refused. Side effects: none.
         """
         target = self._file(path)
         with (
@@ -315,11 +311,11 @@ class Files:
             str | None, Field(description="next_cursor of the last result, to go on from there", max_length=10_000)
         ] = None,
     ) -> SearchResult:
-        """Search for files by name, by the text in them, or both; sorted by path, with the number of each line found.
+        """Search for files by name, by the text in them, or both. (搜索文件)
 
-        Use when you do not know where something is. Not to read a file that you know: use read_file. Left out are what
-        .gitignore names, binary files, secrets and links; the result counts them. A long search comes in parts: while
-        the result has next_cursor, call again with it and the same arguments. Side effects: none. (搜索文件)
+        Use when you do not know where something is. Not to read a known file: use read_file. Leaves out, and counts,
+        what .gitignore names, binary files, secrets and links. While the result has next_cursor, call again with it.
+        Side effects: none.
         """
         if name is None and content is None:
             raise ToolError.of("TW6077")
@@ -348,11 +344,11 @@ class Files:
         if_version: Version = None,
         context: Context | None = None,
     ) -> WrittenFile:
-        """Write a file: make a new one, replace one, or add to its end.
+        """Write a file: make a new one, replace one, or add to its end. (写入文件)
 
-        Use when the user wants text or bytes stored in a file. Not to change a part of one: use edit_file. Not for
-        links, secrets, or files that run by themselves such as those in .git: these are refused. Side effects: changes
-        the file on disk, all of it or nothing; with mode overwrite the old content is lost. (写入文件)
+        Use when the user wants text or bytes stored. Not to change a part of a file: use edit_file. Links, secrets and
+        files that run by themselves are refused. Side effects: changes the file on disk, all of it or nothing; mode
+        overwrite loses the old content.
         """
         data = encoded(content, encoding, self._limits.write_bytes)
         target = self._file(path)
@@ -384,12 +380,11 @@ class Files:
         if_version: Version = None,
         context: Context | None = None,
     ) -> EditedFile:
-        """Edit a text file: replace exact pieces of text, all of them or none.
+        """Edit a text file: replace exact pieces of text, all of them or none. (编辑文件)
 
         Use to change a part of a file that you have read. Not to write a whole file: use write_file. Each old_text must
-        occur exactly once, or count times; otherwise nothing is changed, and the error says where it is or what is most
-        alike. Line endings and encoding stay: a line break in old_text and new_text is the file's. Side effects:
-        changes the file on disk, all of it or nothing; none with dry_run. (编辑文件)
+        occur once, or count times; otherwise nothing is changed. Line endings and encoding stay. Side effects: changes
+        the file on disk; none with dry_run.
         """
         target = self._file(path)
         with self._changes(target), spot_to_write(target) as spot, self._alone(spot):
@@ -435,10 +430,10 @@ class Files:
         result["diff"] = "".join(shown).encode(errors="surrogateescape").decode(errors="replace")
 
     def create_directory(self, path: PathArgument, context: Context | None = None) -> CreatedDirectory:
-        """Make a directory, and those above it that are missing.
+        """Make a directory, and those above it that are missing. (创建目录)
 
-        Use to prepare a place for files. Not needed for one file: write_file with create_parents makes its directories.
-        A directory that is there already is left as it is. Side effects: makes directories on disk. (创建目录)
+        Use to prepare a place for files. Not needed for one file: use write_file. One that is there stays as it is.
+        Side effects: makes directories on disk.
         """
         target = self._named(path)
         self._check_directory(target)
@@ -460,11 +455,10 @@ class Files:
         create_parents: Annotated[bool, "Make the directories of destination that do not exist"] = False,
         context: Context | None = None,
     ) -> MovedEntry:
-        """Move or rename a file or directory, in one step.
+        """Move or rename a file or directory, in one step. (移动或重命名文件)
 
-        Use to rename something, or to put it elsewhere in the served folders. Nothing is ever replaced: when something
-        is at destination the call is refused. Not for links, secrets and protected names such as .git, nor to another
-        disk. Side effects: what was at source is at destination. (移动或重命名文件)
+        Use to rename something, or to put it elsewhere. Not to replace: what is at destination stays, and the call is
+        refused; nor for links and protected names. Side effects: what was at source is at destination.
         """
         here, there = self._named(source), self._named(destination)
         self._check_move(here, there, create_parents)
@@ -487,11 +481,10 @@ class Files:
         recursive: Annotated[bool, "Also a directory with all that is in it; otherwise only an empty one"] = False,
         if_version: Version = None,
     ) -> DeletedEntry:
-        """Delete a file, a link (not what it points to), or a directory.
+        """Delete a file, a link (not what it points to), or a directory. (删除文件)
 
-        Use only when the user wants it gone: it cannot be restored. Not to replace a file: use write_file. Refused are
-        secrets and protected names such as .env, credentials.json, .git or .mcp.json, and directories that have one of
-        them in them. A person is asked, as a rule before every call. Side effects: what is deleted is lost. (删除文件)
+        Use only when the user wants it gone: it cannot be restored. Not to replace a file: use write_file. Protected
+        names are refused. A person is asked, as a rule before every call. Side effects: what is deleted is lost.
         """
         target = self._named(path)
         with (

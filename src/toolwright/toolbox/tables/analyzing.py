@@ -26,7 +26,7 @@ class Asked:
     operations: tuple[Operation, ...]
     columns: list[str] | None
     group_by: list[str]
-    filter: str | None
+    filter: str
     sort: Sort
     top: int
     start: int = 1

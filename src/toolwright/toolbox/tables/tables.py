@@ -54,18 +54,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
         {
             **_MANY,
             "title": "Analyze a table",
-            "examples": (
-                {"path": "sales.csv", "operations": ["count", "sum", "average"], "columns": ["amount"]},
-                {
-                    "path": "sales.csv.gz",
-                    "operations": ["sum"],
-                    "columns": ["amount"],
-                    "group_by": ["city"],
-                    "filter": "year >= 2024 and city != 'Oslo'",
-                    "sort": "value",
-                    "top": 5,
-                },
-            ),
+            "examples": ({"path": "sales.csv", "operations": ["sum"], "columns": ["amount"], "group_by": ["city"]},),
         },
     ),
     (
@@ -78,33 +67,32 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
         {
             **_MANY,
             "title": "Query rows of a table",
-            "examples": (
-                {"path": "sales.csv", "limit": 10},
-                {"path": "sales.csv", "filter": "city = 'Oslo' and amount > 100", "order_by": "amount"},
-            ),
+            "examples": ({"path": "sales.csv", "filter": "city = 'Oslo'", "order_by": "amount"},),
         },
     ),
 )
 
 
 PathArgument = Annotated[
-    str,
-    "Path of the file from the served folder down, e.g. 'data/sales.csv'. CSV, TSV, JSON Lines or Parquet; the text "
-    "formats also as .gz, .zst or .bz2",
-    Field(min_length=1, max_length=4096),
+    str, "From the served folder down, e.g. 'data/sales.csv'; also .gz, .zst, .bz2", Field(max_length=4096)
 ]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(max_length=200)]
 FilterArgument = Annotated[
-    str | None,
-    "Which rows count, e.g. \"amount >= 10 and city in ('Oslo', 'Lima')\", \"not (name contains 'test')\", "
-    '"date starts with \'2024\'", "note is empty", "code matches \'^A[0-9]+$\'". Other names than plain words go '
-    "between backticks: `unit price` > 5. Compared as numbers with a number, as text with quotes",
-    Field(min_length=1, max_length=2000),
+    str,
+    "e.g. \"amount >= 10 and city in ('Oslo') or not (note is empty)\"; also contains, starts with, ends with, "
+    "matches; `odd name`",
+    Field(max_length=2000),
 ]
-EncodingArgument = Annotated[Encoding | None, "Only where read_as of a result shows a wrong one; found out otherwise"]
-DelimiterArgument = Annotated[Delimiter | None, "Only where read_as of a result shows a wrong one; found out otherwise"]
-HeaderArgument = Annotated[bool, "false when the first row is data: columns are then column_1, column_2, …"]
-QuotesArgument = Annotated[bool, 'false when " is an ordinary character of the cells']
+EncodingArgument = Annotated[Literal["auto", Encoding], "If read_as is wrong"]
+DelimiterArgument = Annotated[Literal["auto", Delimiter], "If read_as is wrong"]
+HeaderArgument = Annotated[bool, "false: columns are column_1, …"]
+QuotesArgument = Annotated[bool, 'false: " is plain text']
+
+
+def _said(
+    encoding: Literal["auto", Encoding], delimiter: Literal["auto", Delimiter], header: bool, quotes: bool
+) -> Said:
+    return Said(None if encoding == "auto" else encoding, None if delimiter == "auto" else delimiter, header, quotes)
 
 
 class Tables:
@@ -131,19 +119,18 @@ class Tables:
         self,
         path: PathArgument,
         context: RequestContext,
-        start_column: Annotated[int, "First column to describe, from 1", Field(ge=1, le=100_000)] = 1,
-        encoding: EncodingArgument = None,
-        delimiter: DelimiterArgument = None,
+        start_column: Annotated[int, "First column, from 1", Field(ge=1, le=100_000)] = 1,
+        encoding: EncodingArgument = "auto",
+        delimiter: DelimiterArgument = "auto",
         header: HeaderArgument = True,
         quotes: QuotesArgument = True,
     ) -> Description:
-        """Describe a table file: its columns, their types and ranges, how many rows it has, and how it was read.
+        """Describe a table file (表格): its columns, their types and ranges, its rows, and how it was read.
 
-        Use first, when the columns of a CSV, TSV, JSON Lines or Parquet file (表格, CSV文件) are not known. Not for
-        rows: use query_csv; not for sums: use analyze_csv. Reads the whole file, also one larger than memory. Up to 50
-        columns come at once; while the result has next_start_column, call again with it. Side effects: none.
+        Use first, when the columns of a CSV, TSV, JSON Lines or Parquet file are not known. Not for rows: use
+        query_csv. Shows 50 columns; while there is next_start_column, call again with it. Side effects: none.
         """
-        said = Said(encoding, delimiter, header, quotes)
+        said = _said(encoding, delimiter, header, quotes)
         return await _while(context, lambda run: self._describe(run, path, said, start_column))
 
     async def query_csv(
@@ -151,30 +138,25 @@ class Tables:
         path: PathArgument,
         context: RequestContext,
         columns: Annotated[
-            list[Name] | None,
-            "Columns to show, in this order; all of them otherwise",
-            Field(min_length=1, max_length=200),
+            list[Name] | None, "To show, in this order; all otherwise", Field(min_length=1, max_length=200)
         ] = None,
-        filter: FilterArgument = None,
-        order_by: Annotated[Name | None, "Column to sort by; the order of the file otherwise"] = None,
-        descending: Annotated[bool, "Sort from the largest to the smallest"] = False,
-        limit: Annotated[int, "Most rows to return", Field(ge=1, le=1000)] = 50,
-        cursor: Annotated[
-            str | None, "next_cursor of the last result, with all else unchanged", Field(max_length=200)
-        ] = None,
-        encoding: EncodingArgument = None,
-        delimiter: DelimiterArgument = None,
+        filter: FilterArgument = "",
+        order_by: Annotated[Name, "Column; the order of the file otherwise"] = "",
+        descending: Annotated[bool, "Largest first"] = False,
+        limit: Annotated[int, "Most rows", Field(ge=1, le=1000)] = 50,
+        cursor: Annotated[str, "next_cursor of the last result", Field(max_length=200)] = "",
+        encoding: EncodingArgument = "auto",
+        delimiter: DelimiterArgument = "auto",
         header: HeaderArgument = True,
         quotes: QuotesArgument = True,
     ) -> Rows:
-        """Query rows of a table file: those that a filter lets through, sorted when asked, as the text of the file.
+        """Query rows of a table file (查询CSV), filtered and sorted, as the text of the file.
 
-        Use when single rows of a CSV, TSV, JSON Lines or Parquet file (查询CSV) are wanted. Not to count or sum up: use
-        analyze_csv; not to find out which columns there are: use describe_csv. Cells longer than 2,000 characters are
-        cut. While the result has next_cursor, call again with it. Side effects: none.
+        Use when single rows are wanted. Not for sums: use analyze_csv; not for column names: use describe_csv. Cells
+        are cut at 2,000 characters. While there is next_cursor, call again with it. Side effects: none.
         """
-        said = Said(encoding, delimiter, header, quotes)
-        order = Order(order_by, descending, limit, cursor)
+        said = _said(encoding, delimiter, header, quotes)
+        order = Order(order_by or None, descending, limit, cursor or None)
         return await _while(context, lambda run: self._query(run, path, said, columns, filter, order))
 
     async def analyze_csv(
@@ -182,71 +164,63 @@ class Tables:
         path: PathArgument,
         operations: Annotated[
             list[Operation],
-            "What to compute. count and distinct of all cells that are not empty, the others of numbers. median and p… "
-            "are quantiles",
+            "count and distinct of cells that are not empty, the others of numbers",
             Field(min_length=1, max_length=13, json_schema_extra={"uniqueItems": True}),
         ],
         context: RequestContext,
         columns: Annotated[
             list[Name] | None,
-            "Columns to compute it of; those with numbers otherwise. describe_csv tells their names",
+            "Those with numbers otherwise",
             Field(min_length=1, max_length=50),
         ] = None,
-        group_by: Annotated[
-            list[Name] | None, "Compute it for each value of these columns", Field(min_length=1, max_length=4)
-        ] = None,
-        filter: FilterArgument = None,
-        sort: Annotated[
-            Sort, "Which groups come first: with most rows, with the largest first value, or by their key"
-        ] = "rows",
-        top: Annotated[int, "Most groups to return", Field(ge=1, le=1000)] = 50,
-        start_group: Annotated[int, "First group to return, from 1", Field(ge=1, le=1_000_000_000)] = 1,
-        encoding: EncodingArgument = None,
-        delimiter: DelimiterArgument = None,
+        group_by: Annotated[list[Name] | None, "Columns to group by", Field(min_length=1, max_length=4)] = None,
+        filter: FilterArgument = "",
+        sort: Annotated[Sort, "Groups first: most rows, largest value, or by key"] = "rows",
+        top: Annotated[int, "Most groups", Field(ge=1, le=1000)] = 50,
+        start_group: Annotated[int, "First group, from 1", Field(ge=1, le=1_000_000_000)] = 1,
+        encoding: EncodingArgument = "auto",
+        delimiter: DelimiterArgument = "auto",
         header: HeaderArgument = True,
         quotes: QuotesArgument = True,
     ) -> Analysis:
-        """Analyze a table file: count, sum, average, min, max, quantiles (统计、求和、平均), of all rows or by group.
+        """Analyze a table file (分析CSV): count, sum, average, quantiles, of all rows or by group.
 
-        Use when figures about a CSV, TSV, JSON Lines or Parquet file (分析CSV文件) are wanted, also larger than memory.
-        Not for single rows: use query_csv. Sums and averages are exact; what is not is named in approximate, and cells
-        that are no numbers are told in not_numbers. While the result has next_start_group, call again with it for more
-        groups. Fails when they need more memory than one call has: filter, or group by less. Side effects: none.
+        Use when figures are wanted, also of large files. Not for single rows: use query_csv. Sums are exact; the result
+        names what is approximate or no number. While there is next_start_group, call again with it. Side effects: none.
         """
-        said = Said(encoding, delimiter, header, quotes)
+        said = _said(encoding, delimiter, header, quotes)
         asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by or [], filter, sort, top, start_group)
         return await _while(context, lambda run: self._analyze(run, path, said, asked))
 
     async def chart_csv(
         self,
         path: PathArgument,
-        by: Annotated[Name, "Column of the horizontal axis: a bar or point for each of its values"],
+        by: Annotated[Name, "Column of the horizontal axis"],
         context: RequestContext,
-        operation: Annotated[Operation, "What the height is"] = "count",
-        column: Annotated[Name | None, "Column to compute it of; needed for all but count"] = None,
-        kind: Annotated[Literal["bar", "line"], "Bars for categories, a line for what goes on, such as dates"] = "bar",
-        filter: FilterArgument = None,
-        sort: Annotated[Sort, "Which values come first: with most rows, the largest, or in their order"] = "key",
+        operation: Annotated[Operation, "The height"] = "count",
+        column: Annotated[Name, "Of which it is; needed for all but count"] = "",
+        kind: Annotated[Literal["bar", "line"], "bar for categories, line for dates"] = "bar",
+        filter: FilterArgument = "",
+        sort: Annotated[Sort, "First: most rows, largest, or by key"] = "key",
         top: Annotated[int, "Most bars or points", Field(ge=1, le=200)] = 50,
-        encoding: EncodingArgument = None,
-        delimiter: DelimiterArgument = None,
+        encoding: EncodingArgument = "auto",
+        delimiter: DelimiterArgument = "auto",
         header: HeaderArgument = True,
         quotes: QuotesArgument = True,
     ) -> Chart | CallToolResult:
-        """Draw a chart of a table file as a PNG picture: one figure for each value of a column.
+        """Draw a chart (图表) of a table file as a PNG picture: one figure for each value of a column.
 
-        Use when the user wants to see a chart (图表) of a CSV, TSV, JSON Lines or Parquet file. Not for the figures
-        themselves: use analyze_csv. Side effects: none; the picture is in the result, not in a file.
+        Use when the user wants to see a chart. Not for the figures: use analyze_csv. Side effects: none.
         """
         draw: Callable[..., bytes] = extra("toolbox.tables.charts:draw", "chart_csv", "charts")
-        said = Said(encoding, delimiter, header, quotes)
+        said = _said(encoding, delimiter, header, quotes)
         asked = Asked((operation,), [column or by], [by], filter, sort, top)
-        if column is None and operation not in ("count", "distinct"):
+        if not column and operation not in ("count", "distinct"):
             raise ToolError.of("TW6333", operation=operation)
 
         def work(run: Running) -> CallToolResult:
             found = self._analyze(run, path, said, asked)
-            title = "rows" if operation == "count" and column is None else f"{operation} of {column or by}"
+            title = "rows" if operation == "count" and not column else f"{operation} of {column or by}"
             points = [(group["by"][by] or "", _height(group, column, by, operation)) for group in found["groups"]]
             chart = Chart(
                 path=found["path"],
@@ -267,9 +241,7 @@ class Tables:
         with self._opened(path, said) as found:
             return found.note(self._asked(run, found, None, partial(described, found, start)))
 
-    def _query(
-        self, run: Running, path: str, said: Said, columns: list[str] | None, filter: str | None, order: Order
-    ) -> Rows:
+    def _query(self, run: Running, path: str, said: Said, columns: list[str] | None, filter: str, order: Order) -> Rows:
         node = parse(filter) if filter else None
         with self._opened(path, said) as found:
             order.offset(found.version)  # before the file is read: a cursor of another file is refused
@@ -397,8 +369,8 @@ def _widest(name: str, query: Query, table: Table) -> Shape:
     return FLOAT if exponent else Shape(before or 1, behind or 0)
 
 
-def _height(group: Group, column: str | None, by: str, operation: Operation) -> float:
-    if operation == "count" and column is None:
+def _height(group: Group, column: str, by: str, operation: Operation) -> float:
+    if operation == "count" and not column:
         return float(group["rows"])
     value = group["values"][column or by][operation]
     return math.nan if value is None else float(value)
