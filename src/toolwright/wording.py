@@ -1841,6 +1841,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "without odd signs, values in parameters.",
         "无法将 sql 写成在数据库中含义不变的形式。请写得更简单：名称不含特殊符号，值放入 parameters。",
     ),
+    "TW6239": (
+        "DuckDB's plan of the change reads or writes what is hidden here, itself or by a view, or does not tell it. "
+        "Change tables that list_tables shows, from values or from such tables; views that read more cannot be used.",
+        "DuckDB 对该更改的执行计划会（直接或经由视图）读取或写入此处隐藏的内容，或无法判断。"
+        "请只更改 list_tables 列出的表，数据取自给定的值或这些表；不能使用读取更多内容的视图。",
+    ),
     "TW6601": (
         "$.query has no word to look for. Give words of a name or a description, such as 'wireless headphones'.",
         "$.query 中没有可查找的词。请给出名称或描述中的词，例如“无线耳机”。",

@@ -17,6 +17,7 @@ import duckdb
 from toolwright.errors import ToolError
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
+from toolwright.toolbox.sql.duck_plan import check_plan
 from toolwright.toolbox.sql.duck_tree import check_query
 from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
 from toolwright.toolbox.sql.exposure import Exposure
@@ -66,7 +67,7 @@ _EXACT = frozenset(
 
 class Duck:
     dialect: Dialect = "duckdb"
-    wall = "DuckDB's own parser"
+    wall = "DuckDB's own reading of queries and plans of changes"
 
     def __init__(self, url: str, access: Access, limits: SqlLimits) -> None:
         self.place = url
@@ -174,7 +175,10 @@ class _Session:
             return self._query(text, given, most)
         if statement.kind == "plan":
             self._check_tree(next(text.removeprefix(start) for start in _PLANS if text.startswith(start)))
-        rows = self._db.execute(self._one(text, _expected(statement)), given).fetchall()
+        found = self._one(text, _expected(statement))
+        if statement.kind == "change":
+            self._check_change(statement, given)
+        rows = self._db.execute(found, given).fetchall()
         columns = [Column(name=str(column[0]), type=str(column[1])) for column in self._db.description or ()]
         if statement.kind == "plan":
             return Outcome(columns, iter(rows))
@@ -212,7 +216,21 @@ class _Session:
         tree = json.loads(self._all("SELECT json_serialize_sql(?)", query)[0][0])
         if tree.get("error") or len(tree["statements"]) != 1:
             raise ToolError.of("TW6238")
-        check_query(tree, self.catalog(), frozenset(row[0] for row in self._all(_MACROS)))
+        check_query(tree, self.catalog(), self._macros())
+
+    def _check_change(self, statement: Statement, given: Mapping[str, Any]) -> None:
+        """Judges the plan that DuckDB makes of a change, where anything is hidden. It plans no parameters whose types
+        are open: NULL stands in for each."""
+        if not self._access.hidden and not self._access.tables:
+            return
+        told = json.loads(self._all("SELECT json_serialize_plan(?)", spelt(statement, " NULL "))[0][0])
+        if told.get("error") or len(told["plans"]) != 1:
+            self._db.execute(f"EXPLAIN {spelt(statement, '${name}')}", given)  # says what is wrong with the text itself
+            raise ToolError.of("TW6239")
+        check_plan(told["plans"], self.catalog(), self._macros(), self._all("SELECT current_database()")[0][0])
+
+    def _macros(self) -> frozenset[str]:
+        return frozenset(row[0] for row in self._all(_MACROS))
 
     def commit(self) -> None:
         self._db.execute("COMMIT")

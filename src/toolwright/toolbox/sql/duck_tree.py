@@ -12,7 +12,7 @@ from typing import Any, cast
 from toolwright.errors import ToolError
 from toolwright.toolbox.sql.catalog import Catalog, Relation
 
-__all__ = ["check_query"]
+__all__ = ["check_query", "check_table_function", "node_of", "nodes_of"]
 
 _SOURCES = frozenset(
     ("BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "EMPTY_FROM", "PIVOT")
@@ -26,11 +26,11 @@ _NOTHING_ELSE = ("where_clause", "having", "sample", "qualify", "group_expressio
 
 def check_query(tree: Any, catalog: Catalog, macros: frozenset[str]) -> None:
     """``ToolError`` where the tree of a query reads what is hidden. ``macros``: functions that the database brings."""
-    nodes = list(_nodes(tree))
+    nodes = list(nodes_of(tree))
     for node in nodes:
         _check_sources(node)
         _check_function(node, catalog, macros)
-    named = {str(entry["key"]).lower() for node in nodes for entry in _node(node.get("cte_map")).get("map", ())}
+    named = {str(entry["key"]).lower() for node in nodes for entry in node_of(node.get("cte_map")).get("map", ())}
     hidden = {id(node.get("from_table")) for node in nodes if _takes_shown_columns(node, named, catalog)}
     for table in nodes:
         is_table = table.get("type") == "BASE_TABLE" and not _is_named(table, named, catalog)
@@ -39,7 +39,7 @@ def check_query(tree: Any, catalog: Catalog, macros: frozenset[str]) -> None:
 
 
 def _check_sources(node: dict[str, Any]) -> None:
-    sources = [_node(node.get(place)) for place in _PLACES]
+    sources = [node_of(node.get(place)) for place in _PLACES]
     is_odd = any(
         source and "class" not in source and source.get("type") not in _SOURCES | _QUERIES for source in sources
     )
@@ -47,17 +47,17 @@ def _check_sources(node: dict[str, Any]) -> None:
         raise ToolError.of("TW6238")
 
 
-def _node(value: Any) -> dict[str, Any]:
+def node_of(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+def nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
     pending = [tree]
     while pending:
         value = pending.pop()
         if isinstance(value, list):
             pending += cast("list[Any]", value)
-        elif node := _node(value):
+        elif node := node_of(value):
             yield node
             pending += node.values()
 
@@ -76,7 +76,7 @@ def _relation(table: dict[str, Any], catalog: Catalog) -> Relation:
 
 def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
     """Whether a query is nothing but shown columns of one table."""
-    source = _node(node.get("from_table"))
+    source = node_of(node.get("from_table"))
     if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or _is_named(source, named, catalog):
         return False
     shown = {column.lower() for column in _relation(source, catalog).shown_columns}
@@ -90,10 +90,14 @@ def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: Catalog
 
 def _check_function(node: dict[str, Any], catalog: Catalog, macros: frozenset[str]) -> None:
     if node.get("type") == "TABLE_FUNCTION":
-        name = str(_node(node.get("function")).get("function_name", "")).lower()
-        if name not in _TABLE_FUNCTIONS | catalog.functions:
-            raise ToolError.of("TW6214", name=name[:60], near="generate_series, unnest")
+        check_table_function(str(node_of(node.get("function")).get("function_name", "")), catalog)
     elif node.get("class") == "FUNCTION":
         name = str(node.get("function_name", "")).lower()
         if name in macros - catalog.functions:
             raise ToolError.of("TW6214", name=name[:60], near="count, sum, avg, coalesce")
+
+
+def check_table_function(name: str, catalog: Catalog) -> None:
+    """``ToolError`` for a function in the place of a table, unless it is known to read none."""
+    if name.lower() not in _TABLE_FUNCTIONS | catalog.functions:
+        raise ToolError.of("TW6214", name=name[:60], near="generate_series, unnest")
