@@ -1,4 +1,4 @@
-"""DuckDB's own plan of a change, as JSON, judged apart from ours: the tables that it reads and writes, and their columns.
+"""DuckDB's own plan of a change, as JSON, judged apart from ours: which tables and columns it reads and writes.
 
 The plan is the bound one, before DuckDB makes it faster: each table stands in it by its full name, and with each column
 that is read of it. Views are taken apart in it; so a change that reads a view also reads the tables of the view.
