@@ -168,7 +168,7 @@ def test_j04_a_log_whose_last_records_were_dropped_is_seen_by_its_seal(tmp_path:
     assert [line.partition(":")[0] for line in faults(tmp_path)] == ["20"]
     elsewhere = tmp_path / "kept.seal"
     file(tmp_path).with_name("audited.db.seal").rename(elsewhere)
-    assert faults(tmp_path) == []  # it cannot be seen without
+    assert faults(tmp_path, "--unsealed") == []  # it cannot be seen without
     assert len(faults(tmp_path, "--seal", str(elsewhere))) == 1
 
 
@@ -178,6 +178,7 @@ def test_j04_a_log_whose_head_is_kept_in_another_log_cannot_be_cut_short(tmp_pat
     seals = f"sqlite:{tmp_path}/seals.db"
     write_some(tmp_path, seal=seals)
     assert faults(tmp_path, "--seal", seals) == []
+    assert "OK: nothing was changed or removed.\n" in audit(tmp_path, "verify", "--seal", seals).stdout
     cut(tmp_path, "DELETE FROM log WHERE position > 10")
     assert [line.partition(":")[0] for line in faults(tmp_path, "--seal", seals)] == ["20"]
     done = audit(tmp_path, "verify", "--log", seals, "--seal", seals)
@@ -213,7 +214,30 @@ INSERTED = {
     "exchanged": "UPDATE log SET position = -1 WHERE position = 5; UPDATE log SET position = 5 WHERE position = 6;"
     "UPDATE log SET position = 6 WHERE position = -1",
     "taken out": "DELETE FROM log WHERE position = 5",
+    "at zero": "INSERT INTO log SELECT 0, writer, record, previous, hash FROM log WHERE position = 20",
+    "below zero": "INSERT INTO log SELECT -7, writer, record, previous, hash FROM log WHERE position = 20",
 }
+
+
+@pytest.mark.process
+@pytest.mark.attack("J04")
+def test_j04_a_log_whose_seal_is_gone_is_not_called_whole(tmp_path: Path):
+    write_some(tmp_path)
+    assert "OK: nothing was changed or removed. The seal lies beside" in audit(tmp_path, "verify").stdout
+    file(tmp_path).with_name("audited.db.seal").unlink()
+    done = audit(tmp_path, "verify")
+    assert (done.returncode, "No seal is found" in done.stderr, "OK" in done.stdout) == (1, True, False)
+    done = audit(tmp_path, "verify", "--unsealed")
+    assert (done.returncode, "Without a seal" in done.stdout) == (0, True)
+
+
+@pytest.mark.process
+@pytest.mark.attack("J05")
+@pytest.mark.parametrize("position", [0, -7])
+def test_j05_a_record_below_the_first_position_is_named(tmp_path: Path, position: int):
+    write_some(tmp_path)
+    cut(tmp_path, f"INSERT INTO log SELECT {position}, writer, record, previous, hash FROM log WHERE position = 20")
+    assert faults(tmp_path) == [f"{position}: this record stands below position 1, where no server writes"]
 
 
 @pytest.mark.process

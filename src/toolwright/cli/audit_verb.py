@@ -156,8 +156,9 @@ def _each(ways: Mapping[str, int]) -> str:
 @_on_log
 @click.option("--seal", metavar="FILE|URL", help="Marks kept elsewhere. Default: the file beside an SQLite log.")
 @click.option("--key", metavar="FILE", help="What signed where the log was pruned. Default: the key of this user.")
-def verify_command(server: str | None, url: str | None, seal: str | None, key: str | None) -> None:
-    """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was."""
+@click.option("--unsealed", is_flag=True, help="Accept a log of which no seal is found: its end may be cut off.")
+def verify_command(server: str | None, url: str | None, seal: str | None, key: str | None, unsealed: bool) -> None:
+    """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was, or where no seal is."""
     place = place_of(server, url)
     found = seal or beside(place, ".seal")
     kept = _kept(found, place) if seal or Path(found).is_file() else []
@@ -165,15 +166,35 @@ def verify_command(server: str | None, url: str | None, seal: str | None, key: s
     report: Report = with_log(None, place, lambda log: examine(log, kept, secret))
     for fault in report.faults:
         tell(f"{fault.position}: {_FAULTS[fault.kind]}", err=True)
-    sealed = (
-        f"{len(kept)} seals in {without_password(found)}"
-        if kept
-        else "no seals: an end that was cut off cannot be seen"
-    )
+    sealed = f"{len(kept)} seals in {without_password(found)}" if kept else "no seals"
     tell(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
     if report.faults:
         tell(f"faults: {len(report.faults)}", err=True)
         sys.exit(1)
+    if not kept and not unsealed:
+        tell(_UNPROVED, err=True)
+        sys.exit(1)
+    tell(f"OK: {_proof(is_sealed=bool(kept), is_elsewhere=seal is not None)}")
+
+
+def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
+    """In words, what a log without faults proves."""
+    if not is_sealed:
+        return (
+            "no record was changed or removed between the others. Without a seal, an end that was cut off is not seen."
+        )
+    if not is_elsewhere:
+        return (
+            "nothing was changed or removed. The seal lies beside the log: it does not show a log that was replaced "
+            "together with its seal."
+        )
+    return "nothing was changed or removed."
+
+
+_UNPROVED = (
+    "No seal is found: nothing proves that the end was not cut off, or the whole log replaced. "
+    "Name the seal with --seal, or accept it with --unsealed."
+)
 
 
 def _kept(seal: str, place: str) -> list[Mark]:
@@ -190,6 +211,7 @@ _FAULTS = {
     "unlinked": "this record does not follow the one before it, which was replaced",
     "rewritten": "this is not the record that was sealed",
     "cut": "the record that was sealed is gone: the end was cut off, or all was replaced",
+    "outside": "this record stands below position 1, where no server writes",
     "unsigned": "the log begins here, and nothing says with our key that it was pruned so far",
 }
 

@@ -15,12 +15,13 @@ from typing import Any, Protocol
 from toolwright.errors import ConfigurationError
 from toolwright.state.log import ORIGIN, Entry, Log, Mark
 from toolwright.state.new_file import write_new
-from toolwright.state.verify import Fault, Report, verify
+from toolwright.state.verify import MAX_FAULTS, Fault, Report, verify
 
 __all__ = ["Prunable", "examine", "prune", "signing_key"]
 
 PAGE = 500
 _PRUNED = "pruned"
+_LOWEST = -(2**63)
 
 
 class Prunable(Log, Protocol):
@@ -72,9 +73,11 @@ async def examine(log: Log, kept: Iterable[Mark] = (), key: bytes | None = None)
                 checkpoints.append(entry.record)
 
     report = await verify(log, since=since, kept=[mark for mark in kept if mark.position > since.position], seen=seen)
-    if since == ORIGIN or any(_is_signed(record, since, key) for record in checkpoints):
-        return report
-    return Report(report.entries, report.head, (Fault(since.position + 1, "unsigned"), *report.faults))
+    below = [entry.position for entry in await log.read(_LOWEST, PAGE) if entry.position <= ORIGIN.position]
+    before = [Fault(position, "outside") for position in below[:MAX_FAULTS]]
+    if since != ORIGIN and not any(_is_signed(record, since, key) for record in checkpoints):
+        before.append(Fault(since.position + 1, "unsigned"))
+    return Report(report.entries, report.head, (*before, *report.faults))
 
 
 def _is_signed(record: Any, mark: Mark, key: bytes | None) -> bool:

@@ -13,7 +13,7 @@ __all__ = ["Fault", "Report", "verify"]
 PAGE = 500
 MAX_FAULTS = 100
 
-Kind = Literal["edited", "missing", "unlinked", "rewritten", "cut", "unsigned"]
+Kind = Literal["edited", "missing", "unlinked", "rewritten", "cut", "unsigned", "outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Fault:
     ``unlinked``   the entry does not follow the one before it, which was replaced
     ``rewritten``  the entry fits its chain but not the mark that was kept
     ``cut``        the entry of the mark that was kept is not there
+    ``outside``    the position is below 1, where no writer puts an entry and no reader looks
     ``unsigned``   the log begins here, and no record that it holds says so with our signature
     """
 
