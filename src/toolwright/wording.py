@@ -373,6 +373,37 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "哪些参数可以不同，用逗号分隔（可选 {names}；留空表示无）：",
     ),
     "TW2436": ("The arguments, as one line of JSON: ", "请以一行 JSON 输入参数："),
+    "TW2440": ("The server {server} asks:", "服务器 {server} 提问："),
+    "TW2441": ("Ctrl-D cancels the question at any time.", "随时可按 Ctrl-D 取消该问题。"),
+    "TW2442": (
+        "Allow it? [y] once  [s] for this session  [N] no  [c] cancel: ",
+        "是否允许？[y] 仅此一次  [s] 本次会话  [N] 否  [c] 取消：",
+    ),
+    "TW2443": (
+        "{server} wants you to visit a page of {host}. This program does not open the page and does not see it. If you "
+        "trust {host}, open this address in your browser:",
+        "{server} 希望您访问 {host} 的页面。本程序不会打开该页面，也看不到其内容。"
+        "如果信任 {host}，请在浏览器中打开此地址：",
+    ),
+    "TW2444": (
+        "Take care: the host {host} stands for {name}. Such a name may imitate another one.",
+        "请注意：主机 {host} 代表 {name}。此类名称可能仿冒其他名称。",
+    ),
+    "TW2445": (
+        "Have you opened the page? [y] yes  [N] decline  [c] cancel: ",
+        "是否已打开该页面？[y] 是  [N] 拒绝  [c] 取消：",
+    ),
+    "TW2446": ("Do you agree? [y] yes  [N] decline  [c] cancel: ", "是否同意？[y] 是  [N] 拒绝  [c] 取消："),
+    "TW2447": ("This is to be sent to {server}:", "将向 {server} 发送以下内容："),
+    "TW2448": (
+        "Send this? [y] send  [e] change it  [N] decline  [c] cancel: ",
+        "是否发送？[y] 发送  [e] 修改  [N] 拒绝  [c] 取消：",
+    ),
+    "TW2449": (
+        "Dangerous: this command runs as you. The command can read, change and send all that you can. Start it only if "
+        "you trust its source.",
+        "危险：此命令以您的身份运行，可读取、更改和发送您能访问的一切内容。仅在信任其来源时启动。",
+    ),
     "TW2016": (
         "The answers to what {subject} asked are too large to go on with: {size} bytes, more than {limit}. "
         "Tell the user.",

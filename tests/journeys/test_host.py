@@ -21,6 +21,7 @@ from toolwright.host.host import Announcement, Host
 from toolwright.host.launches import Launches, LaunchRequest
 from toolwright.host.pins import Pins
 from toolwright.host.servers import Patience
+from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
 from unit.host.hosting import OPEN
 
@@ -104,6 +105,25 @@ def test_a_call_of_a_server_that_dies_fails_at_once_and_the_server_is_started_an
         assert host.servers[0].starts == 2
 
     hosted(tmp_path, {"good": GOOD}, test)
+
+
+@pytest.mark.requirement("STDIO-12", "SUB-08")
+def test_a_server_that_is_started_anew_is_asked_again_to_tell_of_changes(tmp_path: Path) -> None:
+    """A stateless server tells of changes to those alone that have sent it ``subscriptions/listen``."""
+
+    async def test(host: Host) -> str:
+        ready = asyncio.ensure_future(until(host, server="good", state="ready"))
+        await asyncio.sleep(0)
+        assert (await host.call_tool("good_die")).is_error
+        await ready
+        assert (host.servers[0].revision, host.servers[0].starts) == (versions.LATEST, 2)
+        found = asyncio.ensure_future(until(host, kind="found"))
+        await asyncio.sleep(0)
+        await host.call_tool("good_become", name="fresh")
+        assert (await found).names == ("good_fresh",)
+        return (await host.call_tool("good_fresh")).text
+
+    assert hosted(tmp_path, {"good": GOOD}, test, pins=False) == "fresh"
 
 
 def test_tools_of_a_server_that_is_away_stay_and_say_so(tmp_path: Path) -> None:
@@ -193,6 +213,7 @@ def test_without_pins_a_tool_that_appears_can_be_called(tmp_path: Path) -> None:
     assert hosted(tmp_path, {"good": GOOD}, test, pins=False) == "fresh"
 
 
+@pytest.mark.requirement("SEC-02", "SEC-22")
 def test_nothing_starts_that_nobody_has_approved(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     servers = {"evil": {"command": "sh", "args": ["-c", f"touch {ran}"]}, "good": GOOD}

@@ -6,13 +6,19 @@ import contextlib
 import sys
 import termios
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
-from toolwright.cli.printing import one_line, tell
+from toolwright.cli.language import spoken
+from toolwright.cli.printing import one_line, paint, tell
 from toolwright.client.answers import Elicit, Elicitation, Reply
 from toolwright.host.fronts import at_terminal, lines_of
+from toolwright.jsonrpc.messages import Json
+from toolwright.policy.shown import shown
+from toolwright.wording import sentence
 
 __all__ = ["agrees", "answered", "asked_here", "confirmed", "is_somebody_here", "prompted"]
 
@@ -56,7 +62,9 @@ _WORDS: Mapping[str, str] = {
     **dict.fromkeys(("y", "yes", "once", "是"), "once"),
     **dict.fromkeys(("n", "no", "deny", "否", ""), "deny"),
 }
-_WORDS_OF_SESSION: Mapping[str, str] = {**_WORDS, **dict.fromkeys(("s", "session"), "session")}
+_WORDS_OF_ANSWER: Mapping[str, str] = {**_WORDS, **dict.fromkeys(("c", "cancel", "取消"), "cancel")}
+_WORDS_OF_SESSION: Mapping[str, str] = {**_WORDS_OF_ANSWER, **dict.fromkeys(("s", "session"), "session")}
+_WORDS_OF_FORM: Mapping[str, str] = {**_WORDS_OF_ANSWER, **dict.fromkeys(("e", "edit"), "edit")}
 
 
 async def prompted(
@@ -78,36 +86,69 @@ async def prompted(
             _say(f"Error: {one_line(error.message)}")
 
 
-def asked_here() -> Elicit | None:
-    """Who answers a server at this terminal; ``None`` where there is none, so that nobody is asked."""
-    return answered if is_somebody_here() else None
+def asked_here(server: str) -> Elicit | None:
+    """The person at this terminal, who answers the questions of ``server``; ``None`` where there is no terminal."""
+    return partial(answered, server=server) if is_somebody_here() else None
 
 
-async def answered(question: Elicitation, server: str = "") -> Reply:
-    """What a person says to the question of a server."""
+async def answered(question: Elicitation, server: str) -> Reply:
+    """The person's answer to the question of a server. Ctrl-D cancels the question."""
     async with at_terminal():
         try:
-            return await _answered(question, server)
+            return await _answered(question, one_line(server))
         except EOFError:
             return None
 
 
 async def _answered(question: Elicitation, server: str) -> Reply:
-    if server:
-        tell(f"\n{one_line(server)}:", bold=True, err=True)
-    _say(f"\nThe server asks:\n{question.message}")
+    tell(f"\n{_sentence('TW2440', server=server)}", bold=True, err=True)
+    _say("    " + question.message.replace("\n", "\n    "))
     if question.url is not None:
-        _say(f"Open {one_line(question.url)} yourself, if you trust it.")
-        return await agrees("Have you?")
-    schema = question.fields or {}
-    required = schema.get("required", ())
-    fields = schema.get("properties", {})
+        return await _visited(question.url, server)
+    _say(_sentence("TW2441"))
+    fields = (question.fields or {}).get("properties", {})
     if (name := _decision(fields)) is not None:
-        word = await _chosen("Allow it? y: once, s: for this session, n: no [y/s/N]: ", _WORDS_OF_SESSION)
-        return False if word == "deny" else {name: word}
-    filled = {name: await _field(name, field, name in required) for name, field in fields.items()}
-    sent = {name: value for name, value in filled.items() if value not in ("", [""])}
-    return sent if await agrees("Send this?" if filled else "Yes?") else False
+        word = await _chosen(_sentence("TW2442"), _WORDS_OF_SESSION)
+        return _reply(word, {name: word})
+    return await _filled(question.fields or {}, server)
+
+
+def _reply(word: str, accepted: Mapping[str, Json] | bool) -> Reply:
+    """The reply that a word stands for: ``accepted``, unless the person declines or cancels."""
+    return {"deny": False, "cancel": None}.get(word, accepted)
+
+
+async def _visited(url: str, server: str) -> Reply:
+    """Show the whole URL and its host. The person opens the page: neither client nor model sees it."""
+    host = urlsplit(url).hostname or ""
+    _say(_sentence("TW2443", server=server, host=paint(host, bold=True)))
+    _say(f"    {one_line(url)}")
+    if "xn--" in host:
+        tell(_sentence("TW2444", host=host, name=one_line(_decoded(host))), fg="yellow", err=True)
+    _say(_sentence("TW2441"))
+    return _reply(await _chosen(_sentence("TW2445"), _WORDS_OF_ANSWER), True)
+
+
+def _decoded(host: str) -> str:
+    """The letters that a host in Punycode stands for; the host itself where it stands for none."""
+    try:
+        return host.encode().decode("idna")
+    except UnicodeError:
+        return host
+
+
+async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
+    """The form, filled in again until the person sends, declines or cancels it."""
+    fields, required = schema.get("properties", {}), schema.get("required", ())
+    if not fields:
+        return _reply(await _chosen(_sentence("TW2446"), _WORDS_OF_ANSWER), True)
+    while True:
+        filled = {name: await _field(name, field, name in required) for name, field in fields.items()}
+        sent = {name: value for name, value in filled.items() if value not in ("", [""])}
+        _say(f"{_sentence('TW2447', server=server)}\n{shown(sent)}")
+        word = await _chosen(_sentence("TW2448"), _WORDS_OF_FORM)
+        if word != "edit":
+            return _reply(word, sent)
 
 
 def _decision(fields: Mapping[str, Any]) -> str | None:
@@ -131,6 +172,10 @@ async def _field(name: str, field: Mapping[str, Any], required: bool) -> Any:
 
 
 _KINDS: Mapping[str, type] = {"integer": int, "number": float, "boolean": bool}
+
+
+def _sentence(code: str, **facts: object) -> str:
+    return sentence(code, spoken(), facts)
 
 
 def _say(text: str) -> None:

@@ -58,7 +58,7 @@ def command(
 
     A value is text where the schema wants text, and JSON otherwise; KEY:=VALUE is always JSON.
     """
-    elicit = _yes if yes else asked_here()
+    elicit = _yes if yes else asked_here(target)
     if is_config(target):
         result = asyncio.run(_call_one(target, tool, arguments, whole, timeout))
     else:

