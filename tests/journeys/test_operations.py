@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -96,7 +97,9 @@ def test_a_crash_is_one_line_with_its_id_and_where_it_was() -> None:
     (crash,) = [line for line in lines if "exception" in line]
     assert crash["level"] == "error"
     assert "line" in crash["exception"]
-    assert crash["message"].split()[-1] in answer.json["result"]["content"][0]["text"]
+    id = re.search(r"error ([0-9a-f]{8})", crash["message"])
+    assert id is not None
+    assert id[1] in answer.json["result"]["content"][0]["text"]
 
 
 def test_a_server_on_stdio_logs_json_too() -> None:

@@ -10,19 +10,22 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from toolwright import BlobResource, Client, Context, Form, RpcError, Server, ToolError
+from toolwright import BlobResource, Client, Context, Form, QuestionLimits, RpcError, Server, ToolError
 from toolwright.client.client import Result
+from toolwright.errors import InvalidAnswer
 from toolwright.protocol.types import CallToolResult, TextContent
 from toolwright.tools.rounds import MAX_ROUNDS
 
 
-def call(function: Callable[..., Any], *, elicit: Any = None, **settings: Any) -> Result:
+def call(
+    function: Callable[..., Any], *, elicit: Any = None, questions: QuestionLimits | None = None, **settings: Any
+) -> Result:
     """What a client of a server with this one tool is told."""
 
     async def ask() -> Any:
         server = Server("t", version="1")
         server.add_tool(function, name="tool", effect="read", **settings)
-        async with Client(server, elicit=elicit) as client:
+        async with Client(server, elicit=elicit, questions=questions) as client:
             return await client.call_tool("tool")
 
     return asyncio.run(ask())
@@ -94,8 +97,12 @@ def test_c27_who_asks_without_end_is_ended():
             context.ask(Form("Again?"), key=str(number))
         return "done"
 
-    assert call(tool, elicit=answer).is_error
-    assert asked <= MAX_ROUNDS
+    assert call(tool, elicit=answer, questions=QuestionLimits(per_minute=1_000)).is_error
+    assert asked == MAX_ROUNDS - 1
+    asked = 0
+    with pytest.raises(InvalidAnswer, match="asks too often"):  # a client of its own accord ends it earlier
+        call(tool, elicit=answer)
+    assert asked == QuestionLimits().per_minute
 
 
 def test_c27_twin_several_questions_in_turn_are_answered():
