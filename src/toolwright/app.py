@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
-from toolwright.errors import ConfigurationError, DefinitionError
+from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.policy.abuse import Abuse
 from toolwright.policy.approvals import Approvals, approvals_url, instance_of
@@ -437,11 +437,11 @@ _WANTED = {
 
 
 def _refuse(code: str, *given: object) -> None:
-    """``DefinitionError`` for the first thing given that there is no place for, with its name here."""
+    """``TypeError`` for the first thing given that there is no place for, as Python would, with its name here."""
     for name in given:
         here = SERVER.get(str(name))
         advice = sentence("TW3044", "en", {"here": here}) if here else ""
-        raise DefinitionError.of(code, name=name, advice=advice)
+        raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice})} [{code}]")
 
 
 def _check(**settings: bool) -> None:

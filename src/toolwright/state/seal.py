@@ -27,6 +27,7 @@ __all__ = ["FileSeal", "LineSeal", "LogSeal", "Seal", "is_log", "name_of", "read
 
 _log = logging.getLogger("toolwright.audit")
 EVERY = 10.0
+_FIRST = 1.0
 _PAGE = 1_000
 _CUT = re.compile("[0-9]+(?: [0-9a-f]{0,63})?")
 """The beginning of a line."""
@@ -124,7 +125,8 @@ class _Keeper:
 
     async def keep_on(self, every: float) -> None:
         while True:
-            await asyncio.sleep(every)
+            # The first mark comes soon: a log that has none cannot be told from one whose seal was taken away.
+            await asyncio.sleep(every if self._kept else min(_FIRST, every))
             await self.keep()
 
     async def keep(self) -> None:

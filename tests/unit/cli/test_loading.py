@@ -20,7 +20,7 @@ FAULTS = {
         "at_fault.py",
         2,
         "Server('a', '1.0')",
-        "positional arguments",
+        "[TW3045]",
     ),
 }
 
