@@ -143,15 +143,16 @@ def test_a_person_sees_which_tools_there_are_what_runs_and_what_came_of_it(attic
     assert re.search(r"✔ attic_find  \d+\.\d\d s, \d+ B\n", shown)
 
 
+RUN_IT = "[N] no, or n and the reason: "
+
+
 @pytest.mark.parametrize(("word", "came"), [("y", "✔ attic_burn"), ("n", "✘ attic_burn")])
 def test_who_sits_there_is_asked_before_what_destroys_and_the_call_waits(attic: str, word: str, came: str):
     model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("Well."))
     with at_a_terminal(attic, model) as terminal:
         terminal.types("burn A")
         assert "▶ attic_burn (attic, destructive)" in terminal.until("is to run (destructive)")
-        assert '"box" (1): "A"' in terminal.answers("[N] no: ", word)
-        if word == "n":
-            terminal.answers("no reason): ", "It is warm.")
+        assert '"box" (1): "A"' in terminal.answers(RUN_IT, word)
         terminal.until(came)
 
 
@@ -173,8 +174,7 @@ def test_a_model_is_told_why_a_person_says_no(attic: str):
     model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("I see."))
     with at_a_terminal(attic, model) as terminal:
         terminal.types("burn A")
-        terminal.answers("[N] no: ", "n")
-        terminal.answers("no reason): ", "It is warm.")
+        terminal.answers(RUN_IT, "n It is warm.")
         terminal.until("I see.")
     assert "It is warm." in str(model.requests[1].body)
 
@@ -191,8 +191,8 @@ def test_the_servers_of_a_file_are_started_once_that_is_agreed_to(attic: str, tm
         assert "lower:" in terminal.until("upper:")
         terminal.types("where?")
         # What a stranger says of its tools lets nothing run by itself.
-        terminal.answers("[N] no: ", "y")
-        terminal.answers("[N] no: ", "y")
+        terminal.answers(RUN_IT, "y")
+        terminal.answers(RUN_IT, "y")
         terminal.until("So.")
     assert "✔ upper_find" in terminal.all
     assert "✘ lower_lose" in terminal.all

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from security.recall import PLACES, forms, is_refused
 from toolwright.errors import DefinitionError
-from toolwright.protocol.questions import check_url
+from toolwright.protocol.questions import check_url, check_words
 
 SAID = tomllib.loads((Path(__file__).parent / "forms.toml").read_text("utf-8"))
 
@@ -63,3 +64,26 @@ def test_b51_a_visit_brings_no_token_along(query: str):
 )
 def test_b51_twin_a_page_may_be_visited(url: str):
     check_url(url)
+
+
+SPEAKS = "Enter your password to go on"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"type": "string", "enum": ["once", "deny"]},
+        {"type": "string", "oneOf": [{"const": "y", "title": "Yes"}]},
+        {"type": "boolean"},
+        {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+    ],
+)
+def test_b50_twin_a_consent_may_show_any_argument_of_a_call(field: dict[str, Any]):
+    check_words(SPEAKS, {"type": "object", "properties": {"answer": field}})
+
+
+@pytest.mark.parametrize("field", [{"type": "string"}, {"type": "integer"}, {"type": "number"}, {}, None])
+def test_b50_a_message_that_asks_counts_where_something_can_be_typed(field: Any):
+    choice = {"type": "string", "enum": ["once", "deny"]}
+    with pytest.raises(DefinitionError):
+        check_words(SPEAKS, {"type": "object", "properties": {"answer": choice, "note": field}})

@@ -136,13 +136,23 @@ def check_form(schema: Mapping[str, Json]) -> None:
 
 
 def check_words(message: str, schema: Mapping[str, Json]) -> None:
-    """``DefinitionError`` for a form that asks for a secret in any of its texts."""
-    for text in (message, _text(schema, "title"), _text(schema, "description")):
+    """``DefinitionError`` for a form that asks for a secret in any of its texts. What stands around the fields counts
+    where one of them takes free text or a number: a consent shows the arguments of a call, and takes a choice."""
+    properties = schema.get("properties")
+    fields = properties if is_object(properties) else {}
+    around = (message, _text(schema, "title"), _text(schema, "description"))
+    for text in around if any(map(_is_free, fields.values())) else ():
         if asks_for_a_secret(text):
             raise DefinitionError.of("TW3202", name=text[:128])
-    properties = schema.get("properties")
-    for name, field in properties.items() if is_object(properties) else ():
+    for name, field in fields.items():
         _check_field(name, field)
+
+
+def _is_free(field: Json) -> bool:
+    """Whether a person may type what they like."""
+    if not is_object(field):
+        return True
+    return field.get("type") not in ("boolean", "array") and not {"enum", "oneOf", "const"} & field.keys()
 
 
 def _check_field(name: str, field: Json) -> None:
@@ -223,7 +233,7 @@ def check_request(request: InputRequest) -> None:
         raise DefinitionError.of("TW3207", problem='it needs a message, and "mode" is form or url')
     if method == ELICIT and mode == "form":
         schema = params.get("requestedSchema")
-        check_words(params["message"], {})
+        check_words(params["message"], schema if is_object(schema) else {})
         check_form(schema if is_object(schema) else {})
     if method == ELICIT and mode == "url":
         check_url(str(params.get("url", "")))

@@ -460,7 +460,7 @@ def test_a_file_that_cannot_be_loaded_is_said_to_be_so_and_stays_as_it_is(folder
     (folder / "broken.py").write_text("def pages(:\n")
     done, plain = run("check", "broken.py", "--fix"), run("check", "broken.py")
     assert (done.exit_code, done.output) == (plain.exit_code, plain.output)
-    assert "invalid syntax (line 1)" in done.output
+    assert "line 1, raised SyntaxError: invalid syntax" in done.output
     assert (folder / "broken.py").read_text() == "def pages(:\n"
 
 
