@@ -96,7 +96,7 @@ def test_open_streams_end_with_the_closing_result_when_the_server_is_told_to_end
     with serving(COMMANDS[name]) as (endpoint, process):
         said = asyncio.run(end_with_open_streams(endpoint, process, signal.SIGTERM))
         assert said == ["complete", {}, True, True]
-        process.ended(10)
+        process.ended()
         assert process.popen.stderr is not None
         assert b"Traceback" not in process.popen.stderr.read()
 
@@ -121,4 +121,4 @@ def test_workers_of_hypercorn_hear_no_signal_and_its_own_setting_ends_their_stre
 
     with serving(command) as (endpoint, process):
         asyncio.run(cut(endpoint, process))
-        process.ended(10)
+        process.ended()

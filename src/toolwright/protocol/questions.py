@@ -12,7 +12,7 @@ import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
@@ -26,6 +26,7 @@ __all__ = [
     "InputRequest",
     "check_form",
     "check_messages",
+    "check_page",
     "check_request",
     "check_url",
     "check_words",
@@ -248,8 +249,18 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check_url(url: str) -> None:
-    """``DefinitionError`` unless ``url`` may be shown to a person: https (http on loopback), no address of
-    an inner network, and neither a name nor a token in it."""
+    """``DefinitionError`` unless a server may name ``url`` to a person: a page (:func:`check_page`), at no address of
+    an inner network, and without a token in it."""
+    parts, host = check_page(url)
+    if host not in _LOOPBACK and _is_inner(host):
+        raise DefinitionError.of("TW3203", problem="its host is an address of an inner network")
+    if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
+        raise DefinitionError.of("TW3203", problem="it holds a token")
+
+
+def check_page(url: str) -> tuple[SplitResult, str]:
+    """The parts and the host of a URL that a browser may open: https (http on loopback), without credentials.
+    ``DefinitionError`` for any other."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -261,10 +272,7 @@ def check_url(url: str) -> None:
         raise DefinitionError.of("TW3203", problem="it holds credentials")
     if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
         raise DefinitionError.of("TW3203", problem="it is not https")
-    if host not in _LOOPBACK and _is_inner(host):
-        raise DefinitionError.of("TW3203", problem="its host is an address of an inner network")
-    if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
-        raise DefinitionError.of("TW3203", problem="it holds a token")
+    return parts, host
 
 
 # "MUST NOT provide a URL which is pre-authenticated" (client/elicitation, "Safe URL Handling").

@@ -20,7 +20,7 @@ from toolwright.client.auth.registration import Registry
 from toolwright.client.auth.token_endpoint import Denied, TokenEndpoint, problem_of
 from toolwright.client.auth.tokens import Registered, Tokens, Unusable
 from toolwright.errors import AuthorizationFailed, DefinitionError
-from toolwright.protocol.questions import check_url
+from toolwright.protocol.questions import check_page
 from toolwright.transport.fetch import Fetcher
 
 if TYPE_CHECKING:  # comes with an extra
@@ -191,7 +191,7 @@ async def _page(wanted: Wanted) -> str:
     if page is None or urlsplit(page).fragment:
         raise Unusable(f"{issuer.issuer} has no page to sign in")
     try:
-        check_url(page)
+        check_page(page)
     except DefinitionError as error:
         raise Unusable(f"the page to sign in cannot be shown: {error}") from None
     await wanted.fetcher.check(page)
