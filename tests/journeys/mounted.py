@@ -4,6 +4,10 @@ import asyncio
 
 from journeys.server import server
 from toolwright import Context
+from toolwright.state.facts import MemoryFacts
+
+# Of several workers, each has to open the sessions of the others.
+server.share(keys=[bytes(32)], facts=MemoryFacts())
 
 
 @server.tool
