@@ -72,7 +72,8 @@ def test_lines_are_the_same_however_they_are_cut(sent: list[bytes], cuts: list[i
         splitter.feed(part)
     splitter.end()
     expected = [line.removesuffix(b"\r") if len(line) <= 50_000 else b"too long" for line in data.split(b"\n")]
-    assert lines == [line for line in expected if line == b"too long" or line.strip()]
+    read = expected[: expected.index(b"too long") + 1] if b"too long" in expected else expected
+    assert lines == [line for line in read if line == b"too long" or line.strip()]
 
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
