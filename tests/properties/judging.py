@@ -83,9 +83,11 @@ def _kind(value: Any) -> Literal["request", "silent", "nothing"]:
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         return "nothing"
     if "method" in value:
-        if not isinstance(value["method"], str) or not isinstance(value.get("params", {}), dict):
+        if not isinstance(value["method"], str):
             return "nothing"
-        return "request" if _has_id(value) else "nothing" if "id" in value else "silent"
+        if "id" not in value:
+            return "silent"  # also where its params are no object: a notification is never answered
+        return "request" if _has_id(value) and isinstance(value.get("params", {}), dict) else "nothing"
     if ("result" in value) == ("error" in value):
         return "nothing"
     if "result" in value:
