@@ -6,14 +6,15 @@ import logging
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from traceback import FrameSummary, extract_tb
+from traceback import walk_tb
+from types import FrameType
 from typing import Final
+
+from toolwright.crashes import is_authors
 
 __all__ = ["Crashes", "counted_crashes"]
 
 _LOG: Final = logging.getLogger("toolwright")
-_OWN: Final = str(Path(__file__).parents[1])
 
 
 class Crashes(logging.Handler):
@@ -37,19 +38,19 @@ class Crashes(logging.Handler):
 
 
 def _named(error: BaseException) -> str:
-    frames = extract_tb(error.__traceback__)
-    theirs = [one for one in frames if not one.filename.startswith(_OWN)]
+    """The error, and the innermost line of the author."""
+    authors = [(frame, line) for frame, line in walk_tb(error.__traceback__) if is_authors(frame)]
     said = f"{type(error).__name__}: {error}".splitlines()[0]
-    return f"{said}, {_place(theirs[-1])}" if theirs else said
+    return f"{said}, {_place(*authors[-1])}" if authors else said
 
 
-def _place(frame: FrameSummary) -> str:
-    return f"{frame.filename}:{frame.lineno} in {frame.name}"
+def _place(frame: FrameType, line: int) -> str:
+    return f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
 
 
 @contextmanager
 def counted_crashes() -> Generator[Crashes]:
-    """What crashes meanwhile is counted, not printed."""
+    """Crashes are counted within, and their traces not printed."""
     crashes, before = Crashes(), _LOG.propagate
     _LOG.addHandler(crashes)
     _LOG.propagate = False
