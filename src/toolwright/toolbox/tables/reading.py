@@ -7,7 +7,6 @@ number is decided where one is needed (:mod:`toolwright.toolbox.tables.sql`).
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
@@ -21,26 +20,18 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from toolwright.errors import ToolError
+from toolwright.toolbox.encodings import HEAD, Encoding, Found, How, decodes, encoding_of
 from toolwright.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
 
 __all__ = ["Column", "Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out"]
 
-HEAD = 1 << 20
 SAMPLED = 2000
 """Rows of the beginning that are looked at."""
 
-Encoding = Literal[
-    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "gb18030", "big5", "shift_jis", "euc-kr", "windows-1252", "iso-8859-1"
-]
 Format = Literal["delimited", "json lines", "parquet"]
 Delimiter = Literal[",", ";", "tab", "|"]
 DELIMITERS: dict[Delimiter, str] = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 
-_BOMS: tuple[tuple[bytes, Encoding], ...] = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _ARCHIVES = (b"PK\x03\x04", b"7z\xbc\xaf", b"Rar!", b"\xd0\xcf\x11\xe0", b"\xfd7zXZ")
 
 
@@ -77,12 +68,7 @@ class ReadAs(TypedDict):
     format: Format
     compression: NotRequired[Packing]
     encoding: NotRequired[Encoding]
-    encoding_from: NotRequired[
-        Annotated[
-            Literal["argument", "byte order mark", "content", "guess"],
-            Field(description="What says so; a guess may be wrong"),
-        ]
-    ]
+    encoding_from: NotRequired[Annotated[How, Field(description="What says so; a guess may be wrong")]]
     delimiter: NotRequired[Delimiter]
     header: NotRequired[Annotated[bool, Field(description="Whether the first row names the columns")]]
     renamed: NotRequired[Annotated[list[Renamed], Field(description="Columns whose names were missing or not unique")]]
@@ -184,56 +170,15 @@ def _head(fd: int, packing: Packing, shown: str, bounds: Bounds) -> bytes:
 
 
 def _encoding(head: bytes, shown: str, said: Said, read_as: ReadAs) -> Encoding:
-    mark: Encoding | None = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), None)
-    if said.encoding:
-        read_as["encoding"], read_as["encoding_from"] = said.encoding, "argument"
-        return said.encoding
-    if mark:
-        read_as["encoding"], read_as["encoding_from"] = mark, "byte order mark"
-        return mark
-    found, sure = _found(head, shown)
-    read_as["encoding"], read_as["encoding_from"] = found, "content" if sure else "guess"
-    return found
-
-
-def _found(head: bytes, shown: str) -> tuple[Encoding, bool]:
-    if b"\0" in head:
-        return _wide(head, shown), False
-    if _decodes(head, "utf-8") is not None:
-        return "utf-8", True
-    if _looks_chinese(head):
-        return "gb18030", False
-    return ("windows-1252" if _decodes(head, "windows-1252") is not None else "iso-8859-1"), False
-
-
-def _wide(head: bytes, shown: str) -> Encoding:
-    """UTF-16 without a mark: of text in Latin letters, digits and commas every other byte is NUL."""
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    if odd > len(head) // 8 and even * 20 < odd:
-        return "utf-16-le"
-    if even > len(head) // 8 and odd * 20 < even:
-        return "utf-16-be"
-    raise ToolError.of("TW6310", path=shown)
-
-
-def _decodes(head: bytes, encoding: str) -> str | None:
-    try:
-        return codecs.getincrementaldecoder(encoding)().decode(head, final=len(head) < HEAD)
-    except UnicodeDecodeError:
-        return None
-
-
-def _looks_chinese(head: bytes) -> bool:
-    """In GBK a letter is two bytes, of what is common both above 0xA0; in Western text such bytes stand alone."""
-    if _decodes(head, "gb18030") is None:
-        return False
-    high = len(re.findall(rb"[\x80-\xff]", head))
-    paired = 2 * len(re.findall(rb"[\xa1-\xfe][\xa1-\xfe]", head))
-    return paired > 0.8 * high
+    found = Found(said.encoding, "argument") if said.encoding else encoding_of(head)
+    if found is None:
+        raise ToolError.of("TW6310", path=shown)
+    read_as["encoding"], read_as["encoding_from"] = found.encoding, found.how
+    return found.encoding
 
 
 def _text(head: bytes, encoding: Encoding, shown: str) -> str:
-    text = _decodes(head, encoding)
+    text = decodes(head, encoding)
     if text is None:
         raise ToolError.of("TW6311", path=shown, encoding=encoding)
     return text.removeprefix("\ufeff")
