@@ -919,8 +919,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "或不使用 --workers。",
     ),
     "TW4201": (
-        "OAuth needs a package that is not installed. Install toolwright with it: pip install 'toolwright[auth]'.",
-        "OAuth 需要一个尚未安装的软件包。请连同它一起安装 toolwright：pip install 'toolwright[auth]'。",
+        "OAuth needs the extra 'auth', which is not installed. Run: {command}",
+        "OAuth 需要尚未安装的附加组件 auth。请运行：{command}",
     ),
     "TW4202": (
         "The keys in {path} cannot be used: {problem}. Mend the file, or make it anew with 'toolwright keys new'.",
@@ -1193,8 +1193,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{url} 拒绝了刚刚为其签发的令牌。请向其运营方了解所接受的令牌。",
     ),
     "TW5113": (
-        "Signing with a key needs the extra auth: pip install 'toolwright[auth]'.",
-        "使用密钥签名需要 auth 附加组件：pip install 'toolwright[auth]'。",
+        "Signing with a key needs the extra 'auth', which is not installed. Run: {command}",
+        "使用密钥签名需要尚未安装的附加组件 auth。请运行：{command}",
     ),
     "TW5114": (
         "The browser could not come back to {uri}: {problem}. Give a redirect_uri with another port, and register it.",
@@ -1426,9 +1426,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{pattern!r} 不是受支持的正则表达式：{problem}。此处不支持环视和反向引用；若要按字面搜索，请不要设置 regex。",
     ),
     "TW6064": (
-        "Regular expressions need a package that is not installed. Search for text without regex, or have the user "
-        "install it: pip install 'toolwright[files]'.",
-        "正则表达式需要一个尚未安装的软件包。请不用 regex 搜索文本，或请用户安装：pip install 'toolwright[files]'。",
+        "Regular expressions need the extra 'files', which is not installed on this server. Search for text without "
+        "regex, or ask the operator of the server to install that extra.",
+        "正则表达式需要此服务器上尚未安装的附加组件 files。请不用 regex 搜索文本，或请服务器的运营方安装该附加组件。",
     ),
     "TW6065": (
         "Writing {path!r} would go beyond what these tools may add in all: {left} of {limit} bytes are left. "
@@ -1711,9 +1711,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # stores of the toolbox, and the catalog tools
     "TW6200": (
-        "A database at {scheme}:// needs the package {package!r}, which is not installed: "
-        "pip install 'toolwright[{extra}]'.",
-        "使用 {scheme}:// 的数据库需要尚未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+        "A database at {scheme}:// needs the package {package!r} of the extra {extra!r}, which is not installed. "
+        "Run: {command}",
+        "使用 {scheme}:// 的数据库需要附加组件 {extra!r} 中尚未安装的软件包 {package!r}。请运行：{command}",
     ),
     "TW6201": (
         "{url!r} names no database that is supported; known: {known}.",
@@ -1730,8 +1730,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请使用没有此类权限的角色，或以 --roles any 明确允许。",
     ),
     "TW6204": (
-        "The {family} tools need the package {package!r}, which is not installed: pip install 'toolwright[{extra}]'.",
-        "{family} 工具需要尚未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+        "The {family} tools need the package {package!r} of the extra {extra!r}, which is not installed. "
+        "Run: {command}",
+        "{family} 工具需要附加组件 {extra!r} 中尚未安装的软件包 {package!r}。请运行：{command}",
     ),
     "TW6205": (
         "The role {role!r} can reach what the tools hide: {reached}. Run these statements as the owner of the "
@@ -1958,8 +1959,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # the mail tools
     "TW6700": (
-        "The mail tools need a package that is not installed: pip install 'toolwright[mail]'.",
-        "邮件工具需要一个尚未安装的软件包：pip install 'toolwright[mail]'。",
+        "The mail tools need the extra 'mail', which is not installed. Run: {command}",
+        "邮件工具需要尚未安装的附加组件 mail。请运行：{command}",
     ),
     "TW6701": (
         "The mail server cannot be used: {problem}. Give smtp://USER@HOST:PORT, or smtps:// for TLS from the start.",
@@ -2110,8 +2111,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # the web tools
     "TW6400": (
-        "The web tools need packages that are not installed ({packages}): pip install 'toolwright[web]'.",
-        "网页工具需要尚未安装的软件包（{packages}）：pip install 'toolwright[web]'。",
+        "The web tools need packages of the extra 'web' that are not installed ({packages}). Run: {command}",
+        "网页工具需要附加组件 web 中尚未安装的软件包（{packages}）。请运行：{command}",
     ),
     "TW6401": (
         "{url!r} is no address that can be fetched: {problem}. Give it like 'https://example.com/page', without a user "
@@ -2294,13 +2295,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # tables
     "TW6301": (
-        "The tables tools need packages that are not installed: pip install 'toolwright[data]'.",
-        "表格工具需要尚未安装的软件包：pip install 'toolwright[data]'。",
+        "The tables tools need the extra 'data', which is not installed. Run: {command}",
+        "表格工具需要尚未安装的附加组件 data。请运行：{command}",
     ),
     "TW6302": (
-        "{what} needs a package that is not installed on this server. Tell the user to run: pip install "
-        "'toolwright[{extra}]'.",
-        "{what} 需要此服务器上尚未安装的软件包。请告知用户运行：pip install 'toolwright[{extra}]'。",
+        "{what} needs the extra {extra!r}, which is not installed on this server. Ask the operator of the server to "
+        "install that extra.",
+        "{what} 需要此服务器上尚未安装的附加组件 {extra!r}。请服务器的运营方安装该附加组件。",
     ),
     "TW6310": (
         "{path} is no table in text, JSON Lines or Parquet: it is binary, an archive or a workbook. Ask the user "
@@ -2470,9 +2471,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "其后可加 ?prefix=…，使用 TLS 时还可加 ?ssl_ca_certs=文件。",
     ),
     "TW7053": (
-        "State at {scheme}:// needs the package {package!r}, which is not installed: "
-        "pip install 'toolwright[{extra}]'.",
-        "使用 {scheme}:// 的状态存储需要未安装的软件包 {package!r}：pip install 'toolwright[{extra}]'。",
+        "State at {scheme}:// needs the package {package!r} of the extra {extra!r}, which is not installed. "
+        "Run: {command}",
+        "使用 {scheme}:// 的状态存储需要附加组件 {extra!r} 中尚未安装的软件包 {package!r}。请运行：{command}",
     ),
     "TW7054": (
         "No key can be read from {place}: {problem}. A key is base64 of 16 bytes or more on a line of its own, made "
@@ -3148,9 +3149,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "没有用于 {model} 的密钥：请将其放入环境变量 {variable}。",
     ),
     "TW9526": (
-        "{model} is reached through the package {package}, which is not installed: "
-        "pip install 'toolwright[{package}]'.",
-        "访问 {model} 需要软件包 {package}，但尚未安装：pip install 'toolwright[{package}]'。",
+        "{model} is reached through the package of the extra {package!r}, which is not installed. Run: {command}",
+        "访问 {model} 需要附加组件 {package!r}，但尚未安装。请运行：{command}",
     ),
     "TW9527": (
         "The endpoint of {model} has said nothing for {seconds:g} seconds.",

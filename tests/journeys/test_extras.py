@@ -1,16 +1,22 @@
-"""What somebody reads who has not installed what a tool needs: the command that installs it, and no crash."""
+"""The errors of a missing extra: its name, the command that adds it to this installation, and no crash."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolwright.cli.targets import TOOLBOX
+from toolwright.extras import command_for, install_command
+
+# These name no command: it would tell the model of a remote caller a path of the server's machine.
+FOR_A_MODEL = ("TW6064", "TW6302")
 
 MAIL = ("--smtp", "smtp://localhost", "--mail-from", "bot@acme.example", "--mail-to", "@acme.example")
 
@@ -61,11 +67,8 @@ def test_without_its_packages_a_tool_names_the_command_that_installs_them(tmp_pa
     )
     said = done.stdout.split("\0")
     for (packages, _, status, code, extra), words, ended in zip(MISSING, said[::2], said[1::2], strict=False):
-        assert (int(ended), f"pip install 'toolwright[{extra}]'." in words, f"[{code}]" in words) == (
-            status,
-            True,
-            True,
-        ), (packages, words)
+        told = f"extra '{extra}'" if code in FOR_A_MODEL else f"Run: {install_command(extra)}"
+        assert (int(ended), told in words, f"[{code}]" in words) == (status, True, True), (packages, words)
         assert "Traceback" not in words
     assert len(said) == 2 * len(MISSING) + 1, done.stderr
 
@@ -74,3 +77,43 @@ def test_each_family_is_an_extra_and_so_is_each_that_is_named() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     named = {extra for *_, extras in MISSING for extra in extras.split(",")}
     assert {*TOOLBOX, *named} - {*project["optional-dependencies"]} == set()
+
+
+FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}
+
+
+@pytest.mark.parametrize(
+    ("origin", "installer", "marker", "command"),
+    [
+        (FOLDER, "pip", "", "pip install '/src/tool wright[files]'"),
+        (FOLDER | {"dir_info": {"editable": True}}, "uv", "", "uv pip install -e '/src/tool wright[files]'"),
+        (FOLDER, "uv", "uv-receipt.toml", "uv tool install '/src/tool wright[files]'"),
+        (FOLDER, "pip", "pipx_metadata.json", "pipx install --force '/src/tool wright[files]'"),
+        (
+            {"url": "https://x.example/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "pip",
+            "",
+            "pip install 'toolwright[files] @ git+https://x.example/r@abc'",
+        ),
+        (
+            {"url": "https://x.example/t.whl", "archive_info": {}},
+            "pip",
+            "",
+            "pip install 'toolwright[files] @ https://x.example/t.whl'",
+        ),
+        (None, "pip", "", "pip install 'SOURCE[files]'"),
+    ],
+)
+def test_the_command_fits_how_this_copy_was_installed(
+    tmp_path: Path, origin: dict[str, Any] | None, installer: str, marker: str, command: str
+) -> None:
+    if marker:
+        (tmp_path / marker).touch()
+    assert command_for("files", origin, installer, tmp_path) == command
+
+
+def test_no_text_sends_a_reader_to_an_index_for_a_package_of_this_name() -> None:
+    by_name = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?toolwright", re.IGNORECASE)
+    root = Path(__file__).parents[2]
+    texts = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("src/**/*.py"), *root.glob("examples/**/*")]
+    assert [str(path) for path in texts if path.is_file() and by_name.search(path.read_text("utf-8"))] == []

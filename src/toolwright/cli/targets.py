@@ -187,7 +187,8 @@ def _of_extra(module: str, package: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        raise ConfigurationError.of("TW6204", family=extra, package=package, extra=extra) from None
+        command = load("extras:install_command")(extra)
+        raise ConfigurationError.of("TW6204", family=extra, package=package, extra=extra, command=command) from None
 
 
 def _stores(spec: Spec) -> Iterator[Path]:

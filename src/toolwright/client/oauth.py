@@ -120,7 +120,7 @@ class ClientCredentials:
         if (client_secret is None) == (private_key is None):
             raise ConfigurationError.of("TW4009", name="client_secret=…, private_key=…", wanted="one of the two")
         if private_key is not None and find_spec("joserfc") is None:
-            raise ConfigurationError.of("TW5113")
+            raise ConfigurationError.of("TW5113", command=load("extras:install_command")("auth"))
         self._signing = None if private_key is None else load("client.auth.signing:SigningKey")(private_key, algorithm)
         self._identity = ClientIdentity(client_id=client_id, client_secret=client_secret, issuer=issuer)
         self._scopes = tuple(scopes)

@@ -119,7 +119,7 @@ class OAuth(Authentication):
         clock: Callable[[], float] = time.time,
     ) -> None:
         if find_spec("joserfc") is None:
-            raise ConfigurationError.of("TW4201")
+            raise ConfigurationError.of("TW4201", command=load("extras:install_command")("auth"))
         self._jwt = load("server.jwt")
         self._scopes = _check_scopes("OAuth(scopes=…)", scopes)
         self._optional = _check_scopes("OAuth(optional_scopes=…)", optional_scopes)

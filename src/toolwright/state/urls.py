@@ -109,7 +109,10 @@ def _of_extra(extra: str, package: str, parts: SplitResult) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        raise ConfigurationError.of("TW7053", scheme=parts.scheme, package=package, extra=extra) from None
+        command = load("extras:install_command")(extra)
+        raise ConfigurationError.of(
+            "TW7053", scheme=parts.scheme, package=package, extra=extra, command=command
+        ) from None
 
 
 FACTS: Mapping[str, Opener[Facts]] = {

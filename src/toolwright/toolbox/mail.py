@@ -29,6 +29,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
 from toolwright.errors import ConfigurationError, ToolError
+from toolwright.loading import load
 from toolwright.tools.binding.forms import Form
 from toolwright.tools.bounds import Rate
 from toolwright.tools.local import LocalToolset
@@ -37,7 +38,7 @@ from toolwright.tools.toolset import Context
 try:
     import aiosmtplib
 except ModuleNotFoundError as missing:
-    raise ConfigurationError.of("TW6700") from missing
+    raise ConfigurationError.of("TW6700", command=load("extras:install_command")("mail")) from missing
 
 __all__ = ["PASSWORD", "Mail", "MailServer", "toolset"]
 

@@ -310,7 +310,7 @@ def _signing() -> Any:
     try:
         return load("client.auth.signing")
     except ImportError:
-        raise AuthorizationFailed.of("TW5113") from None
+        raise AuthorizationFailed.of("TW5113", command=load("extras:install_command")("auth")) from None
 
 
 def _union(*parts: Iterable[str]) -> tuple[str, ...]:

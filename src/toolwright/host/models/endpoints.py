@@ -76,7 +76,8 @@ def model_of(
     known = ENDPOINTS[provider]
     package, place = _APIS[known.api]
     if importlib.util.find_spec(package) is None:
-        raise ConfigurationError.of("TW9526", model=name, package=package)
+        command = load("extras:install_command")(package)
+        raise ConfigurationError.of("TW9526", model=name, package=package, command=command)
     variable = known.variable if base_url is None or _is_same(base_url, known.url) else None
     access = Access(key_of(name, variable, environment), base_url or known.url, seconds, retries)
     return load(place)(model, access, **{"profile": known.profile or known.api, **settings})

@@ -108,7 +108,8 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        raise ConfigurationError.of("TW6200", scheme=scheme, package=package, extra=extra) from None
+        command = load("extras:install_command")(extra)
+        raise ConfigurationError.of("TW6200", scheme=scheme, package=package, extra=extra, command=command) from None
     return make(url, access, limits)
 
 

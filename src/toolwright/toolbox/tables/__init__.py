@@ -28,6 +28,6 @@ def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathR
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("toolwright"):
             raise
-        raise ConfigurationError.of("TW6301") from error
+        raise ConfigurationError.of("TW6301", command=load("extras:install_command")("data")) from error
     tools: LocalToolset = make(roots, limits=limits, rules=rules)
     return tools

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.jsonrpc.messages import decode, encode
+from toolwright.loading import load
 from toolwright.toolbox.ending import settled
 
 __all__ = ["Document", "Kind", "Part", "check_installed", "kind_of", "read"]
@@ -57,7 +58,9 @@ class Document:
 def check_installed() -> None:
     """``ConfigurationError`` where the packages are missing that read documents."""
     if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        raise ConfigurationError.of("TW6400", packages=", ".join(missing))
+        raise ConfigurationError.of(
+            "TW6400", packages=", ".join(missing), command=load("extras:install_command")("web")
+        )
 
 
 def kind_of(content_type: str, body: bytes) -> Kind:
