@@ -2310,9 +2310,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "件。",
     ),
     "TW6311": (
-        "{path} is not {encoding} throughout. Call again with another encoding, such as gb18030, windows-1252 or "
-        "utf-16.",
-        "{path} 并非全部为 {encoding} 编码。请以其他 encoding 重试，例如 gb18030、windows-1252 或 utf-16。",
+        "{path} is not {encoding} throughout. Call again with another read_as.encoding, such as gb18030, "
+        "windows-1252 or utf-16.",
+        "{path} 并非全部为 {encoding} 编码。请以其他 read_as.encoding 重试，例如 gb18030、windows-1252 或 utf-16。",
     ),
     "TW6312": (
         "{path} unpacks to {size} bytes and more, out of {packed}: more than is allowed. It may be made to exhaust "
@@ -2330,14 +2330,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW6315": (
         'A cell of {path} is too long, or a quote is never closed. If " is an ordinary character there, call again '
-        "with quotes: false; otherwise tell the user.",
-        '{path} 的某个单元格过长，或引号没有闭合。如果 " 在其中是普通字符，请以 quotes: false 重试；否则请告知用户。',
+        "with read_as.quotes: false; otherwise tell the user.",
+        '{path} 的某个单元格过长，或引号没有闭合。如果 " 在其中是普通字符，请以 read_as.quotes: false 重试；否则请告'
+        "知用户。",
     ),
     "TW6316": (
         "{path} has {columns} columns in its first row, or that row does not end; up to {limit} are read, and rows "
-        "of up to 1 MiB. Check delimiter, or tell the user.",
-        "{path} 的首行有 {columns} 列，或该行没有结束；最多读取 {limit} 列，每行最多 1 MiB。请检查 delimiter，或告"
-        "知用户。",
+        "of up to 1 MiB. Check read_as.delimiter, or tell the user.",
+        "{path} 的首行有 {columns} 列，或该行没有结束；最多读取 {limit} 列，每行最多 1 MiB。请检查 read_as.delimiter"
+        "，或告知用户。",
     ),
     "TW6317": (
         "Line {line} of {path} is no JSON object. JSON Lines has one object on each line; tell the user, or name "
@@ -2346,9 +2347,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW6318": (
         '{path} has an odd number of quotes, so one of them is never closed and rows would be lost. If " is an '
-        "ordinary character there, call again with quotes: false; otherwise tell the user.",
-        '{path} 中引号的数量为奇数，说明有引号没有闭合，会丢失行。如果 " 在其中是普通字符，请以 quotes: false 重试'
-        "；否则请告知用户。",
+        "ordinary character there, call again with read_as.quotes: false; otherwise tell the user.",
+        '{path} 中引号的数量为奇数，说明有引号没有闭合，会丢失行。如果 " 在其中是普通字符，请以 read_as.quotes: false'
+        " 重试；否则请告知用户。",
     ),
     "TW6319": (
         "{path} cannot be read as a table: its content breaks its own format. Check read_as by describe_csv, or "
@@ -2384,19 +2385,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "TW6326": (
         'Line {line} of {path} has a quote that does not end where a cell ends, so what follows is uncertain. If " '
-        "is an ordinary character there, call again with quotes: false; otherwise tell the user.",
-        '{path} 第 {line} 行有一个引号未在单元格末尾结束，其后的内容无法确定。如果 " 在其中是普通字符，请以 quotes:'
-        " false 重试；否则请告知用户。",
+        "is an ordinary character there, call again with read_as.quotes: false; otherwise tell the user.",
+        '{path} 第 {line} 行有一个引号未在单元格末尾结束，其后的内容无法确定。如果 " 在其中是普通字符，请以 read_as.q'
+        "uotes: false 重试；否则请告知用户。",
     ),
     "TW6327": (
-        'The row at line {line} of {path} is longer than {limit} bytes, or has a quote that is never closed. If " '
-        "is an ordinary character there, call again with quotes: false; otherwise tell the user.",
-        '{path} 第 {line} 行处的行超过 {limit} 字节，或有引号没有闭合。如果 " 在其中是普通字符，请以 quotes: false '
-        "重试；否则请告知用户。",
+        'The row at line {line} of {path} is longer than {limit} bytes, or has a quote that is never closed. If " is '
+        "an ordinary character there, call again with read_as.quotes: false; otherwise tell the user.",
+        '{path} 第 {line} 行处的行超过 {limit} 字节，或有引号没有闭合。如果 " 在其中是普通字符，请以 read_as.quotes: '
+        "false 重试；否则请告知用户。",
     ),
     "TW6328": (
-        "Line {line} of {path} is not UTF-8. Call again with encoding, such as gb18030, windows-1252 or utf-16.",
-        "{path} 第 {line} 行不是 UTF-8。请指定 encoding 重试，例如 gb18030、windows-1252 或 utf-16。",
+        "Line {line} of {path} is not UTF-8. Call again with read_as.encoding, such as gb18030, windows-1252 or "
+        "utf-16.",
+        "{path} 第 {line} 行不是 UTF-8。请指定 read_as.encoding 重试，例如 gb18030、windows-1252 或 utf-16。",
     ),
     "TW6329": (
         "{path} has keys that are empty, or that differ only in capital letters, so they cannot be columns. Tell the "
@@ -2431,6 +2433,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW6336": (
         "$.start_group is {start}, and there are not as many groups. Use next_start_group of the last result.",
         "$.start_group 为 {start}，而没有这么多分组。请使用上次结果中的 next_start_group。",
+    ),
+    "TW6337": (
+        "$.read_as.{key} is {value}; accepted: {accepted}. An example of read_as: {{'delimiter': ';', 'header': "
+        "false}}.",
+        "$.read_as.{key} 为 {value}；可接受：{accepted}。read_as 示例：{{'delimiter': ';', 'header': false}}。",
     ),
     "TW6340": (
         "This needs more than the {limit} MiB of memory that one call has: too many different groups, or too much "

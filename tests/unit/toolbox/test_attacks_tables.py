@@ -114,10 +114,10 @@ def test_g04_an_encoding_is_found_and_said(tmp_path: Path, content: bytes, encod
 def test_g04_what_turns_out_to_be_another_encoding_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, b"a,b\n" + b"x,y\n" * 400_000 + b"Caf\xe9,z\n")
     assert code_of(tmp_path, "describe_csv", path="t.csv") == "TW6328"
-    found = ask(tmp_path, "describe_csv", path="t.csv", encoding="windows-1252")
+    found = ask(tmp_path, "describe_csv", path="t.csv", read_as={"encoding": "windows-1252"})
     assert found["rows"] == 400_001
     write(tmp_path, TEXT.encode("gb18030"))
-    assert code_of(tmp_path, "describe_csv", path="t.csv", encoding="utf-8") == "TW6311"
+    assert code_of(tmp_path, "describe_csv", path="t.csv", read_as={"encoding": "utf-8"}) == "TW6311"
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_empty_lines_before_the_header_are_no_rows(tmp_path: Path, ends: str) ->
     (tmp_path / "t.csv").write_bytes(ends.join(["", "", "id,n", "1,2", "", "3,4", ""]).encode())
     found = ask(tmp_path, "query_csv", path="t.csv")
     assert (found["columns"], found["rows"]) == (["id", "n"], [["1", "2"], ["3", "4"]])
-    assert ask(tmp_path, "query_csv", path="t.csv", header=False)["rows"][0] == ["id", "n"]
+    assert ask(tmp_path, "query_csv", path="t.csv", read_as={"header": False})["rows"][0] == ["id", "n"]
 
 
 def test_a_json_array_is_told_from_a_table(tmp_path: Path) -> None:
@@ -322,3 +322,36 @@ def test_where_no_thread_can_be_started_no_descriptor_is_left() -> None:
     finally:
         threading.stack_size(0)
         os.close(file)
+
+
+@pytest.mark.parametrize(
+    ("said", "columns"),
+    [
+        ({}, ["k|n", "m"]),
+        ({"delimiter": "|"}, ["k", "n;m"]),
+        ({"delimiter": "tab"}, ["k|n;m"]),
+        ({"header": False}, ["column_1", "column_2"]),
+        ({"header": "False"}, ["column_1", "column_2"]),
+        ({"encoding": "gb18030", "quotes": False}, ["k|n", "m"]),
+    ],
+)
+def test_what_the_caller_says_of_a_file_is_followed(tmp_path: Path, said: dict[str, Any], columns: list[str]) -> None:
+    (tmp_path / "t.csv").write_text("k|n;m\na|1;x\n")
+    assert ask(tmp_path, "query_csv", path="t.csv", read_as=said)["columns"] == columns
+
+
+@pytest.mark.parametrize(
+    ("said", "accepted"),
+    [
+        ({"colour": "red"}, "the keys encoding, delimiter, header, quotes"),
+        ({"encoding": "klingon"}, "utf-8, utf-16, "),
+        ({"delimiter": "\t"}, ",, ;, tab, |"),
+        ({"header": "perhaps"}, "true, false"),
+        ({"encoding": True}, "utf-8, utf-16, "),
+    ],
+)
+def test_what_cannot_be_said_of_a_file_is_told_with_what_can(root: Path, said: dict[str, Any], accepted: str) -> None:
+    result = result_of(root, "query_csv", path="sales.csv", read_as=said)
+    assert result.is_error
+    assert accepted in result.text
+    assert result.text.endswith("[TW6337]")

@@ -24,8 +24,9 @@ _QUANTILES: Mapping[str, float] = {"median": 0.5, "p10": 0.1, "p25": 0.25, "p75"
 @dataclass(frozen=True, slots=True)
 class Asked:
     operations: tuple[Operation, ...]
-    columns: list[str] | None
-    group_by: list[str]
+    columns: Sequence[str]
+    """None of them: all with numbers."""
+    group_by: Sequence[str]
     filter: str
     sort: Sort
     top: int
@@ -107,8 +108,8 @@ def _analysis(
     found: Found,
     table: Table,
     asked: Asked,
-    names: list[str],
-    numeric: list[str],
+    names: Sequence[str],
+    numeric: Sequence[str],
     rows: list[tuple[Any, ...]],
     exact: bool,
 ) -> Analysis:
@@ -156,7 +157,7 @@ def _values(operations: Sequence[Operation], measured: Iterator[Any], numbers: i
     return values
 
 
-def _inexact(table: Table, names: list[str], operations: Sequence[Operation], exact: bool) -> list[str]:
+def _inexact(table: Table, names: Sequence[str], operations: Sequence[Operation], exact: bool) -> list[str]:
     estimated = [op for op in operations if op == "distinct" or (op in _QUANTILES and not exact)]
     rounded = [name for name in names if _needs_numbers(operations) and not table.shape(name).exact]
     return [*estimated, *rounded]

@@ -45,7 +45,7 @@ class Order:
 
 def rows_of(
     found: Found,
-    columns: list[str] | None,
+    columns: Sequence[str],
     node: Node | None,
     order: Order,
     limits: Limits,
@@ -54,7 +54,7 @@ def rows_of(
 ) -> Rows:
     """The rows that ``node`` lets through, from the place in ``order`` on, as many as one result holds."""
     offset = order.offset(found.version)
-    names = columns or list(table.names)
+    names = list(columns or table.names)
     cells = [table.text(name) for name in names]
     values: list[object] = []
     where = f" WHERE {table.condition(node, values)}" if node else ""

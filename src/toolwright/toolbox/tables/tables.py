@@ -31,8 +31,9 @@ from toolwright.toolbox.tables.feeding import fed
 from toolwright.toolbox.tables.filters import Node, Searched, leaves, parse
 from toolwright.toolbox.tables.found import Found
 from toolwright.toolbox.tables.paging import Order, rows_of
-from toolwright.toolbox.tables.reading import Delimiter, Encoding, Limits, Said, lay_out
+from toolwright.toolbox.tables.reading import Limits, Said, lay_out
 from toolwright.toolbox.tables.results import Analysis, Chart, Description, Group, Operation, Rows, Skipped, SkippedRow
+from toolwright.toolbox.tables.said import NOTHING, Corrections, said_of
 from toolwright.toolbox.tables.sql import FLOAT, Shape, Table, shape_of
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import RequestContext
@@ -43,29 +44,24 @@ T = TypeVar("T")
 
 _SETTINGS: ToolSettings = {"effect": "read", "idempotent": True, "seconds": 300.0, "at_once": 4, "untrusted": True}
 
-_MANY: ToolSettings = {
-    **_SETTINGS,
-    "excused": {"TW9748": "One question of a table has as many parts; tools for each would take several calls."},
-}
-
 TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     (
         "analyze_csv",
         {
-            **_MANY,
+            **_SETTINGS,
             "title": "Analyze a table",
             "examples": ({"path": "sales.csv", "operations": ["sum"], "columns": ["amount"], "group_by": ["city"]},),
         },
     ),
     (
         "chart_csv",
-        {**_MANY, "title": "Draw a chart of a table", "examples": ({"path": "sales.csv", "by": "city"},)},
+        {**_SETTINGS, "title": "Draw a chart of a table", "examples": ({"path": "sales.csv", "by": "city"},)},
     ),
     ("describe_csv", {**_SETTINGS, "title": "Describe a table", "examples": ({"path": "sales.csv"},)}),
     (
         "query_csv",
         {
-            **_MANY,
+            **_SETTINGS,
             "title": "Query rows of a table",
             "examples": ({"path": "sales.csv", "filter": "city = 'Oslo'", "order_by": "amount"},),
         },
@@ -73,26 +69,10 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
 )
 
 
-PathArgument = Annotated[
-    str, "From the served folder down, e.g. 'data/sales.csv'; also .gz, .zst, .bz2", Field(max_length=4096)
-]
-Name = Annotated[str, Field(max_length=200)]
-FilterArgument = Annotated[
-    str,
-    "e.g. \"amount >= 10 and city in ('Oslo') or not (note is empty)\"; also contains, starts with, ends with, "
-    "matches; `odd name`",
-    Field(max_length=2000),
-]
-EncodingArgument = Annotated[Literal["auto", Encoding], "If read_as is wrong"]
-DelimiterArgument = Annotated[Literal["auto", Delimiter], "If read_as is wrong"]
-HeaderArgument = Annotated[bool, "false: columns are column_1, …"]
-QuotesArgument = Annotated[bool, 'false: " is plain text']
-
-
-def _said(
-    encoding: Literal["auto", Encoding], delimiter: Literal["auto", Delimiter], header: bool, quotes: bool
-) -> Said:
-    return Said(None if encoding == "auto" else encoding, None if delimiter == "auto" else delimiter, header, quotes)
+PathArgument = Annotated[str, "Below the served folder, e.g. 'data/sales.csv'"]
+FilterArgument = Annotated[str, "As for query_csv"]
+ReadAsArgument = Annotated[Corrections, "As for describe_csv"]
+"""What these two accept is told once, by the tool that is named: each conversation pays for a definition."""
 
 
 class Tables:
@@ -120,42 +100,40 @@ class Tables:
         path: PathArgument,
         context: RequestContext,
         start_column: Annotated[int, "First column, from 1", Field(ge=1, le=100_000)] = 1,
-        encoding: EncodingArgument = "auto",
-        delimiter: DelimiterArgument = "auto",
-        header: HeaderArgument = True,
-        quotes: QuotesArgument = True,
+        read_as: Annotated[
+            Corrections, "Corrects read_as of the result: encoding, delimiter, header, quotes"
+        ] = NOTHING,
     ) -> Description:
-        """Describe a table file (表格): its columns, their types and ranges, its rows, and how it was read.
+        """Describe a table file (表格: CSV, JSON, Excel, Parquet, packed too): columns, types, ranges, how it was read.
 
-        Use first, when the columns of a CSV, TSV, JSON Lines or Parquet file are not known. Not for rows: use
-        query_csv. Shows 50 columns; while there is next_start_column, call again with it. Side effects: none.
+        Use first, when columns are unknown. Not for rows: use query_csv. For more columns pass next_start_column. Side
+        effects: none.
         """
-        said = _said(encoding, delimiter, header, quotes)
+        said = said_of(read_as)
         return await _while(context, lambda run: self._describe(run, path, said, start_column))
 
     async def query_csv(
         self,
         path: PathArgument,
         context: RequestContext,
-        columns: Annotated[
-            list[Name] | None, "To show, in this order; all otherwise", Field(min_length=1, max_length=200)
-        ] = None,
-        filter: FilterArgument = "",
-        order_by: Annotated[Name, "Column; the order of the file otherwise"] = "",
+        columns: Annotated[Sequence[str], "In this order; else all", Field(max_length=200)] = (),
+        filter: Annotated[
+            str,
+            "e.g. amount >= 10 and (city in ('Oslo', 'Rome') or not name contains 'x'); starts with, ends with, "
+            "matches, is empty; `odd name`",
+        ] = "",
+        order_by: Annotated[str, "Column"] = "",
         descending: Annotated[bool, "Largest first"] = False,
         limit: Annotated[int, "Most rows", Field(ge=1, le=1000)] = 50,
-        cursor: Annotated[str, "next_cursor of the last result", Field(max_length=200)] = "",
-        encoding: EncodingArgument = "auto",
-        delimiter: DelimiterArgument = "auto",
-        header: HeaderArgument = True,
-        quotes: QuotesArgument = True,
+        cursor: Annotated[str, "next_cursor of a result"] = "",
+        read_as: ReadAsArgument = NOTHING,
     ) -> Rows:
-        """Query rows of a table file (查询CSV), filtered and sorted, as the text of the file.
+        """Query rows of a table file (查询CSV), filtered and sorted, as text.
 
-        Use when single rows are wanted. Not for sums: use analyze_csv; not for column names: use describe_csv. Cells
-        are cut at 2,000 characters. While there is next_cursor, call again with it. Side effects: none.
+        Use for single rows. Not for sums: use analyze_csv. Cells are cut at 2,000 characters. For more rows pass
+        next_cursor. Side effects: none.
         """
-        said = _said(encoding, delimiter, header, quotes)
+        said = said_of(read_as)
         order = Order(order_by or None, descending, limit, cursor or None)
         return await _while(context, lambda run: self._query(run, path, said, columns, filter, order))
 
@@ -164,56 +142,50 @@ class Tables:
         path: PathArgument,
         operations: Annotated[
             list[Operation],
-            "count and distinct of cells that are not empty, the others of numbers",
-            Field(min_length=1, max_length=13, json_schema_extra={"uniqueItems": True}),
+            "count, distinct: of cells that are not empty; the others: of numbers",
+            Field(min_length=1, max_length=13),
         ],
         context: RequestContext,
         columns: Annotated[
-            list[Name] | None,
-            "Those with numbers otherwise",
-            Field(min_length=1, max_length=50),
-        ] = None,
-        group_by: Annotated[list[Name] | None, "Columns to group by", Field(min_length=1, max_length=4)] = None,
+            Sequence[str],
+            "Else all with numbers",
+            Field(max_length=50),
+        ] = (),
+        group_by: Annotated[Sequence[str], "Columns", Field(max_length=4)] = (),
         filter: FilterArgument = "",
-        sort: Annotated[Sort, "Groups first: most rows, largest value, or by key"] = "rows",
+        sort: Annotated[Sort, "First groups: most rows, largest value, by key"] = "rows",
         top: Annotated[int, "Most groups", Field(ge=1, le=1000)] = 50,
         start_group: Annotated[int, "First group, from 1", Field(ge=1, le=1_000_000_000)] = 1,
-        encoding: EncodingArgument = "auto",
-        delimiter: DelimiterArgument = "auto",
-        header: HeaderArgument = True,
-        quotes: QuotesArgument = True,
+        read_as: ReadAsArgument = NOTHING,
     ) -> Analysis:
-        """Analyze a table file (分析CSV): count, sum, average, quantiles, of all rows or by group.
+        """Analyze a table file (分析CSV) of any size: count, sum, average, quantiles, of all rows or by group.
 
-        Use when figures are wanted, also of large files. Not for single rows: use query_csv. Sums are exact; the result
-        names what is approximate or no number. While there is next_start_group, call again with it. Side effects: none.
+        Use for figures. Not for single rows: use query_csv. Sums are exact; the result names what is approximate or no
+        number. For more groups pass next_start_group. Side effects: none.
         """
-        said = _said(encoding, delimiter, header, quotes)
-        asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by or [], filter, sort, top, start_group)
+        said = said_of(read_as)
+        asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
         return await _while(context, lambda run: self._analyze(run, path, said, asked))
 
     async def chart_csv(
         self,
         path: PathArgument,
-        by: Annotated[Name, "Column of the horizontal axis"],
+        by: Annotated[str, "Column of the horizontal axis"],
         context: RequestContext,
         operation: Annotated[Operation, "The height"] = "count",
-        column: Annotated[Name, "Of which it is; needed for all but count"] = "",
-        kind: Annotated[Literal["bar", "line"], "bar for categories, line for dates"] = "bar",
+        column: Annotated[str, "Of this column; needed unless count"] = "",
+        kind: Annotated[Literal["bar", "line"], "line for dates"] = "bar",
         filter: FilterArgument = "",
-        sort: Annotated[Sort, "First: most rows, largest, or by key"] = "key",
-        top: Annotated[int, "Most bars or points", Field(ge=1, le=200)] = 50,
-        encoding: EncodingArgument = "auto",
-        delimiter: DelimiterArgument = "auto",
-        header: HeaderArgument = True,
-        quotes: QuotesArgument = True,
+        sort: Annotated[Sort, "First: most rows, largest, by key"] = "key",
+        top: Annotated[int, "Most points", Field(ge=1, le=1000)] = 50,
+        read_as: ReadAsArgument = NOTHING,
     ) -> Chart | CallToolResult:
-        """Draw a chart (图表) of a table file as a PNG picture: one figure for each value of a column.
+        """Draw a chart (图表) of a table file as a PNG: one figure for each value of a column.
 
-        Use when the user wants to see a chart. Not for the figures: use analyze_csv. Side effects: none.
+        Use when the user wants a picture. Not for figures: use analyze_csv. Side effects: none.
         """
         draw: Callable[..., bytes] = extra("toolbox.tables.charts:draw", "chart_csv", "charts")
-        said = _said(encoding, delimiter, header, quotes)
+        said = said_of(read_as)
         asked = Asked((operation,), [column or by], [by], filter, sort, top)
         if not column and operation not in ("count", "distinct"):
             raise ToolError.of("TW6333", operation=operation)
@@ -241,7 +213,7 @@ class Tables:
         with self._opened(path, said) as found:
             return found.note(self._asked(run, found, None, partial(described, found, start)))
 
-    def _query(self, run: Running, path: str, said: Said, columns: list[str] | None, filter: str, order: Order) -> Rows:
+    def _query(self, run: Running, path: str, said: Said, columns: Sequence[str], filter: str, order: Order) -> Rows:
         node = parse(filter) if filter else None
         with self._opened(path, said) as found:
             order.offset(found.version)  # before the file is read: a cursor of another file is refused

@@ -1,0 +1,49 @@
+"""The argument ``read_as``: what the caller says of a file where the result shows that it was read wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args
+
+from pydantic import Field
+
+from toolwright.errors import ToolError
+from toolwright.toolbox.tables.reading import Delimiter, Encoding, Said
+
+__all__ = ["NOTHING", "Corrections", "said_of"]
+
+Corrections = Annotated[Mapping[str, str | bool], Field(max_length=8)]
+NOTHING: Corrections = {}
+
+
+def said_of(argument: Mapping[str, str | bool]) -> Said:
+    """``ToolError`` for a key or value that is not known; it lists those that are."""
+    said: dict[str, Any] = {}
+    for key, value in argument.items():
+        if key not in _ACCEPTED:
+            raise ToolError.of(
+                "TW6337", key=key[:40], value=str(value)[:40], accepted=f"the keys {', '.join(_ACCEPTED)}"
+            )
+        accepted, read = _ACCEPTED[key]
+        found = read(value)
+        if found is None:
+            raise ToolError.of("TW6337", key=key, value=str(value)[:40], accepted=accepted)
+        said[key] = found
+    return Said(**said)
+
+
+def _one_of(values: tuple[str, ...]) -> tuple[str, Callable[[str | bool], object]]:
+    return ", ".join(values), lambda value: value if value in values else None
+
+
+def _truth(value: str | bool) -> bool | None:
+    """Also as text: ``false`` in quotes is a frequent slip."""
+    return value if isinstance(value, bool) else {"true": True, "false": False}.get(value.lower())
+
+
+_ACCEPTED: Mapping[str, tuple[str, Callable[[str | bool], object]]] = {
+    "encoding": _one_of(get_args(Encoding)),
+    "delimiter": _one_of(get_args(Delimiter)),
+    "header": ("true, false (columns are then column_1, column_2, …)", _truth),
+    "quotes": ('true, false (" is then an ordinary character)', _truth),
+}
