@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import itertools
 import json
 import logging
 import sys
@@ -28,8 +30,10 @@ from toolwright.cli.families import Family
 from toolwright.cli.targets import Spec, load_server
 from toolwright.errors import ScopeNeeded
 from toolwright.policy.rules import Decide
+from toolwright.protocol import versions
 from toolwright.server.served import SILENT
 from toolwright.tools.toolset import RequestContext, ToolCall
+from variants import tried
 
 ONLY_GET = '[[rules]]\ntools = ["get", "call_tool"]\nthen = "allow"\n'
 
@@ -206,6 +210,43 @@ DEAD = [
     '[[rules]]\ntools = "delete"\neffect = "read"\nthen = "deny"\n[[rules]]\nthen = "allow"\n',
     '[[rules]]\nprompts = "p"\nthen = "allow"\n',
     '[[rules]]\nresources = "docs:*"\nthen = "allow"\n',
+    *(
+        f'[[rules]]\ntools = "{name}"\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+        for name in (
+            "Delete",
+            "DELETE",
+            "delete ",
+            " delete",
+            "delete()",
+            "delet?",
+            "dele[t]e",
+            "shop.delete",
+            "shop__delete",
+            "d\u0435lete",
+            "delete\u200b",
+            "",
+        )
+    ),
+    *(
+        f'[[rules]]\n{key} = "delete"\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+        for key in ("Tools", "toolz", "name_of_tool", "prompts", "resource")
+    ),
+    *(
+        f'[[rules]]\ntools = "delete"\nthen = "{verdict}"\n[[rules]]\nthen = "allow"\n'
+        for verdict in ("Deny", "denied", "no", "", "forbid", "deny ")
+    ),
+    *(
+        f'[[rules]]\ntools = "delete"\n{more}\nthen = "deny"\n[[rules]]\nthen = "allow"\n'
+        for more in (
+            'effect = "Destructive"',
+            'effect = "destructive"',
+            'efect = "write"',
+            'principals = "local"',
+            "argument.properties.what.const = 1",
+            'arguments.properties.What.const = "one"',
+            'arguments.properties.what.type = "strin"',
+        )
+    ),
 ]
 
 
@@ -371,8 +412,64 @@ def says_true(subject: Any, context: Any, arguments: Any) -> Any:
     return True
 
 
+def raises(error: BaseException) -> Decide:
+    def decide(subject: Any, context: Any, arguments: Any) -> Any:
+        raise error
+
+    return decide
+
+
+def says(value: Any) -> Decide:
+    return lambda subject, context, arguments: value
+
+
+NO_DECISIONS: dict[str, Any] = {
+    **{
+        type(error).__name__: raises(error)
+        for error in (
+            KeyError("directory"),
+            TimeoutError("directory"),
+            RecursionError("directory"),
+            MemoryError("directory"),
+            StopIteration("directory"),
+            GeneratorExit("directory"),
+            OSError(28, "directory"),
+            AssertionError("directory"),
+            UnicodeDecodeError("utf-8", b"x", 0, 1, "directory"),
+            ExceptionGroup("directory", [ValueError("directory")]),
+        )
+    },
+    **{
+        f"says {value!r}": says(value)
+        for value in (
+            False,
+            0,
+            1,
+            "allow",
+            "Allow()",
+            "",
+            [],
+            [Allow()],
+            {},
+            {"verdict": "allow"},
+            (),
+            object,
+            Allow,
+            ALL,
+        )
+    },
+    "a generator": lambda subject, context, arguments: (Allow() for _ in "x"),
+    "SystemExit": raises(SystemExit("directory")),
+    "KeyboardInterrupt": raises(KeyboardInterrupt("directory")),
+}
+
+
 @pytest.mark.attack("B57")
-@pytest.mark.parametrize("decide", [breaks, breaks_later, says_nothing, says_true])
+@pytest.mark.parametrize(
+    "decide",
+    [breaks, breaks_later, says_nothing, says_true, *NO_DECISIONS.values()],
+    ids=[*("breaks", "later", "nothing", "true"), *NO_DECISIONS],
+)
 def test_b57_a_decision_that_fails_is_a_no(file: Path, decide: Decide, caplog: pytest.LogCaptureFixture):
     shop = Shop(file, ALL, decide=decide)
     with caplog.at_level(logging.ERROR, "toolwright"):
@@ -384,9 +481,10 @@ def test_b57_a_decision_that_fails_is_a_no(file: Path, decide: Decide, caplog: p
 
 
 @pytest.mark.attack("B57")
-def test_b57_what_cannot_be_decided_about_is_not_listed(file: Path):
+@pytest.mark.parametrize("decide", [breaks, *NO_DECISIONS.values()], ids=["breaks", *NO_DECISIONS])
+def test_b57_what_cannot_be_decided_about_is_not_listed(file: Path, decide: Decide):
     async def names() -> list[str]:
-        async with Client(Shop(file, ALL, decide=breaks).server) as client:
+        async with Client(Shop(file, ALL, decide=decide).server) as client:
             return [tool.name for tool in await client.list_tools()]
 
     assert asyncio.run(names()) == []
@@ -442,3 +540,236 @@ def test_what_an_allowed_call_handed_out_is_read_under_rules_that_do_not_name_it
             return (await client.read_resource(result.content[-1].uri))[0].text  # type: ignore[union-attr]
 
     assert asyncio.run(whole()) == "x" * 5_000
+
+
+# -- families: what is closed, by every way to it ----------------------------------------------------------------------
+
+CLOSED = {
+    "no rule": "",
+    "denied": '[[rules]]\ntools = "delete"\nthen = "deny"\n',
+    "hidden": '[[rules]]\ntools = "delete"\nthen = "hide"\n',
+    "denied by its effect": '[[rules]]\neffect = "destructive"\nthen = "deny"\n',
+    "denied to the caller": '[[rules]]\ntools = "delete"\nprincipal = ["local", "local:http"]\nthen = "deny"\n',
+    "denied by its arguments": '[[rules]]\ntools = "delete"\narguments = { }\nthen = "deny"\n',
+}
+OPEN_REST = "".join(
+    f'[[rules]]\n{kind}\nthen = "allow"\n' for kind in ('tools = ["get", "reach*"]', 'prompts = "*"', 'resources = "*"')
+)
+
+
+async def awaited(shop: Shop, context: Context) -> Any:
+    return await shop.server.provider.call_tool(ToolCall("delete", {}, context))
+
+
+async def as_a_task(shop: Shop, context: Context) -> Any:
+    return await asyncio.create_task(awaited(shop, context))
+
+
+async def again_and_again(shop: Shop, context: Context) -> Any:
+    for _ in range(3):
+        try:
+            return await awaited(shop, context)
+        except RpcError as error:
+            last = error
+    raise last
+
+
+async def all_at_once(shop: Shop, context: Context) -> Any:
+    return (await asyncio.gather(*(awaited(shop, context) for _ in range(3))))[0]
+
+
+async def from_a_thread(shop: Shop, context: Context) -> Any:
+    loop = asyncio.get_running_loop()
+    return await asyncio.to_thread(
+        lambda: asyncio.run_coroutine_threadsafe(awaited(shop, context), loop).result(timeout=30)
+    )
+
+
+async def found_first(shop: Shop, context: Context) -> Any:
+    tool = await shop.server.provider.find_tool("delete", context)
+    return await shop.server.provider.call_tool(ToolCall(tool.name, {}, context))
+
+
+WAYS = [awaited, as_a_task, again_and_again, all_at_once, from_a_thread, found_first]
+
+
+@pytest.mark.attack("B02", "B03")
+@pytest.mark.parametrize("place", ["a tool", "a tool of a tool", "a prompt", "a resource"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("closed", CLOSED)
+def test_b02_no_function_of_a_server_reaches_what_is_closed_to_its_caller(
+    file: Path, closed: str, way: Any, place: str
+) -> None:
+    shop = Shop(file, CLOSED[closed] + OPEN_REST)
+    shop.server.remove_tool("delete")
+    shop.server.add_tool(shop._tool("delete"), name="delete", effect="destructive")  # pyright: ignore[reportPrivateUsage]
+    reached: list[bool] = []
+
+    async def reach(context: Context) -> str:
+        reached.append(True)
+        return str(await way(shop, context))
+
+    async def reach_further(context: Context) -> str:
+        return str(await shop.server.provider.call_tool(ToolCall("reach", {}, context)))
+
+    shop.server.add_tool(reach, effect="read")
+    shop.server.add_tool(reach_further, effect="read")
+    shop.server.add_prompt(reach, name="reach")
+    shop.server.add_resource("docs:reach", reach, name="reach")
+
+    async def main() -> str:
+        async with Client(shop.server) as client:
+            try:
+                match place:
+                    case "a prompt":
+                        return str(await client.get_prompt("reach"))
+                    case "a resource":
+                        return str(await client.read_resource("docs:reach"))
+                    case _:
+                        name = "reach" if place == "a tool" else "reach_further"
+                        return (await client.call_tool(name)).text
+            except RpcError as error:
+                return str(error)
+
+    said = asyncio.run(main())
+    assert (shop.ran, reached) == ([], [True]), said
+
+
+@pytest.mark.twin("B02", "B03")
+@pytest.mark.parametrize("way", WAYS)
+def test_b02_twin_each_of_these_ways_leads_to_what_is_open(file: Path, way: Any) -> None:
+    shop = Shop(file, ALL)
+
+    async def reach(context: Context) -> str:
+        return str(await way(shop, context))
+
+    shop.server.add_tool(reach, effect="read")
+    assert "delete" in outcome(shop.server, "reach")
+    assert set(shop.ran) == {"delete one"}
+
+
+@pytest.mark.variants(24)
+@pytest.mark.attack("B01")
+@pytest.mark.parametrize("closed", ["no rule", "hidden"])
+@pytest.mark.parametrize("revision", [versions.LATEST, *versions.LEGACY])
+def test_b01_what_is_hidden_is_hidden_from_each_request_in_each_revision(
+    file: Path, revision: str, closed: str
+) -> None:
+    shop = Shop(file, CLOSED[closed] + '[[rules]]\ntools = "get"\nthen = "allow"\n')
+    shop.server.add_prompt(must_not_run, name="delete")
+    shop.server.add_resource("docs:delete", must_not_run, name="delete")
+    shop.server.add_resource("docs:{name}/delete", must_not_run_of, name="deletes")
+    spelled = ["NAME", "Name", "NAME ", " NAME", "NAME\u200b", "./NAME", "shop.NAME", "shop__NAME"]
+
+    async def told(ask: Any, name: str) -> str:
+        try:
+            return str(await ask())
+        except RpcError as error:
+            return f"{error.number}: {error}".replace(name, "NAME").replace(name.title(), "Name")
+
+    async def main() -> dict[str, tuple[str, str]]:
+        seen: dict[str, tuple[str, str]] = {}
+        async with Client(shop.server, revision=revision) as client:
+            for form in spelled:
+                both: dict[str, list[str]] = {}
+                for name in ("delete", "nowhat"):
+                    said = form.replace("NAME", name).replace("Name", name.title())
+                    asks: dict[str, Any] = {
+                        "call": lambda said=said: client.call_tool(said, {"what": "one"}),
+                        "prompt": lambda said=said: client.get_prompt(said),
+                        "read": lambda said=said: client.read_resource(f"docs:{said}"),
+                    }
+                    for kind, ask in asks.items():
+                        both.setdefault(kind, []).append(await told(ask, name))
+                seen |= {f"{kind} {form!r}": (one, other) for kind, (one, other) in both.items()}
+            listed = [tool.name for tool in await client.list_tools()]
+            assert listed == ["get"]
+            assert "delete" not in str(await client.list_prompts()) + str(await client.list_resources())
+        return seen
+
+    seen = asyncio.run(main())
+    for name in seen:
+        tried(name)
+    assert {name: both for name, both in seen.items() if both[0] != both[1]} == {}
+    assert shop.ran == []
+
+
+async def must_not_run() -> str:
+    raise AssertionError("nobody may reach this")
+
+
+async def must_not_run_of(name: str) -> str:
+    raise AssertionError(f"nobody may reach this: {name}")
+
+
+@pytest.mark.attack("B04")
+@pytest.mark.parametrize("names", [names for size in range(1, 5) for names in itertools.product(("get", "delete"), repeat=size) if "delete" in names], ids=" ".join)  # fmt: skip  # noqa: E501
+def test_b04_each_call_is_decided_by_itself_wherever_it_stands_in_a_batch(file: Path, names: tuple[str, ...]) -> None:
+    shop = Shop(file, ONLY_GET)
+    assert asyncio.run(batch(shop.server, *names)) == [None if name == "get" else -32602 for name in names]
+    assert shop.ran == ["get one"] * names.count("get")
+
+
+async def shows_later(principal: Principal) -> bool:
+    return True
+
+
+def shows_what(value: Any) -> Any:
+    return lambda principal: value
+
+
+def fails_with(error: BaseException) -> Any:
+    def visible(principal: Principal) -> bool:
+        raise error
+
+    return visible
+
+
+UNDECIDED: dict[str, Any] = {
+    **{
+        repr(error): fails_with(error)
+        for error in (SystemExit("x"), RuntimeError("x"), TimeoutError("x"), KeyError("x"))
+    },
+    **{
+        f"says {value!r}": shows_what(value)
+        for value in (1, "yes", "no", [True], {"visible": False}, None, Allow(), 1.0)
+    },
+}
+
+
+@pytest.mark.attack("B57")
+@pytest.mark.parametrize("visible", UNDECIDED)
+def test_b57_a_tool_is_hidden_where_it_is_not_settled_who_may_know_of_it(visible: str) -> None:
+    server = Server("shop")
+    server.add_tool(must_not_run, name="hers", visible=UNDECIDED[visible])
+    server.add_tool(returns_one, name="common")
+
+    async def main() -> list[str]:
+        async with Client(server) as client:
+            return [tool.name for tool in await client.list_tools()]
+
+    assert asyncio.run(main()) == ["common"]
+    assert outcome(server, "hers") == outcome(server, "nothing")
+    assert outcome(server, "common") == "one"
+
+
+@pytest.mark.attack("B57")
+@pytest.mark.filterwarnings("ignore:coroutine 'shows_later' was never awaited")
+def test_b57_a_coroutine_is_no_word_on_who_may_know_of_a_tool() -> None:
+    server = Server("shop")
+    server.add_tool(must_not_run, name="hers", visible=shows_later)
+    assert outcome(server, "hers") == outcome(server, "nothing")
+    gc.collect()
+
+
+async def returns_one() -> str:
+    return "one"
+
+
+@pytest.mark.twin("B57")
+def test_b57_twin_a_tool_is_there_for_those_that_may_know_of_it() -> None:
+    server = Server("shop")
+    server.add_tool(returns_one, name="hers", visible=lambda principal: principal.id == "local")
+    server.add_tool(returns_one, name="his", visible=lambda principal: principal.id == "bob")
+    assert outcome(server, "hers") == "one"
+    assert outcome(server, "his") == outcome(server, "nothing").replace("nothing", "his")

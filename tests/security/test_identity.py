@@ -538,3 +538,17 @@ def test_b45_serving_the_network_without_saying_who_may_call_does_not_start(tmp_
     ended = subprocess.run(command, capture_output=True, text=True, timeout=30, env={"LANG": "C"}, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "--keys FILE, --oauth ISSUER --resource URL" in ended.stderr
+
+
+@pytest.mark.attack("B57")
+@pytest.mark.parametrize(
+    "error", [SystemExit("directory"), RuntimeError("directory"), TimeoutError("directory")], ids=repr
+)
+def test_b57_where_nobody_can_say_who_calls_nobody_comes_in(mounts: Mounts, error: BaseException) -> None:
+    def fails(carrier: Any) -> Any:
+        raise error
+
+    made = guarded(fails)
+    answers = [call(mounts, made) for _ in range(2)]
+    assert [answer.status for answer in answers] == [500, 500]
+    assert "directory" not in str(answers)

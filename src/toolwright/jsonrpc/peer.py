@@ -250,7 +250,7 @@ class Peer:
             answer = encode_answer(request.id, await self._handler.on_request(request, call))
         except RpcError as error:
             answer = encode_failure(request.id, error, self._language)
-        except Exception as error:  # noqa: BLE001 - the last boundary
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             answer = encode_failure(request.id, internal_error(error), self._language)
         finally:
             if not call.cancelled:  # else it is forgotten already, and its id may be in use again

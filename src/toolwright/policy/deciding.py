@@ -71,7 +71,7 @@ def total(decide: Decide) -> Decide:
             if isinstance(verdict, _VERDICTS):
                 return verdict
             raise TypeError(f"a decision is Allow, Deny or Ask, not {type(verdict).__name__}")
-        except Exception as error:  # noqa: BLE001 - whatever fails, it is a no, and it is logged
+        except BaseException as error:  # noqa: BLE001 - SystemExit of an author too is a no, and does not end the server
             fault = secrets.token_hex(4)
             log_crash("the decision about %s failed, error %s: denied", subject.name, fault, error=error)
             return Deny(hidden=arguments is None, fault=fault)

@@ -128,7 +128,7 @@ class HttpDoors:
             return Caller(carrier, await known(carrier, self._ways))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
-        except Exception as error:  # noqa: BLE001 - whatever fails there, nobody comes in
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever fails there, nobody comes in
             return self._broken(error)
 
     async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
@@ -145,7 +145,7 @@ class HttpDoors:
         headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
         return Reply(status, encode_failure(id, error, self._language), headers)
 
-    def _broken(self, error: Exception) -> Reply:
+    def _broken(self, error: BaseException) -> Reply:
         """Where a status is all that is read of an answer."""
         return Reply(500, encode_failure(None, internal_error(error), self._language))
 
@@ -157,7 +157,7 @@ class HttpDoors:
             return self._failure(error.id, error)
         except RpcError as error:
             return self._failure(None, error)
-        except Exception as error:  # noqa: BLE001 - the last boundary
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failure(None, internal_error(error))
 
     async def _message(self, value: Json, caller: Caller, stream: Stream) -> Reply:
@@ -194,7 +194,7 @@ class HttpDoors:
                     return await self._legacy(request, caller, stream)
         except RpcError as error:
             return self._failure(request.id, error, legacy=era != "modern")
-        except Exception as error:  # noqa: BLE001 - the last boundary
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failure(request.id, internal_error(error))
 
     def _initialize(self, request: Request, caller: Caller) -> Reply:
@@ -257,7 +257,7 @@ class HttpDoors:
             raise  # it has a status of its own
         except RpcError as error:
             return encode_failure(request.id, error, self._language)
-        except Exception as error:  # noqa: BLE001 - the last boundary
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return encode_failure(request.id, internal_error(error), self._language)
 
     def _forget(
@@ -364,7 +364,7 @@ class HttpDoors:
                 self._streams.give_back(caller.principal)
         except RpcError as error:
             return self._failure(None, error)
-        except Exception as error:  # noqa: BLE001 - the last boundary
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._broken(error)
         return None
 
@@ -408,7 +408,7 @@ class HttpDoors:
             await tell_ended(self._doors.served.facts, session)
         except RpcError as error:
             return self._failure(None, error)
-        except Exception as error:  # noqa: BLE001 - the last boundary
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._broken(error)
         return Reply(204)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 from typing_extensions import TypedDict
 
+from toolwright.crashes import log_crash
 from toolwright.errors import DefinitionError, UnknownTool
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import ToolOutcome
@@ -72,7 +73,17 @@ def _name(tool: Tool) -> str:
 
 
 def _shows(bound: Bound, context: RequestContext) -> bool:
-    return bound.visible is None or context.principal is EVERYONE or bound.visible(context.principal)
+    if bound.visible is None or context.principal is EVERYONE:
+        return True
+    try:
+        shown: object = bound.visible(context.principal)
+        if isinstance(shown, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return shown
+        # The coroutine of an async function is true, and says nothing.
+        raise TypeError(f"visible of a tool returns True or False, not {type(shown).__name__}")
+    except BaseException as error:  # noqa: BLE001 - whatever fails, the tool is hidden, and the others are there
+        log_crash("visible of tool %s failed: hidden", bound.tool.name, error=error)
+        return False
 
 
 class LocalToolset(NoLibrary):

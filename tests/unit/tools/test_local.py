@@ -155,9 +155,11 @@ def test_a_flag_takes_effect_for_list_and_call_at_once_and_whoever_watches_can_b
     assert call(tools, "one")
 
 
-def test_a_rule_that_fails_shows_nothing():
+def test_a_function_that_fails_hides_its_own_tool_and_no_other(caplog: pytest.LogCaptureFixture):
     tools = LocalToolset()
     tools.add(one, visible=lambda principal: 1 // 0 == 0)
-    for broken in (lambda: names(tools), lambda: call(tools, "one")):
-        with pytest.raises(ZeroDivisionError):
-            broken()
+    tools.add(one, name="two")
+    assert names(tools) == ["two"]
+    with pytest.raises(UnknownTool):
+        call(tools, "one")
+    assert "visible of tool one failed: hidden" in caplog.text
