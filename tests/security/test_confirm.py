@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright import Confirm, Form, Link, Server, ToolError
+from toolwright import Abuse, Confirm, Form, Link, Rate, RateLimits, Server, ToolError
 from toolwright.errors import DefinitionError, StateError
 from toolwright.policy.pipeline import Guard
-from toolwright.protocol import versions
+from toolwright.protocol import modern, versions
 from toolwright.protocol.types import CallToolResult, Implementation
 from toolwright.server.sealing import Sealer, new_key
 from toolwright.server.served import SILENT, Served
@@ -23,6 +23,7 @@ from toolwright.state.facts import MemoryFacts
 from toolwright.toolbox.files import Files
 from toolwright.tools.toolset import LOCAL, Principal, RequestContext, ToolCall
 from unit.policy.confirming import ERAS, YES, Attic, Post, posting, said, state
+from variants import tried
 
 eras = pytest.mark.parametrize("revision", ERAS)
 
@@ -141,7 +142,14 @@ def test_b19_twin_the_same_arguments_in_another_spelling_are_the_same_call():
 @pytest.mark.attack("B20")
 @eras
 @pytest.mark.parametrize(
-    "hiding", [" " * 10_000, "\n" * 10_000, "\u202e", "\u200b", "\x1b[8m", "\U000e0020"], ids=ascii
+    "hiding",
+    [
+        *(each * 10_000 for each in (" ", "\n", "\r", "\t", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")),
+        *(each * 10_000 for each in ("\u00a0", "\u3000", "\u2003", "\u2800", "\u3164", "\u115f", "\uffa0")),
+        *("\u202e", "\u202d", "\u2066", "\u061c", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u180e", "\u034f"),
+        *("\x1b[8m", "\x9b8m", "\b" * 50, "\x7f" * 50, "\U000e0020", "\U000e0100", "\ufe0f" * 50, "\ufff9", "\ue000"),
+    ],
+    ids=lambda text: ascii(text[:9]),
 )
 def test_b20_nothing_in_the_arguments_hides_the_rest(revision: str, hiding: str):
     attic, seen = Attic(), list[str]()
@@ -421,3 +429,277 @@ def test_b57_twin_what_only_reads_goes_on():
 def test_b21_twin_the_operator_may_ask_nobody():
     server = Server("s", confirm=Confirm.never())
     assert ("confirm", "on: where a tool or a rule says so", "Server(confirm=…)") in server.guard()
+
+
+# -- families: the same attacks in every spelling that a client can choose ---------------------------------------------
+
+
+MANY = Rate(1_000_000, 1_000_000)
+NO_RATE, NO_PAUSE = RateLimits(MANY, MANY, MANY), Abuse(MANY, MANY, MANY)
+
+
+class Yard(Attic):
+    """Has a tool of more parameters as well: ``move``."""
+
+    def __init__(self, *, idempotent: bool = False) -> None:
+        super().__init__(Guard(server="attic", confirm=Confirm(questions=10_000), abuse=NO_PAUSE, rate=NO_RATE))
+        self.tools.remove("burn")
+        self.tools.add(self.burn, effect="destructive", idempotent=idempotent)
+        for name in ("move", "carry"):
+            self.tools.add(self.move, name=name, effect="destructive")
+
+    async def move(self, boxes: list[Any], weight: float = 1.0, note: str | None = None) -> str:
+        """Move boxes."""
+        self.lost.append(f"{boxes} {weight:g} {note}")
+        return "moved"
+
+
+OTHER_META: dict[str, Any] = {
+    modern.VERSION: versions.LATEST,
+    modern.CAPABILITIES: {"elicitation": {}},
+    "com.example/nonce": 1,
+}
+AGAIN: dict[str, dict[str, Any]] = {
+    "the same": {},
+    "with facts of another kind": {"_meta": OTHER_META},
+    "with a member more": {"again": True},
+    "with an answer more": {"inputResponses": {**YES, "other": {"action": "accept"}}},
+    "with content": {"inputResponses": {"toolwright:confirm": {"action": "accept", "content": {"yes": True}}}},
+    "without content": {"inputResponses": {"toolwright:confirm": {"action": "accept"}}},
+    "with the time of a progress": {"_meta": {**OTHER_META, "progressToken": 7}},
+    "with a note in the answer": {"inputResponses": {"toolwright:confirm": {"action": "accept", "_meta": {"a": 1}}}},
+    "with its arguments in another order": {"name": "burn", "arguments": {"box": "maps"}},
+    "with a name of a task": {"task": {"ttl": 1}},
+}
+
+
+@pytest.mark.variants(len(AGAIN))
+@pytest.mark.attack("B18")
+@pytest.mark.parametrize("connection", ["the same", "another", "eight at once"])
+@pytest.mark.parametrize("idempotent", [False, True])
+def test_b18_no_way_to_send_a_call_again_runs_it_again(idempotent: bool, connection: str):
+    attic = Yard(idempotent=idempotent)
+    states: list[str] = []
+
+    async def first(post: Post) -> list[str]:
+        states.append(state(await post("maps")))
+        return [said(await post("maps", requestState=states[0], inputResponses=YES)), *await again(post)]
+
+    async def again(post: Post) -> list[str]:
+        sent: list[str] = []
+        for name, more in AGAIN.items():
+            tried(name)
+            params = {"requestState": states[0], "inputResponses": YES, **more}
+            if connection == "eight at once":
+                sent += map(said, await asyncio.gather(*(post("maps", **params) for _ in range(8))))
+            else:
+                sent.append(said(await post("maps", **params)))
+        return sent
+
+    answered = asyncio.run(posting(attic, first))
+    if connection == "another":
+        answered += asyncio.run(posting(attic, again))
+    assert answered[0] == "maps is ashes"
+    assert {*answered[1:]} <= {"TW1030", "TW1031", "TW2416"}, {*answered[1:]}
+    assert attic.lost == ["maps"]
+
+
+ASKED = {"boxes": [1, {"a": "b", "c": [True]}], "weight": 5.0, "note": "x"}
+SWAPPED: dict[str, dict[str, Any]] = {
+    "another number": {**ASKED, "weight": 5.5},
+    "a number of another sign": {**ASKED, "weight": -5.0},
+    "the next number": {**ASKED, "weight": 5.000000000000001},
+    "a larger number": {**ASKED, "weight": 5e300},
+    "the default": {"boxes": ASKED["boxes"], "note": "x"},
+    "a note less": {"boxes": ASKED["boxes"], "weight": 5.0},
+    "null for a note": {**ASKED, "note": None},
+    "an empty note": {**ASKED, "note": ""},
+    "a note in capitals": {**ASKED, "note": "X"},
+    "a note with a space": {**ASKED, "note": "x "},
+    "a note with what nobody sees": {**ASKED, "note": "x\u200b"},
+    "a note in full width": {**ASKED, "note": "\uff58"},
+    "a note of another script": {**ASKED, "note": "\u0445"},
+    "a note with a mark": {**ASKED, "note": "x\u0301"},
+    "true for one": {**ASKED, "boxes": [True, {"a": "b", "c": [True]}]},
+    "text for one": {**ASKED, "boxes": ["1", {"a": "b", "c": [True]}]},
+    "one for true": {**ASKED, "boxes": [1, {"a": "b", "c": [1]}]},
+    "null for true": {**ASKED, "boxes": [1, {"a": "b", "c": [None]}]},
+    "another order": {**ASKED, "boxes": [{"a": "b", "c": [True]}, 1]},
+    "one more": {**ASKED, "boxes": [1, {"a": "b", "c": [True]}, 2]},
+    "one less": {**ASKED, "boxes": [1]},
+    "none": {**ASKED, "boxes": []},
+    "another list around": {**ASKED, "boxes": [[1, {"a": "b", "c": [True]}]]},
+    "a member more": {**ASKED, "boxes": [1, {"a": "b", "c": [True], "d": 0}]},
+    "a member less": {**ASKED, "boxes": [1, {"a": "b"}]},
+    "names and values exchanged": {**ASKED, "boxes": [1, {"b": "a", "c": [True]}]},
+    "a name in capitals": {**ASKED, "boxes": [1, {"A": "b", "c": [True]}]},
+    "an empty object for a list": {**ASKED, "boxes": [1, {"a": "b", "c": {}}]},
+}
+
+
+@pytest.mark.variants(len(SWAPPED) + 1)
+@pytest.mark.attack("B19")
+@pytest.mark.parametrize("way", ["state", "ticket"])
+def test_b19_no_other_arguments_run_by_a_yes_to_these(way: str):
+    attic = Yard()
+
+    async def by_state(post: Post) -> list[str]:
+        asked = state(await post("", name="move", arguments=ASKED))
+        answered = {"requestState": asked, "inputResponses": YES}
+        others = [("move", other) for other in SWAPPED.values()] + [("carry", ASKED)]
+        return [said(await post("", **answered, name=name, arguments=other)) for name, other in others]
+
+    async def by_ticket(name: str, arguments: dict[str, Any]) -> str:
+        outcome = await attic.provider.call_tool(ToolCall(name, arguments, RequestContext(LOCAL, SILENT)))
+        assert isinstance(outcome, CallToolResult)
+        return outcome.content[0].text  # pyright: ignore
+
+    async def by_tickets() -> list[str]:
+        await attic.allow((await by_ticket("move", ASKED)).split("ticket ")[1].split()[0])
+        return [await by_ticket("move", other) for other in SWAPPED.values()] + [await by_ticket("carry", ASKED)]
+
+    for name in (*SWAPPED, "another tool"):
+        tried(name)
+    answered = asyncio.run(posting(attic, by_state) if way == "state" else by_tickets())
+    assert "moved" not in answered
+    assert attic.lost == []
+
+
+@pytest.mark.twin("B19")
+def test_b19_twin_the_call_that_was_agreed_to_runs_in_any_order_of_its_arguments():
+    attic = Yard()
+    same = {"note": "x", "weight": 5, "boxes": [1.0, {"c": [True], "a": "b"}]}
+
+    async def scenario(post: Post) -> str:
+        asked = state(await post("", name="move", arguments=ASKED))
+        return said(await post("", requestState=asked, inputResponses=YES, name="move", arguments=same))
+
+    assert asyncio.run(posting(attic, scenario)) == "moved"
+
+
+CLAIMED: dict[str, dict[str, Any]] = {
+    **{f"params.{name}": {name: True} for name in ("approved", "confirm", "force", "ticket", "elicitation", "agreed")},
+    **{
+        f"_meta.{name}": {"_meta": {**OTHER_META, name: True}}
+        for name in ("toolwright/approved", "toolwright:confirm", "io.modelcontextprotocol/approved", "agreed")
+    },
+    "an answer without a question": {"inputResponses": YES},
+    "an answer and an empty state": {"inputResponses": YES, "requestState": ""},
+    "an answer and a state of null": {"inputResponses": YES, "requestState": None},
+    "an answer and a state of text": {"inputResponses": YES, "requestState": "toolwright:confirm"},
+    "an answer and a state of an object": {"inputResponses": YES, "requestState": {"toolwright:confirm": True}},
+    "an answer as a list": {"inputResponses": [YES]},
+    "an answer by another name": {"inputResponses": {"confirm": {"action": "accept"}}},
+    "an answer within an answer": {"inputResponses": {"toolwright": {"confirm": {"action": "accept"}}}},
+    "a question of its own": {"inputRequests": {"toolwright:confirm": {}}, "inputResponses": YES},
+    "a result of its own": {"result": {"toolwright:confirm": {"action": "accept"}}},
+}
+
+
+@pytest.mark.attack("B21")
+@pytest.mark.parametrize("claim", CLAIMED)
+def test_b21_nothing_that_a_caller_says_of_itself_approves(claim: str):
+    attic = Yard()
+
+    async def scenario(post: Post) -> dict[str, Any]:
+        return await post("maps", **CLAIMED[claim])
+
+    answer = asyncio.run(posting(attic, scenario))
+    assert "error" in answer or answer["result"]["resultType"] == "input_required"
+    assert attic.lost == []
+
+
+NO_ANSWERS: dict[str, Any] = {
+    "nothing": {},
+    "another answer": {"other": {"action": "accept", "content": {}}},
+    "null": {"toolwright:confirm": None},
+    "true": {"toolwright:confirm": True},
+    "text": {"toolwright:confirm": "accept"},
+    "a list": {"toolwright:confirm": ["accept"]},
+    "an empty object": {"toolwright:confirm": {}},
+    "content alone": {"toolwright:confirm": {"content": {}}},
+    **{
+        f"the action {action!r}": {"toolwright:confirm": {"action": action, "content": {}}}
+        for action in ("decline", "cancel", "ACCEPT", "Accept", "accept ", "yes", "", True, 1, None, ["accept"])
+    },
+    "an error": {"toolwright:confirm": {"error": {"code": -1, "message": "gone"}}},
+    "an action elsewhere": {"toolwright:confirm": {"content": {"action": "accept"}}},
+    "another case": {"Toolwright:Confirm": {"action": "accept", "content": {}}},
+}  # fmt: skip
+
+
+@pytest.mark.attack("B23")
+@pytest.mark.parametrize("answer", NO_ANSWERS)
+def test_b23_what_is_no_yes_is_none(answer: str):
+    attic = Yard()
+
+    async def scenario(post: Post) -> dict[str, Any]:
+        return await post("maps", requestState=state(await post("maps")), inputResponses=NO_ANSWERS[answer])
+
+    answered = asyncio.run(posting(attic, scenario))
+    assert attic.lost == [], answered
+
+
+LATE = [901.0, 902.5, 1_000.0, 3_600.0, 86_400.0, 1e9]
+
+
+@pytest.mark.attack("B23")
+@pytest.mark.parametrize("seconds", LATE)
+def test_b23_a_yes_after_the_time_of_its_question_is_none(seconds: float):
+    attic = Yard()
+
+    async def scenario(post: Post) -> str:
+        asked = state(await post("maps"))
+        attic.now += seconds
+        return said(await post("maps", requestState=asked, inputResponses=YES))
+
+    assert asyncio.run(posting(attic, scenario)) == "TW1030"
+    assert attic.lost == []
+
+
+# -- B28: the state of a question --------------------------------------------------------------------------------------
+
+
+def forged(true: str) -> dict[str, str]:
+    """States that nobody has given out, made of one that somebody has."""
+    half = len(true) // 2
+    made = {
+        f"letter {at} changed": f"{true[:at]}{'A' if true[at] != 'A' else 'B'}{true[at + 1 :]}"
+        for at in range(len(true))
+    }
+    made |= {f"without letter {at}": true[:at] + true[at + 1 :] for at in range(0, len(true), 9)}
+    made |= {f"cut to {size}": true[:size] for size in range(0, len(true), 9)}
+    made |= {f"{sign!r} behind": true + sign for sign in ("=", "A", " ", "\n", "\0", ".", "é", "AAAA")}
+    made |= {f"{sign!r} in front": sign + true for sign in ("=", "A", " ", "v2.", "\ufeff")}
+    return made | {
+        "twice": true * 2,
+        "halves exchanged": true[half:] + true[:half],
+        "reversed": true[::-1],
+        "in capitals": true.upper(),
+    }
+
+
+@pytest.mark.variants(200)
+@pytest.mark.attack("B28")
+def test_b28_no_state_that_was_forged_is_taken():
+    attic = Yard()
+
+    async def scenario(post: Post) -> list[str]:
+        true, taken = state(await post("maps")), list[str]()
+        for name, other in forged(true).items():
+            assert other != true
+            tried(name)
+            if said(await post("maps", requestState=other, inputResponses=YES)) != "TW1030":
+                taken.append(name)
+        return taken
+
+    assert asyncio.run(posting(attic, scenario)) == []
+    assert attic.lost == []
+
+
+@pytest.mark.twin("B28")
+def test_b28_twin_the_state_that_was_given_out_is_taken():
+    async def scenario(post: Post) -> str:
+        return said(await post("maps", requestState=state(await post("maps")), inputResponses=YES))
+
+    assert asyncio.run(posting(Yard(), scenario)) == "maps is ashes"

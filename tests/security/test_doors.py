@@ -164,7 +164,28 @@ async def retried(endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"amount": 5_000, "to": "ann"}, {"amount": 5, "to": "eve"}, {"amount": 5}, {}, {"amount": "5", "to": "ann"}],
+    [
+        {"amount": amount, "to": "ann"}
+        for amount in (5_000, 50, 6, 4, 0, -5, 10**30, 5.5, "5", "five", True, None, [5], {})
+    ]
+    + [
+        {"amount": 5, "to": to}
+        for to in (
+            "eve",
+            "Ann",
+            "ANN",
+            "ann ",
+            " ann",
+            "ann\u200b",
+            "\u0430nn",
+            "\uff41nn",
+            "ann,eve",
+            "",
+            None,
+            ["ann"],
+        )
+    ]
+    + [{"amount": 5}, {"to": "ann"}, {}, {"amount": 5, "to": "ann", "cc": "eve"}, {"amount": 5, "To": "ann"}],
 )
 def test_b58_an_answer_is_no_answer_for_other_arguments(mounts: Mounts, arguments: dict[str, Any]) -> None:
     answer = asked(mounts, sending(), lambda endpoint: retried(endpoint, arguments))
