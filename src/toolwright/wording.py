@@ -1315,9 +1315,32 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no room to write {path!r} (disk, quota or size limit); what was there is unchanged. Tell the user.",
         "没有空间写入 {path!r}（磁盘、配额或大小限制）；原有内容未变。请告知用户。",
     ),
+    "TW6036": (
+        "{path!r} is binary, or text in an encoding that cannot be found. Name the encoding if you know it, such as "
+        "'shift_jis' or 'big5', or read with encoding 'base64'.",
+        "{path!r} 是二进制文件，或其文本编码无法识别。若知道编码请指明，例如 'shift_jis' 或 'big5'；否则用编码 "
+        "'base64' 读取。",
+    ),
+    "TW6037": (
+        "Offset {offset} of {path!r} lies within a character of {encoding}. Use {near}.",
+        "{path!r} 的偏移 {offset} 位于 {encoding} 的一个字符之内。请改用 {near}。",
+    ),
+    "TW6038": (
+        "{path!r} is {encoding}, which does not have {character!r}, and new_text of edit {number} does; nothing was "
+        "changed. Write it another way, or tell the user.",
+        "{path!r} 的编码为 {encoding}，其中没有第 {number} 处修改的 new_text 所含的字符 {character!r}；未作任何更改。"
+        "请换一种写法，或告知用户。",
+    ),
+    "TW6039": (
+        "{path!r} is {encoding}, and nothing else can be added at its end; nothing was changed. Add the text with "
+        "edit_file, which keeps the encoding, or the bytes with encoding 'base64'.",
+        "{path!r} 的编码为 {encoding}，末尾不能追加其他编码的内容；未作任何更改。请用 edit_file 添加文本（会保留编码）"
+        "，或用编码 'base64' 追加字节。",
+    ),
     "TW6040": (
-        "{path!r} is not {encoding} text. Read it with encoding 'base64'.",
-        "{path!r} 不是 {encoding} 文本。请用编码 'base64' 读取。",
+        "{path!r} is not {encoding} throughout. Leave encoding out, so that it is found, name another one, or read "
+        "with 'base64'.",
+        "{path!r} 并非全部为 {encoding}。请省略 encoding 以便自动识别，或指定其他编码，或用 'base64' 读取。",
     ),
     "TW6041": (
         "{path!r} has {lines} lines; start_line must not be greater than that.",
@@ -1346,10 +1369,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path!r} 不是文本，无法按文本编辑。请用 write_file 和编码 'base64' 替换。",
     ),
     "TW6047": (
-        "{path!r} is not UTF-8, so only ASCII characters can be put into it, and new_text of edit {number} has others. "
-        "Use ASCII there, or tell the user.",
-        "{path!r} 不是 UTF-8，只能写入 ASCII 字符，而第 {number} 处修改的 new_text 含有其他字符。"
-        "请改用 ASCII，或告知用户。",
+        "{path!r} is in no encoding that is known, so only ASCII characters can be put into it, and new_text of edit "
+        "{number} has others. Use ASCII there, or tell the user.",
+        "{path!r} 的编码无法识别，只能写入 ASCII 字符，而第 {number} 处修改的 new_text 含有其他字符。"
+        "请在该处使用 ASCII，或告知用户。",
     ),
     "TW6048": (
         "old_text of edit {number} is not in {path!r}, nor anything like it; nothing was changed. "
@@ -1514,10 +1537,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请包含更多上下文，使其只有一处匹配。",
     ),
     "TW6083": (
-        "{path!r} is not UTF-8, and old_text of edit {number} begins right behind a byte that is no character, on line "
-        "{line}: it may be the half of one. Nothing was changed. Begin at a space or at the begin of a line.",
-        "{path!r} 不是 UTF-8，第 {number} 处修改的 old_text 在第 {line} 行紧接在一个不成字符的字节之后，"
-        "可能只是某个字符的后半部分。未作任何更改。请从空格或行首开始。",
+        "{path!r} is not UTF-8, and old_text of edit {number} begins or ends beside a byte that may be the half of a "
+        "character, on line {line}. Nothing was changed. Begin and end at a space, or with whole lines.",
+        "{path!r} 不是 UTF-8，第 {number} 处修改的 old_text 在第 {line} 行的起点或终点紧邻一个可能只是半个字符的字节。"
+        "未作任何更改。请在空格处起止，或包含整行。",
     ),
     "TW6084": (
         "Others have been changing the directory of {path!r} for {seconds:g} seconds, so nothing was changed. "

@@ -46,6 +46,44 @@ def test_c09_bytes_of_text_are_looked_into(tmp_path: Path, encoding: str, offset
     assert TOKEN[-6:].encode(encoding.removesuffix("-le") if encoding == "latin-1" else "utf-16-le") not in data
 
 
+CODECS = ["gbk", "gb18030", "utf-16", "utf-16-le", "utf-16-be", "latin-1"]
+WORDS = {"gbk": "密钥在此，请勿外传。", "gb18030": "密钥在此，请勿外传。", "utf-16": "密钥在此，请勿外传。"}
+
+
+@pytest.mark.attack("C08", "C09")
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("start", [2, 3, 4, 6])
+def test_c08_lines_of_a_private_key_in_another_encoding_are_masked(tmp_path: Path, codec: str, start: int):
+    words = WORDS.get(codec, "Schlüssel, für später ")
+    (tmp_path / "a.txt").write_bytes(f"{words}\n{PEM}\n{words}\n".encode(codec))
+    content = read(tmp_path, path="a.txt", start_line=start, end_line=start + 1)
+    assert PEM.splitlines()[start - 1][:10] not in content
+    assert "[secret masked: private-key" in content
+
+
+@pytest.mark.attack("C08", "C09")
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("cut", [3, 6, 12, 20, 34])
+def test_c08_a_part_of_a_token_in_another_encoding_is_masked(tmp_path: Path, codec: str, cut: int):
+    # More words than are looked at before a part, so that what is looked at begins within one of them.
+    words = (WORDS.get(codec, "Schlüssel für später ") * 1_001)[:-1]
+    before = f"{words}{TOKEN[:cut]}".encode(codec)
+    data = f"{words}{TOKEN} {words}".encode(codec)
+    (tmp_path / "a.txt").write_bytes(data)
+    content = read(tmp_path, path="a.txt", offset=len(before), limit=400)
+    assert TOKEN[-3:] not in content
+    assert content.startswith("[secret masked: github-token")
+    assert words[:20] in content
+
+
+@pytest.mark.twin("C08", "C09")
+@pytest.mark.parametrize("codec", CODECS)
+def test_c08_twin_words_in_another_encoding_are_read(tmp_path: Path, codec: str):
+    words = WORDS.get(codec, "Schlüssel, für später ")
+    (tmp_path / "a.txt").write_bytes(f"{words}\n{words} 2\n{words} 3\n".encode(codec))
+    assert read(tmp_path, path="a.txt", start_line=2, end_line=2) == f"{words} 2\n"
+
+
 @pytest.mark.attack("C08")
 @pytest.mark.parametrize("start", range(2, 10))
 def test_c08_lines_within_a_private_key_are_masked(tmp_path: Path, start: int):

@@ -18,6 +18,14 @@ def cut_secrets(slices: Sequence[Slice], found: list[str]) -> dict[str, str]:
 
 
 def _clean(one: Slice, found: list[str]) -> str:
+    if one.encoding is not None:
+        before, behind = (part.decode(one.encoding, "replace") for part in (one.before, one.behind))
+        start = len(before)
+        return masked_slice(before + one.shown + behind, start, start + len(one.shown), found)
+    return _clean_base64(one, found)
+
+
+def _clean_base64(one: Slice, found: list[str]) -> str:
     # UTF-8 is read byte by byte, so that a slice may begin and end within a letter.
     encoding, width = ("latin-1", 1) if encoding_of(one.before + one.data) == "utf-8" else ("utf-16-le", 2)
     whole = (one.before + one.data + one.behind).decode(encoding, "replace")
@@ -25,5 +33,4 @@ def _clean(one: Slice, found: list[str]) -> str:
     clean = masked_slice(whole, start, end, found)
     if clean == whole[start:end]:
         return one.shown
-    data = clean.encode(encoding, "replace")
-    return data.decode(errors="replace") if one.is_text else base64.b64encode(data).decode()
+    return base64.b64encode(clean.encode(encoding, "replace")).decode()

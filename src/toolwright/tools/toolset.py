@@ -159,13 +159,14 @@ SILENT = _Silent()
 
 class Slice(Value, frozen=True):
     """A text of a result that is cut out of a longer one: ``data`` with what stands before and behind it there, where a
-    secret may begin or end. ``shown`` is how the result has it: as text, or else in base64."""
+    secret may begin or end. ``shown`` is how the result has it: as text, of which the bytes are in ``encoding``, or
+    else in base64."""
 
     shown: str
     before: bytes
     data: bytes
     behind: bytes
-    is_text: bool = True
+    encoding: str | None = "utf-8"
 
     BEFORE: ClassVar[int] = 8_192
     """So much is looked at before a slice: a private key begins that far off."""

@@ -467,6 +467,7 @@ def test_properties_are_told_without_the_content(files: Files, root: Path) -> No
         "version": files.read_file("a.csv")["version"],
         "media_type": "text/csv",
         "text": True,
+        "encoding": "utf-8",
         "line_endings": "\\r\\n",
     }
     (root / "image.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0")

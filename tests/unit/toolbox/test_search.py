@@ -18,6 +18,7 @@ from toolwright import Client, Server
 from toolwright.errors import ToolError
 from toolwright.toolbox.confined import PathRules
 from toolwright.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
+from toolwright.toolbox.files.values import CHUNK
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
 
 
@@ -214,9 +215,18 @@ def test_a_file_that_is_gone_or_not_for_us_is_passed_over(
     assert (paths(result), result.get("closed")) == (["src/deep/util.py"], 2)
 
 
-def test_bytes_that_are_no_utf_8_are_searched_and_shown_as_they_can(files: Files, root: Path) -> None:
-    (root / "a").write_bytes(b"caf\xe9 main\r\n")
-    assert lines(find(files, content="main", name="a")) == [("a", 1, "caf\ufffd main")]
+def test_bytes_that_are_no_text_are_searched_and_shown_as_they_can(files: Files, root: Path) -> None:
+    (root / "a").write_bytes(b"caf\xe9\x01 main\r\n")
+    assert find(files, content="main", name="a")["matches"] == [{"path": "a", "line": 1, "text": "caf\ufffd\x01 main"}]
+
+
+def test_a_line_without_end_that_is_longer_than_a_part_is_found_in_each(files: Files, root: Path) -> None:
+    (root / "a").write_text("x" * CHUNK + "main" + "y" * CHUNK + "main\nmain\n")
+    assert [match.get("line") for match in find(files, content="main", name="a")["matches"]] == [1, 1, 2]
+    pages = [find(files, content="main", name="a", limit=1)]
+    while cursor := pages[-1].get("next_cursor"):
+        pages.append(find(files, content="main", name="a", limit=1, cursor=cursor))
+    assert [match.get("line") for page in pages for match in page["matches"]] == [1, 1, 2]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])

@@ -14,10 +14,13 @@ from difflib import get_close_matches
 from itertools import accumulate, pairwise
 
 from toolwright.errors import ToolError
+from toolwright.toolbox.encodings import HEAD
+from toolwright.toolbox.files.coding import UTF_8, Coding, coding_of
 from toolwright.toolbox.files.values import Edit
 
 __all__ = ["Change", "Text", "changes", "edited", "unified_diff"]
 
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTEXT = 3
 _NO_NEWLINE = "\\ No newline at end of file"
 _MOST_LINES_NAMED = 5
@@ -30,36 +33,59 @@ class Text:
     """The text of a file, and how it becomes bytes again: ``encode`` undoes ``of`` to the byte."""
 
     content: str
-    encoding: str
+    coding: Coding
     mark: bytes = b""
 
     @classmethod
     def of(cls, data: bytes, shown: str) -> Text:
-        """UTF-8, UTF-16 with a byte order mark, or bytes of which the ASCII ones are text. ``ToolError`` for others."""
-        for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-            if data.startswith(mark):
-                return cls(_decoded(data.removeprefix(mark), encoding, "strict", shown), encoding, mark)
-        # What is not UTF-8 comes through as lone surrogates, and goes back as the bytes that it was.
-        return cls(_decoded(data, "utf-8", "surrogateescape", shown), "utf-8")
+        """Text in the encoding that is found, or bytes of which the ASCII ones are text. ``ToolError`` for others."""
+        coding = coding_of(data[:HEAD]) or UTF_8
+        text = cls._exact(data, coding)
+        if text is None and not data.startswith(_MARKS):
+            # What is not UTF-8 comes through as lone surrogates, and goes back as the bytes that it was.
+            text = cls(data.decode("utf-8", "surrogateescape"), UTF_8)
+        if text is None or "\0" in text.content:  # binary, or UTF-32, of which the mark begins like that of UTF-16
+            raise ToolError.of("TW6046", path=shown)
+        return text
+
+    @classmethod
+    def _exact(cls, data: bytes, coding: Coding) -> Text | None:
+        """``None`` where the bytes are not those of the text throughout, or not the only ones that it can have."""
+        mark = data[:2] if coding.is_wide and data.startswith(_MARKS) else b""
+        try:
+            content = data.removeprefix(mark).decode(coding.codec)
+            text = cls(content, coding, mark)
+            return text if text.encode(content) == data else None
+        except UnicodeError:
+            return None
 
     def encode(self, content: str) -> bytes:
-        errors = "surrogateescape" if self.encoding == "utf-8" else "strict"
-        return self.mark + content.encode(self.encoding, errors)
+        errors = "surrogateescape" if self.coding.codec == "utf-8" else "strict"
+        return self.mark + content.encode(self.coding.codec, errors)
+
+    def lacking(self, content: str) -> str | None:
+        """The first character of ``content`` that the encoding does not have."""
+        try:
+            content.encode(self.coding.codec)
+        except UnicodeEncodeError as error:
+            return content[error.start]
+        return None
 
     @property
     def is_certain(self) -> bool:
-        """Whether the encoding is known, so that any character can be added."""
+        """Whether all bytes are characters, so that any character of the encoding can be added."""
         return not re.search("[\udc80-\udcff]", self.content)
 
-
-def _decoded(data: bytes, encoding: str, errors: str, shown: str) -> str:
-    try:
-        content = data.decode(encoding, errors)
-    except UnicodeDecodeError as error:
-        raise ToolError.of("TW6046", path=shown) from error
-    if "\0" in content:  # binary, or UTF-32, of which the mark begins like that of UTF-16
-        raise ToolError.of("TW6046", path=shown)
-    return content
+    def may_divide(self, at: int) -> bool:
+        """Whether what is before ``at`` and what is behind may be halves of one character: where a byte is none by
+        itself, and where a guess takes each byte for one."""
+        if not 0 < at < len(self.content):
+            return False
+        before, behind = self.content[at - 1], self.content[at]
+        if _is_no_character(before):
+            return True
+        # The second byte of a character is at least a digit in the encodings in which it may be ASCII.
+        return self.coding.is_single and not before.isascii() and behind >= "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +112,14 @@ def _of(text: Text, edit: Edit, number: int, shown: str) -> list[Change]:
         raise ToolError.of("TW6057", number=number)
     if not edit.new_text.isascii() and not text.is_certain:
         raise ToolError.of("TW6047", path=shown, number=number)
+    if (character := text.lacking(edit.new_text)) is not None:
+        raise ToolError.of("TW6038", path=shown, number=number, character=character, encoding=text.coding.encoding)
     expression = _expression(text.content, edit.old_text)
     places = [match.span() for match in expression.finditer(text.content)]
     for start, end in places:
         if (again := expression.search(text.content, start + 1)) and again.start() < end:
             raise ToolError.of("TW6082", path=shown, number=number, line=_line(text.content, start))
-        if start and _is_no_character(text.content[start - 1]):
+        if text.may_divide(start) or text.may_divide(end):
             raise ToolError.of("TW6083", path=shown, number=number, line=_line(text.content, start))
     if len(places) == edit.count:
         return [Change(start, end, _new(text.content, edit, start, end)) for start, end in places]

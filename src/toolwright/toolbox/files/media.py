@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from toolwright.protocol.types import AudioContent, ImageContent
 
-__all__ = ["HEAD", "block_of", "is_text", "media_type", "sniffed"]
+__all__ = ["HEAD", "block_of", "media_type", "sniffed"]
 
 HEAD = 8_192
 """Bytes that decide."""
@@ -36,20 +36,11 @@ def sniffed(head: bytes) -> str | None:
     return next((kind for kind, beginning in _BEGINNINGS if beginning.match(head)), None)
 
 
-def is_text(head: bytes, size: int) -> bool:
-    """Whether the first bytes are UTF-8; a character that is cut off at the end of them does not count."""
-    try:
-        head.decode()
-    except UnicodeDecodeError as error:
-        return error.reason == "unexpected end of data" and len(head) < size and b"\0" not in head
-    return b"\0" not in head
-
-
-def media_type(head: bytes, size: int, name: str) -> str:
+def media_type(head: bytes, name: str, *, is_text: bool) -> str:
     if found := sniffed(head):
         return found
     guessed = mimetypes.guess_type(name, strict=False)[0]
-    if is_text(head, size):
+    if is_text:
         return guessed if guessed and not guessed.startswith(("image/", "audio/", "video/")) else "text/plain"
     return guessed if guessed and not guessed.startswith("text/") else "application/octet-stream"
 

@@ -5,15 +5,28 @@ from __future__ import annotations
 import base64
 import codecs
 import os
+from typing import Literal
 
 from toolwright.errors import ToolError
-from toolwright.toolbox.files.values import CHUNK, Encoding, FileContent, FileLimits, version_of
+from toolwright.toolbox.encodings import HEAD
+from toolwright.toolbox.files.coding import Coding, coding_as, coding_of
+from toolwright.toolbox.files.values import (
+    CHUNK,
+    ContentEncoding,
+    FileContent,
+    FileLimits,
+    ReadEncoding,
+    TextEncoding,
+    version_of,
+)
 from toolwright.tools.toolset import Slice
 
 __all__ = ["Source", "check_range", "read_at"]
 
+AutoEncoding = Literal["auto", TextEncoding]
 
-def check_range(encoding: Encoding, start: int | None, end: int | None, offset: int | None) -> None:
+
+def check_range(encoding: ReadEncoding, start: int | None, end: int | None, offset: int | None) -> None:
     if (start or end) and (encoding == "base64" or offset is not None):
         raise ToolError.of("TW6043")
     if end is not None and end < (start or 1):
@@ -44,22 +57,26 @@ class Source:
         # Four characters stand for three bytes; whole groups need no padding before the end.
         data = read_at(self._fd, max(self._limits.read_bytes // 4, 1) * 3, offset)
         digits = base64.b64encode(data).decode("ascii")
-        self._cut(digits, offset, data, is_text=False)
+        self._cut(digits, offset, data, None)
         return self._result("base64", digits, offset + len(data))
 
-    def as_text(self, encoding: Encoding, offset: int) -> FileContent:
+    def as_text(self, encoding: AutoEncoding, offset: int) -> FileContent:
         self._check_offset(offset)
-        text, end = self._decoded(read_at(self._fd, self._limits.read_bytes, offset), encoding, offset)
-        return self._result(encoding, text, end)
+        coding = self._coding(encoding)
+        self._check_begin(coding, offset)
+        text, end = self._decoded(read_at(self._fd, self._limits.read_bytes, offset), coding, offset)
+        return self._text(coding, text, end)
 
-    def as_lines(self, encoding: Encoding, start: int, end: int | None) -> FileContent:
-        begin = self._line(start)
+    def as_lines(self, encoding: AutoEncoding, start: int, end: int | None) -> FileContent:
+        coding = self._coding(encoding)
+        begin = self._line(start, coding)
         data = read_at(self._fd, self._limits.read_bytes + 1, begin)
         if end is not None:
-            data = data[: _after_lines(data, end - start + 1)]
-        data = _fitting(data, self._limits.read_bytes)
-        text, behind = self._decoded(data, encoding, begin)
-        result = self._result(encoding, text, behind)
+            data = data[: coding.after_lines(data, end - start + 1)]
+        if len(data) > (limit := self._limits.read_bytes):
+            data = coding.whole_lines(data[:limit]) or data[:limit]
+        text, behind = self._decoded(data, coding, begin)
+        result = self._text(coding, text, behind)
         whole = text.endswith("\n")
         lines = text.count("\n") + (text != "" and not whole)
         result["start_line"], result["end_line"] = start, start + lines - 1
@@ -67,7 +84,21 @@ class Source:
             result["next_start_line"] = start + lines
         return result
 
-    def _result(self, encoding: Encoding, content: str, behind: int) -> FileContent:
+    def _coding(self, encoding: AutoEncoding) -> Coding:
+        """How the text is read: as the caller says, or as it is found. ``ToolError`` for bytes that are no text."""
+        head = read_at(self._fd, HEAD, 0)
+        coding = coding_of(head) if encoding == "auto" else coding_as(encoding, head)
+        if coding is None:
+            raise ToolError.of("TW6036", path=self._shown)
+        return coding
+
+    def _text(self, coding: Coding, content: str, behind: int) -> FileContent:
+        result = self._result(coding.encoding, content, behind)
+        if coding.encoding not in ("utf-8", "ascii"):
+            result["encoding_from"] = coding.how
+        return result
+
+    def _result(self, encoding: ContentEncoding, content: str, behind: int) -> FileContent:
         size = self._found.st_size
         result = FileContent(
             path=self._shown, encoding=encoding, content=content, size=size, version=version_of(self._found)
@@ -80,56 +111,58 @@ class Source:
         if offset > self._found.st_size:
             raise ToolError.of("TW6044", path=self._shown, size=self._found.st_size)
 
-    def _decoded(self, data: bytes, encoding: Encoding, offset: int) -> tuple[str, int]:
-        """The text of ``data`` and the offset behind it; a character that is cut off at the end is left out."""
+    def _check_begin(self, coding: Coding, offset: int) -> None:
+        """``ToolError`` for an offset within a character."""
+        if cut := coding.cut_off(coding.aligned(self._before(offset))):
+            raise ToolError.of("TW6037", path=self._shown, offset=offset, encoding=coding.encoding, near=offset - cut)
+
+    def _before(self, offset: int) -> bytes:
+        """What stands before an offset, as far as is looked; from a unit of UTF-16 on."""
+        begin = max(0, offset - Slice.BEFORE) & ~1
+        return read_at(self._fd, offset - begin, begin)
+
+    def _decoded(self, data: bytes, coding: Coding, offset: int) -> tuple[str, int]:
+        """The text of ``data`` and the offset behind it; a character that is cut off at the end is left out, and so is
+        the mark of UTF-16."""
         final = offset + len(data) >= self._found.st_size
-        decoder = codecs.getincrementaldecoder(encoding)()
+        decoder = codecs.getincrementaldecoder(coding.codec)()
         try:
             text = decoder.decode(data, final)
         except UnicodeDecodeError as error:
-            raise ToolError.of("TW6040", path=self._shown, encoding=encoding) from error
+            raise self._no_text(coding) from error
         if "\0" in text:
-            raise ToolError.of("TW6040", path=self._shown, encoding=encoding)
-        self._cut(text, offset, text.encode(encoding), is_text=True)
-        return text, offset + len(data) - len(decoder.getstate()[0])
+            raise self._no_text(coding)
+        data = data[: len(data) - len(decoder.getstate()[0])]
+        if coding.is_wide and offset == 0:
+            text = text.removeprefix("\ufeff")
+        self._cut(text, offset, data, coding)
+        return text, offset + len(data)
 
-    def _cut(self, shown: str, offset: int, data: bytes, *, is_text: bool) -> None:
+    def _no_text(self, coding: Coding) -> ToolError:
+        return ToolError.of("TW6040", path=self._shown, encoding=coding.encoding)
+
+    def _cut(self, shown: str, offset: int, data: bytes, coding: Coding | None) -> None:
         """Says what stands around it, unless it is all of the file."""
         if offset == 0 and len(data) >= self._found.st_size:
             return
-        begin = max(0, offset - Slice.BEFORE) & ~1  # UTF-16 has letters of two bytes
-        before = read_at(self._fd, offset - begin, begin)
+        before = self._before(offset)
         behind = read_at(self._fd, Slice.BEHIND, offset + len(data))
-        self._slices.append(Slice(shown, before, data, behind, is_text))
+        if coding is None:
+            self._slices.append(Slice(shown, before, data, behind, None))
+        else:
+            self._slices.append(Slice(shown, coding.aligned(before), data, behind, coding.codec))
 
-    def _line(self, start: int) -> int:
+    def _line(self, start: int, coding: Coding) -> int:
         """The offset at which line ``start`` begins."""
-        ahead, offset, last = start - 1, 0, b"\n"
+        ahead, offset, whole = start - 1, 0, True
         while ahead and (chunk := read_at(self._fd, CHUNK, offset)):
-            here = chunk.count(b"\n")
+            here = coding.lines(chunk)
             if here >= ahead:
-                ahead, offset, last = 0, offset + _after_lines(chunk, ahead), b"\n"
+                ahead, offset, whole = 0, offset + coding.after_lines(chunk, ahead), True
                 break
-            ahead, offset, last = ahead - here, offset + len(chunk), chunk[-1:]
+            ahead, offset, whole = ahead - here, offset + len(chunk), coding.ends_line(chunk)
             if offset >= self._limits.scan_bytes:
                 raise ToolError.of("TW6045", path=self._shown, start=start, limit=self._limits.scan_bytes)
         if ahead or (start > 1 and offset >= self._found.st_size):
-            raise ToolError.of("TW6041", path=self._shown, lines=start - 1 - ahead + (last != b"\n"))
+            raise ToolError.of("TW6041", path=self._shown, lines=start - 1 - ahead + (not whole))
         return offset
-
-
-def _after_lines(data: bytes, lines: int) -> int:
-    """The index behind the first ``lines`` lines of ``data``; its length when it has fewer."""
-    behind = 0
-    for _ in range(lines):
-        behind = data.find(b"\n", behind) + 1
-        if not behind:
-            return len(data)
-    return behind
-
-
-def _fitting(data: bytes, limit: int) -> bytes:
-    """The whole lines of ``data`` that fit into ``limit`` bytes; a part of the first when not even that fits."""
-    if len(data) <= limit:
-        return data
-    return data[: data.rfind(b"\n", 0, limit) + 1 or limit]

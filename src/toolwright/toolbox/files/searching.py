@@ -18,8 +18,10 @@ from typing import Literal
 from toolwright.errors import ToolError
 from toolwright.loading import load
 from toolwright.toolbox.confined import Folder, Names, worded
+from toolwright.toolbox.files.coding import UTF_8
+from toolwright.toolbox.files.lines import LinedFile, lined_file
 from toolwright.toolbox.files.patterns import Glob, Ignores
-from toolwright.toolbox.files.values import CHUNK, KINDS, FileLimits, SearchMatch, SearchResult
+from toolwright.toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
 from toolwright.toolbox.files.walking import Meetings, Met
 
 __all__ = ["Ignoring", "Place", "Search", "Wanted", "finder_of", "place_of"]
@@ -28,7 +30,6 @@ Finder = Callable[[bytes, int], int]
 """Where it is found in the bytes from a place on; -1 for nowhere."""
 
 _VERSION_CONTROL = frozenset((".git", ".hg", ".svn", ".jj"))
-_HEAD = 8_192
 _AROUND = 16_384
 """Bytes in which the lines around a line are looked for."""
 _LARGEST_IGNORE = 256 << 10
@@ -216,49 +217,57 @@ class Search:
 
     def _lines(self, fd: int, place: Place) -> Place | None:
         """The lines of one file from a place on, in parts: at least one, however little time there is."""
-        while part := _part(fd, place.offset):
-            if not place.offset and b"\0" in part[:_HEAD]:
-                self._count("binary")
-                return None
-            for number, begin, at, end in self._found(part, place):
-                match = SearchMatch(path=place.way, line=number, text=self._line(fd, begin, at, end))
-                if self.wanted.context_lines:
-                    match["before"] = self._around(fd, max(0, begin - _AROUND), begin)[-self.wanted.context_lines :]
-                    match["after"] = self._around(fd, end + 1, end + 1 + _AROUND)[: self.wanted.context_lines]
-                if full := self._add(match, Place(place.way, number, end + 1)):
+        if (file := lined_file(fd)) is None:
+            self._count("binary")
+            return None
+        while part := file.part(place.offset):
+            for number, begin, at, end in self._found(part.data):
+                line = place.lines + number + 1
+                here, behind = part.line(number, begin, end)
+                match = SearchMatch(path=place.way, line=line, text=self._line(part.data, begin, at, end))
+                self._surround(match, file, here, behind)
+                is_whole = end < len(part.data)  # the end of a line that is longer than a part is still to come
+                if full := self._add(match, Place(place.way, line if is_whole else line - 1, behind)):
                     return full
-            place = Place(place.way, place.lines + part.count(b"\n"), place.offset + len(part))
+            place = Place(place.way, place.lines + part.data.count(b"\n"), part.end)
             if self._is_over():
                 return place
         return None
 
-    def _found(self, part: bytes, place: Place) -> Iterator[tuple[int, int, int, int]]:
-        """Of each line that holds what is wanted: its number, its begin, where that is, and its end."""
+    def _found(self, data: bytes) -> Iterator[tuple[int, int, int, int]]:
+        """Of each line that holds what is wanted: how many are before it, its begin, where that is, and its end."""
         find = self.wanted.content
         assert find is not None
-        at, counted, number = 0, 0, place.lines + 1
-        while at <= len(part) and (at := find(part, at)) >= 0:
-            begin = part.rfind(b"\n", 0, at) + 1
-            end = part.find(b"\n", at)
-            end = len(part) if end < 0 else end
-            number += part.count(b"\n", counted, begin)
+        at, counted, number = 0, 0, 0
+        while at <= len(data) and (at := find(data, at)) >= 0:
+            begin = data.rfind(b"\n", 0, at) + 1
+            end = data.find(b"\n", at)
+            end = len(data) if end < 0 else end
+            number += data.count(b"\n", counted, begin)
             counted = begin
-            yield number, place.offset + begin, place.offset + at, place.offset + end
+            yield number, begin, at, end
             at = end + 1
 
-    def _around(self, fd: int, begin: int, end: int) -> list[str]:
-        """The lines between two offsets; the farthest may be a part of one."""
-        data = os.pread(fd, end - begin, begin) if end > begin else b""
-        return [self._text(line) for line in data.removesuffix(b"\n").split(b"\n")] if data else []
+    def _surround(self, match: SearchMatch, file: LinedFile, begin: int, end: int) -> None:
+        """Adds what stands around a line of the file, and its encoding."""
+        if self.wanted.context_lines:
+            match["before"] = self._around(file, max(0, begin - _AROUND), begin)[-self.wanted.context_lines :]
+            match["after"] = self._around(file, end, end + _AROUND)[: self.wanted.context_lines]
+        if file.coding is not UTF_8:
+            match["encoding"] = file.coding.encoding
 
-    def _line(self, fd: int, begin: int, at: int, end: int) -> str:
+    def _around(self, file: LinedFile, begin: int, end: int) -> list[str]:
+        """The lines between two offsets."""
+        return [self._text(line) for line in file.lines(begin, end)]
+
+    def _line(self, data: bytes, begin: int, at: int, end: int) -> str:
         """The line, or, when it is long, what is around the place."""
         start = begin if at - begin < self.limits.line_chars // 2 else at - self.limits.line_chars // 4
-        text = self._text(os.pread(fd, min(end - start, 4 * self.limits.line_chars + 4), start))
+        text = self._text(data[start : min(end, start + 4 * self.limits.line_chars + 4)].decode(errors="replace"))
         return text if start == begin else "…" + text.removeprefix("\ufffd")
 
-    def _text(self, line: bytes) -> str:
-        text = line.removesuffix(b"\r").decode(errors="replace")
+    def _text(self, line: str) -> str:
+        text = line.removesuffix("\r")
         return text if len(text) <= self.limits.line_chars else text[: self.limits.line_chars] + "…"
 
     def _add(self, match: SearchMatch, place: Place) -> Place | None:
@@ -277,12 +286,6 @@ def _is_open(met: Met, folder: Folder) -> bool:
     is_second_name = met.found.st_nlink > 1 and not folder.rules.allow_hard_links
     is_closed = folder.rules.denial_at(met.names, "read") or folder.is_closed_file(met.way[-1], met.found)
     return not is_second_name and not is_closed
-
-
-def _part(fd: int, offset: int) -> bytes:
-    """Whole lines from ``offset`` on; a line that is longer than a part comes in several."""
-    data = os.pread(fd, CHUNK, offset)
-    return data if len(data) < CHUNK else data[: data.rfind(b"\n") + 1] or data
 
 
 def _weight(match: SearchMatch) -> int:

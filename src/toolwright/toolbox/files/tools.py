@@ -24,7 +24,9 @@ from pydantic import Field
 from toolwright.errors import ToolError
 from toolwright.protocol.types import CallToolResult, TextContent
 from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, is_directory, worded
+from toolwright.toolbox.encodings import HEAD
 from toolwright.toolbox.files import media
+from toolwright.toolbox.files.coding import coding_of
 from toolwright.toolbox.files.declared import TOOLS, WRITING, PathArgument, Version
 from toolwright.toolbox.files.editing import Change, Text, changes, edited, unified_diff
 from toolwright.toolbox.files.locking import alone
@@ -41,7 +43,6 @@ from toolwright.toolbox.files.values import (
     DirectoryListing,
     Edit,
     EditedFile,
-    Encoding,
     FileContent,
     FileInfo,
     FileLimits,
@@ -49,13 +50,16 @@ from toolwright.toolbox.files.values import (
     Media,
     Mode,
     MovedEntry,
+    ReadEncoding,
     Roots,
     SearchResult,
+    WriteEncoding,
     WrittenFile,
     version_of,
 )
 from toolwright.toolbox.files.walking import Meetings, Met, Walk, after_cursor, inside, inside_all
 from toolwright.toolbox.files.writing import (
+    Content,
     Growth,
     Old,
     append,
@@ -148,9 +152,7 @@ class Files:
         self,
         path: Annotated[
             str,
-            Field(
-                description="Directory to list, from the served folder down; '.' for the folder itself", max_length=4096
-            ),
+            Field(description="Directory, from the served folder down", max_length=4096),
         ] = ".",
         depth: Annotated[
             int, "1 lists the directory alone, 2 also the directories in it, and so on", Field(ge=1, le=10)
@@ -214,13 +216,13 @@ class Files:
             )
             if info["type"] == "file":
                 with spot.file() as fd:
-                    _look_into(info, read_at(fd, media.HEAD, 0), spot.name)
+                    _look_into(info, read_at(fd, HEAD, 0), spot.name)
             return info
 
     def read_file(
         self,
         path: PathArgument,
-        encoding: Annotated[Encoding, "How content comes back: text, or base64 for any other bytes"] = "utf-8",
+        encoding: Annotated[ReadEncoding, "Found by itself; name it if that was wrong, or base64 for bytes"] = "auto",
         start_line: Annotated[int | None, "First line to read, from 1; for text only", Field(ge=1)] = None,
         end_line: Annotated[int | None, "Last line to read, included; for text only", Field(ge=1)] = None,
         offset: Annotated[int | None, "First byte to read, from 0, instead of a line", Field(ge=0)] = None,
@@ -281,7 +283,7 @@ class Files:
         context: Context,
         path: Annotated[
             str,
-            Field(description="Directory to search, with all in it; '.' for the folder itself", max_length=4096),
+            Field(description="Directory to search, with all in it", max_length=4096),
         ] = ".",
         name: Annotated[
             str | None,
@@ -334,7 +336,7 @@ class Files:
         self,
         path: PathArgument,
         content: Annotated[str, "What to write: text, kept to the byte, or base64 as encoding says"],
-        encoding: Annotated[Encoding, "How content is given: text, or base64 for any other bytes"] = "utf-8",
+        encoding: Annotated[WriteEncoding, "How content is given: text, or base64 for any other bytes"] = "utf-8",
         mode: Annotated[
             Mode,
             "create makes a new file and refuses an existing one; overwrite replaces the whole file; append adds at "
@@ -350,9 +352,10 @@ class Files:
         files that run by themselves are refused. Side effects: changes the file on disk, all of it or nothing; mode
         overwrite loses the old content.
         """
-        data = encoded(content, encoding, self._limits.write_bytes)
+        given = encoded(content, encoding, self._limits.write_bytes)
+        data = given.data
         target = self._file(path)
-        self._check_write(target, data, mode, create_parents, if_version)
+        self._check_write(target, given, mode, create_parents, if_version)
         self._ask_to_write(target, context)
         with self._changes(target), self._spot(target, create_parents, len(data)) as spot, self._alone(spot):
             self._ask_at(spot, context)
@@ -399,6 +402,8 @@ class Files:
         result = EditedFile(
             path=target.shown, dry_run=dry_run, replaced=len(plan.changes), diff="", size=size, version=version
         )
+        if (encoding := plan.text.coding.encoding) != "utf-8":
+            result["encoding"] = encoding
         self._show(result, plan.text, plan.changes)
         return result
 
@@ -530,16 +535,16 @@ class Files:
     # What is known before a person is asked: nothing is changed here, and each call is checked again when it runs
 
     def _check_write(
-        self, target: Target, data: bytes, mode: Mode, create_parents: bool, if_version: str | None
+        self, target: Target, content: Content, mode: Mode, create_parents: bool, if_version: str | None
     ) -> os.stat_result | None:
         """What stands where a call of ``write_file`` would write. ``ToolError`` where the call is known to fail."""
         self._check_writable()
         with worded(target.shown, target):
             try:
                 with target.folder.find(target.names, target.shown, "write") as spot:
-                    return check_write(spot, data, mode, if_version, self._limits, self._growth)
+                    return check_write(spot, content, mode, if_version, self._limits, self._growth)
             except FileNotFoundError:
-                self._check_parents(target, create_parents, len(data))
+                self._check_parents(target, create_parents, len(content.data))
         if if_version is not None:
             raise ToolError.of("TW6055", path=target.shown)
         return None
@@ -613,12 +618,13 @@ class Files:
 
     def preview_write_file(self, arguments: dict[str, Any]) -> Worded:
         target, mode = self._file(arguments["path"]), arguments.get("mode", "create")
-        data = encoded(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
+        content = encoded(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
+        length = len(content.data)
         create_parents = bool(arguments.get("create_parents"))
-        found = self._check_write(target, data, mode, create_parents, arguments.get("if_version"))
+        found = self._check_write(target, content, mode, create_parents, arguments.get("if_version"))
         if found is None:
-            return Worded("TW6093", {"length": len(data)})
-        return Worded("TW6095" if mode == "append" else "TW6094", {"length": len(data), "size": found.st_size})
+            return Worded("TW6093", {"length": length})
+        return Worded("TW6095" if mode == "append" else "TW6094", {"length": length, "size": found.st_size})
 
     # Paths
 
@@ -661,10 +667,15 @@ def _entry(met: Met) -> DirectoryEntry:
 
 
 def _look_into(info: FileInfo, head: bytes, name: str) -> None:
-    info["media_type"] = media.media_type(head, info["size"], name)
-    info["text"] = media.is_text(head, info["size"])
-    breaks, carried = head.count(b"\n"), head.count(b"\r\n")
-    if info["text"] and breaks:
+    coding = coding_of(head)
+    info["media_type"] = media.media_type(head, name, is_text=coding is not None)
+    info["text"] = coding is not None
+    if coding is None:
+        return
+    info["encoding"] = coding.encoding
+    text = coding.shown(head)
+    breaks, carried = text.count("\n"), text.count("\r\n")
+    if breaks:
         info["line_endings"] = "\\n" if not carried else "\\r\\n" if carried == breaks else "mixed"
 
 

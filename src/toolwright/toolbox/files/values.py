@@ -10,17 +10,19 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
+from toolwright.toolbox.encodings import Encoding, How
+
 __all__ = [
     "CHUNK",
     "KINDS",
     "Closed",
+    "ContentEncoding",
     "CreatedDirectory",
     "DeletedEntry",
     "DirectoryEntry",
     "DirectoryListing",
     "Edit",
     "EditedFile",
-    "Encoding",
     "FileContent",
     "FileInfo",
     "FileLimits",
@@ -28,17 +30,25 @@ __all__ = [
     "Media",
     "Mode",
     "MovedEntry",
+    "ReadEncoding",
     "Roots",
     "SearchMatch",
     "SearchResult",
+    "TextEncoding",
+    "WriteEncoding",
     "WrittenFile",
     "version_of",
 ]
 
-Encoding = Literal["utf-8", "ascii", "base64"]
+WriteEncoding = Literal["utf-8", "ascii", "base64"]
+TextEncoding = Literal[Encoding, "ascii"]
+ContentEncoding = Literal[TextEncoding, "base64"]
+ReadEncoding = Literal["auto", ContentEncoding]
 Mode = Literal["create", "overwrite", "append"]
 Kind = Literal["file", "directory", "symlink", "other"]
 Closed = Literal["secret", "file system", "permission"]
+
+FoundEncoding = Annotated[TextEncoding, Field(description="Of the file, where that is not UTF-8")]
 
 CHUNK = 1 << 20
 KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
@@ -88,7 +98,10 @@ class FileContent(TypedDict):
     """A file or a part of it."""
 
     path: str
-    encoding: Encoding
+    encoding: ContentEncoding
+    encoding_from: NotRequired[
+        Annotated[How, Field(description="How it is known that it is not UTF-8; a guess may be wrong")]
+    ]
     content: str
     size: Annotated[int, Field(description="Bytes in the whole file", ge=0)]
     version: Annotated[str, Field(description="Changes with the file; give it to a tool that writes as if_version")]
@@ -133,6 +146,7 @@ class EditedFile(TypedDict):
 
     path: str
     dry_run: Annotated[bool, Field(description="Whether the file was left as it is")]
+    encoding: NotRequired[FoundEncoding]
     replaced: Annotated[int, Field(description="How many places were replaced", ge=1)]
     diff: Annotated[str, Field(description="Unified diff, line endings as they are in the file")]
     diff_cut: NotRequired[Annotated[int, Field(description="Lines that are left out at the end of diff", ge=1)]]
@@ -175,7 +189,8 @@ class FileInfo(TypedDict):
     permissions: Annotated[str, Field(description="As ls shows them, such as -rw-r--r--")]
     version: Annotated[str, Field(description="Changes with the file; give it to a tool that writes as if_version")]
     media_type: NotRequired[Annotated[str, Field(description="Of a file: by its first bytes, or by its name")]]
-    text: NotRequired[Annotated[bool, Field(description="Whether the first bytes are UTF-8 text")]]
+    text: NotRequired[Annotated[bool, Field(description="Whether it is text in an encoding that is found")]]
+    encoding: NotRequired[Annotated[TextEncoding, Field(description="Of text")]]
     line_endings: NotRequired[
         Annotated[Literal["\\n", "\\r\\n", "mixed"], Field(description="Of text that has any, as far as was looked")]
     ]
@@ -220,6 +235,7 @@ class SearchMatch(TypedDict):
     text: NotRequired[Annotated[str, Field(description="The line; '…' where it is longer")]]
     before: NotRequired[Annotated[list[str], Field(description="Lines before it, as context_lines asks")]]
     after: NotRequired[Annotated[list[str], Field(description="Lines after it, as context_lines asks")]]
+    encoding: NotRequired[FoundEncoding]
 
 
 class SearchResult(TypedDict):

@@ -17,10 +17,13 @@ from dataclasses import dataclass
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.confined import Maker, Spot, Target
-from toolwright.toolbox.files.values import CHUNK, Encoding, FileLimits, Mode, WrittenFile, version_of
+from toolwright.toolbox.encodings import HEAD
+from toolwright.toolbox.files.coding import coding_of
+from toolwright.toolbox.files.values import CHUNK, FileLimits, Mode, WriteEncoding, WrittenFile, version_of
 from toolwright.toolbox.openat2 import rename_new
 
 __all__ = [
+    "Content",
     "Growth",
     "Old",
     "append",
@@ -78,16 +81,24 @@ class Growth:
         return max(0, self.limits.added_entries - self.entries)
 
 
-def encoded(content: str, encoding: Encoding, limit: int) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is to be written; ``is_text`` where it was given as such."""
+
+    data: bytes
+    is_text: bool
+
+
+def encoded(content: str, encoding: WriteEncoding, limit: int) -> Content:
     # Of base64 the size is judged before it is decoded.
     size = len(content) * 3 // 4 - 2 if encoding == "base64" else len(content)
     data = b"" if size > limit else _bytes(content, encoding)
     if max(size, len(data)) > limit:
         raise ToolError.of("TW6051", size=max(size, len(data)), limit=limit)
-    return data
+    return Content(data, encoding != "base64")
 
 
-def _bytes(content: str, encoding: Encoding) -> bytes:
+def _bytes(content: str, encoding: WriteEncoding) -> bytes:
     try:
         return base64.b64decode(content, validate=True) if encoding == "base64" else content.encode(encoding)
     except UnicodeEncodeError as error:
@@ -120,9 +131,10 @@ def check_version(spot: Spot, found: os.stat_result | None, expected: str | None
 
 
 def check_write(
-    spot: Spot, data: bytes, mode: Mode, if_version: str | None, limits: FileLimits, growth: Growth
+    spot: Spot, content: Content, mode: Mode, if_version: str | None, limits: FileLimits, growth: Growth
 ) -> os.stat_result | None:
-    """What stands at ``spot``. ``ToolError`` where ``data`` cannot be written there in this ``mode``."""
+    """What stands at ``spot``. ``ToolError`` where ``content`` cannot be written there in this ``mode``."""
+    data = content.data
     found = spot.status()
     if mode == "create" or found is None:
         check_version(spot, found, if_version)
@@ -132,6 +144,7 @@ def check_write(
     with opened_to_replace(spot, if_version) as old:
         if mode == "append":
             _check_growth(spot, old, data, limits)
+            _check_encoding(spot, old, content)
         growth.check(spot.shown, len(data) - (0 if mode == "append" else found.st_size))
     return found
 
@@ -140,6 +153,14 @@ def _check_growth(spot: Spot, old: Old, data: bytes, limits: FileLimits) -> None
     size = old.status.st_size + len(data)
     if size > limits.file_bytes:
         raise ToolError.of("TW6054", path=spot.shown, size=size, limit=limits.file_bytes)
+
+
+def _check_encoding(spot: Spot, old: Old, content: Content) -> None:
+    """``ToolError`` where a text would be added in UTF-8 to one in another encoding."""
+    coding = coding_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
+    if coding is None or coding.encoding == "utf-8" or (content.data.isascii() and not coding.is_wide):
+        return
+    raise ToolError.of("TW6039", path=spot.shown, encoding=coding.encoding)
 
 
 def _check_free(spot: Spot, found: os.stat_result | None) -> None:

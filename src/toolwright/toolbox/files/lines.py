@@ -1,0 +1,81 @@
+"""An open file as lines of UTF-8, a part at a time, whatever its encoding: what a search looks through."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolwright.toolbox.files.coding import UTF_8, Coding, coding_of
+from toolwright.toolbox.files.values import CHUNK  # not more than decides of an encoding
+
+__all__ = ["LinedFile", "Part", "lined_file"]
+
+_HEAD = 8_192
+
+
+@dataclass
+class Part:
+    """Whole lines from ``offset`` on; a line that is longer than a part comes in several. ``data`` is UTF-8."""
+
+    offset: int
+    raw: bytes
+    data: bytes
+    coding: Coding
+
+    @property
+    def end(self) -> int:
+        """The offset behind it."""
+        return self.offset + len(self.raw)
+
+    def line(self, number: int, begin: int, end: int) -> tuple[int, int]:
+        """Where in the file the line begins that is from ``begin`` to ``end`` in ``data``, and where the next one does;
+        ``number`` lines of ``data`` are before it."""
+        if self.raw is self.data:
+            return self.offset + begin, self.offset + min(end + 1, len(self.data))
+        first, *behind = self._starts[number : number + 2]
+        return self.offset + first, self.offset + (behind[0] if behind else len(self.raw))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return self.coding.starts(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class LinedFile:
+    fd: int
+    head: bytes
+    coding: Coding
+
+    def part(self, offset: int) -> Part | None:
+        """The part that begins at ``offset``; ``None`` at the end of the file."""
+        raw = os.pread(self.fd, CHUNK, offset) if offset else self.head
+        if len(raw) == CHUNK:
+            raw = self.coding.whole_lines(raw) or raw
+        if not raw:
+            return None
+        data = raw if self.coding is UTF_8 else self._shown(raw, offset).encode()
+        return Part(offset, raw, data, self.coding)
+
+    def lines(self, begin: int, end: int) -> list[str]:
+        """The lines between two offsets; the farthest may be a part of one."""
+        data = os.pread(self.fd, end - begin, begin) if end > begin else b""
+        text = data.decode(errors="replace") if self.coding is UTF_8 else self._shown(data, begin)
+        return text.removesuffix("\n").split("\n") if text else []
+
+    def _shown(self, raw: bytes, offset: int) -> str:
+        text = self.coding.shown(raw)
+        return text if offset else text.removeprefix("\ufeff")
+
+
+def lined_file(fd: int) -> LinedFile | None:
+    """The file ``fd`` for a search; ``None`` where it is binary. What is in no encoding that is found, and has no NUL,
+    is looked through as UTF-8."""
+    head = os.pread(fd, CHUNK, 0)
+    if not head.isascii() or b"\0" in head:
+        coding = coding_of(head)
+        if coding is None and b"\0" in head[:_HEAD]:
+            return None
+        if coding is not None and coding.encoding != "utf-8":
+            return LinedFile(fd, head, coding)
+    return LinedFile(fd, head, UTF_8)
