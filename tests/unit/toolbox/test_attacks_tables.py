@@ -289,7 +289,7 @@ def test_g09_twin_patterns_match(tmp_path: Path) -> None:
 # G10: numbers
 
 
-@pytest.mark.parametrize("cell", ["1e999", "0x10", "1_000", "007", "1,000", "NaN", "inf", "１２", "--1", "1.2.3", " "])
+@pytest.mark.parametrize("cell", ["1e999", "0x10", "1_000", "007", "1,00,0", "NaN", "inf", "１２", "--1", "1.2.3", " "])
 def test_g10_what_only_looks_like_a_number_is_counted_as_text(tmp_path: Path, cell: str) -> None:
     write(tmp_path, f'a;b\n1;x\n"{cell}";y\n')
     found = ask(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["a"])

@@ -70,7 +70,8 @@ def _numeric(table: Table, layout: Layout) -> list[str]:
     if table.natives:
         found = [name for name in table.names if name in table.natives]
     else:
-        found = [c.name for c in layout.columns if c.samples and all(map(is_number, c.samples))]
+        how = table.notations.get
+        found = [c.name for c in layout.columns if c.samples and all(is_number(one, how(c.name)) for one in c.samples)]
     if not found:
         raise ToolError.of("TW6335", known=", ".join(table.names[:40]))
     return found[:50]

@@ -47,10 +47,11 @@ _FORMULA = "'=', '+', '-', '@', chr(9)"
 def _facts(table: Table, name: str) -> tuple[str, ...]:
     text, cell = table.text(name), table.cell(name)
     number = table.read(name) if table.counts(name) else "CAST(NULL AS DOUBLE)"
+    written = table.written(name) if name in table.notations else text
     return (
         f"count({cell})",
         f"count({number})",
-        f"count(*) FILTER ({number} IS NOT NULL AND NOT contains({text}, '.'))",
+        f"count(*) FILTER ({number} IS NOT NULL AND NOT contains({written}, '.'))",
         f"count(*) FILTER (strlen({text}) = 10 AND regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'))",
         f"count(*) FILTER (strlen({text}) < 6 AND lower({text}) IN ('true', 'false'))",
         f"approx_count_distinct({cell})",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from toolwright.toolbox.tables.notation import told_of
 from toolwright.toolbox.tables.reading import Layout
 from toolwright.toolbox.tables.results import Analysis, Description, Rows, Skipped
 
@@ -24,6 +25,12 @@ class Found:
     size: int
     skipped: list[Skipped]
     """What the last reading has left out, if anything."""
+
+    def call_ambiguous(self, name: str) -> None:
+        """Tells of a column whose first number that may be ambiguous stands far down in the file."""
+        told = self.layout.read_as.setdefault("numbers", [])
+        if not any(name in each["columns"] for each in told):
+            told.append(told_of(".", "", True, [name]))
 
     def note(self, result: R) -> R:
         if self.skipped:

@@ -10,6 +10,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.tables.engine import Query
 from toolwright.toolbox.tables.filters import Node
 from toolwright.toolbox.tables.found import Found
+from toolwright.toolbox.tables.notation import Notation
 from toolwright.toolbox.tables.reading import Limits
 from toolwright.toolbox.tables.results import Rows
 from toolwright.toolbox.tables.sql import Table, is_number
@@ -60,23 +61,26 @@ def rows_of(
     where = f" WHERE {table.condition(node, values)}" if node else ""
     sorted_by = f" ORDER BY {order.keys(table, cells)}" if order.by else ""
     page = f" LIMIT {order.limit + 1} OFFSET {offset}"
-    sql = f"SELECT {', '.join(cells)} FROM {{table}}{where}{sorted_by}{page}"
+    sql = f"SELECT {', '.join(cells)} FROM {table.rows}{where}{sorted_by}{page}"
     rows = query.rows(sql, len(table.names), values)
-    return _page(found, names, rows, order.limit, offset, limits)
+    return _page(found, table, names, rows, order, limits)
 
 
-def _page(found: Found, names: list[str], rows: list[tuple[Any, ...]], limit: int, offset: int, limits: Limits) -> Rows:
+def _page(
+    found: Found, table: Table, names: list[str], rows: list[tuple[Any, ...]], order: Order, limits: Limits
+) -> Rows:
     """As many of ``rows`` as fit, at least one."""
+    notations = [table.notations.get(name) for name in names]
     shown: list[list[str | None]] = []
     cut = formulas = 0
     room = limits.result_bytes
-    for row in rows[:limit]:
+    for row in rows[: order.limit]:
         cells: list[str | None] = [cell and cell[: limits.cell_characters] for cell in row]
         room -= sum(len(cell.encode()) if cell else 4 for cell in cells)
         if shown and room < 0:
             break
         cut += sum(cell is not None and len(cell) > limits.cell_characters for cell in row)
-        formulas += sum(_is_formula(cell) for cell in cells if cell)
+        formulas += sum(_is_formula(cell, how) for cell, how in zip(cells, notations, strict=True) if cell)
         shown.append(cells)
     result = Rows(path=found.shown, read_as=found.layout.read_as, columns=names, rows=shown)
     if cut:
@@ -84,9 +88,9 @@ def _page(found: Found, names: list[str], rows: list[tuple[Any, ...]], limit: in
     if formulas:
         result["formulas"] = formulas
     if len(shown) < len(rows):
-        result["next_cursor"] = f"{found.version}:{offset + len(shown)}"
+        result["next_cursor"] = f"{found.version}:{order.offset(found.version) + len(shown)}"
     return result
 
 
-def _is_formula(cell: str) -> bool:
-    return cell[0] in "=@\t" or (cell[0] in "+-" and not is_number(cell))
+def _is_formula(cell: str, notation: Notation | None) -> bool:
+    return cell[0] in "=@\t" or (cell[0] in "+-" and not is_number(cell, notation))

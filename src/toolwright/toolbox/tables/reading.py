@@ -1,8 +1,9 @@
 """What a file of a table is: its format, compression, encoding, delimiter and columns, found in its beginning.
 
 Everything is decided from at most :data:`HEAD` bytes and stated in the result (:class:`ReadAs`), so that a wrong guess
-is seen, and can be overruled by an argument. Every cell stays the text that it is in the file; what is counted as a
-number is decided where one is needed (:mod:`toolwright.toolbox.tables.sql`).
+is seen, and can be overruled by an argument. Every cell stays the text that it is in the file; how the numbers of a
+column are written is found by :mod:`toolwright.toolbox.tables.notation`, and they become numbers where one is needed
+(:mod:`toolwright.toolbox.tables.sql`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, BinaryIO, Literal, NotRequired, cast
 
 from pydantic import Field
@@ -21,9 +22,10 @@ from typing_extensions import TypedDict
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.encodings import HEAD, Encoding, Found, How, decodes, encoding_of
+from toolwright.toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
 from toolwright.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
 
-__all__ = ["Column", "Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out"]
+__all__ = ["Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out"]
 
 SAMPLED = 2000
 """Rows of the beginning that are looked at."""
@@ -72,6 +74,11 @@ class ReadAs(TypedDict):
     delimiter: NotRequired[Delimiter]
     header: NotRequired[Annotated[bool, Field(description="Whether the first row names the columns")]]
     renamed: NotRequired[Annotated[list[Renamed], Field(description="Columns whose names were missing or not unique")]]
+    numbers: NotRequired[
+        Annotated[
+            list[NumbersRead], Field(description="Columns whose numbers are not like 1234.5; cells stay as they are")
+        ]
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +89,7 @@ class Said:
     delimiter: Delimiter | None = None
     header: bool = True
     quotes: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """``samples`` are cells of the beginning."""
-
-    name: str
-    samples: tuple[str, ...] = ()
+    decimal: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,8 @@ class Layout:
     """``plain``: the engine can read the file as it is, without anything of ours between."""
 
     format: Format
-    columns: tuple[Column, ...]
+    columns: tuple[Cells, ...]
+    """Of Parquet, which names and types them itself: none."""
     read_as: ReadAs
     packing: Packing | None = None
     encoding: Encoding = "utf-8"
@@ -107,10 +108,20 @@ class Layout:
     plain: bool = True
     empty_lines: int = 0
     """Before the first row."""
+    notations: Notations = field(default_factory=Notations)
 
 
 def lay_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
     """How to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
+    layout = _laid_out(fd, shown, said, limits)
+    # A semicolon divides cells where a comma divides decimals.
+    notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", said.decimal)
+    if notations.told:
+        layout.read_as["numbers"] = notations.told
+    return replace(layout, notations=notations)
+
+
+def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
     start = os.pread(fd, HEAD, 0)
     if start.startswith(b"PAR1"):
         return Layout("parquet", (), ReadAs(format="parquet"))
@@ -217,7 +228,7 @@ def _delimiter(text: str, quotes: bool, shown: str) -> Delimiter:
 
 def _columns(
     text: str, whole: bool, shown: str, said: Said, delimiter: str, limits: Limits, read_as: ReadAs
-) -> tuple[Column, ...]:
+) -> tuple[Cells, ...]:
     rows = [row for row in _rows(text, delimiter, said.quotes, shown, SAMPLED) if row]
     if not whole and len(rows) > 1:
         rows.pop()  # it may be cut off
@@ -229,7 +240,7 @@ def _columns(
         read_as["renamed"] = renamed
     cells = rows[1:] if said.header else rows
     return tuple(
-        Column(name, tuple(row[at] for row in cells if at < len(row) and row[at])) for at, name in enumerate(names)
+        Cells(name, tuple(row[at] for row in cells if at < len(row) and row[at])) for at, name in enumerate(names)
     )
 
 
@@ -256,11 +267,12 @@ def _named(found: Sequence[str]) -> tuple[list[str], list[Renamed]]:
 # JSON Lines
 
 
-def _keys(text: str, whole: bool, shown: str, limits: Limits) -> tuple[Column, ...]:
+def _keys(text: str, whole: bool, shown: str, limits: Limits) -> tuple[Cells, ...]:
     lines = text.split("\n")
     if not whole:
         lines.pop()
     samples: dict[str, list[str]] = {}
+    typed: set[str] = set()
     for number, line in enumerate(lines[:SAMPLED], 1):
         if not line.strip():
             continue
@@ -268,16 +280,24 @@ def _keys(text: str, whole: bool, shown: str, limits: Limits) -> tuple[Column, .
             cells = samples.setdefault(key, [])
             if value is not None:
                 cells.append(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            if isinstance(value, _Literal):
+                typed.add(key)
     if not samples or len(samples) > limits.columns:
         raise ToolError.of("TW6316", path=shown, columns=len(samples), limit=limits.columns)
     if "" in samples or len({key.lower() for key in samples}) < len(samples):
         raise ToolError.of("TW6329", path=shown)
-    return tuple(Column(name, tuple(cells)) for name, cells in samples.items())
+    return tuple(Cells(name, tuple(cells), name in typed) for name, cells in samples.items())
+
+
+class _Literal(str):
+    """A number of JSON, digit by digit."""
+
+    __slots__ = ()
 
 
 def _object(line: str, number: int, shown: str) -> dict[str, Any]:
     try:
-        found: object = json.loads(line, parse_int=str, parse_float=str)
+        found: object = json.loads(line, parse_int=_Literal, parse_float=_Literal)
     except (ValueError, RecursionError) as error:
         raise ToolError.of("TW6317", path=shown, line=number) from error
     if not isinstance(found, dict):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from toolwright.errors import ToolError
+from toolwright.toolbox.tables.notation import Decimal
 from toolwright.toolbox.tables.reading import Delimiter, Encoding, Said
 
 __all__ = ["NOTHING", "Corrections", "said_of"]
@@ -44,6 +45,7 @@ def _truth(value: str | bool) -> bool | None:
 _ACCEPTED: Mapping[str, tuple[str, Callable[[str | bool], object]]] = {
     "encoding": _one_of(get_args(Encoding)),
     "delimiter": _one_of(get_args(Delimiter)),
+    "decimal": _one_of(get_args(Decimal)),
     "header": ("true, false (columns are then column_1, column_2, …)", _truth),
     "quotes": ('true, false (" is then an ordinary character)', _truth),
 }

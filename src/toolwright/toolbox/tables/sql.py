@@ -2,11 +2,11 @@
 
 No word of a caller gets into the text: columns are ``c0``, ``c1``, …, and values are parameters.
 
-**Numbers are exact or said not to be.** A cell is a number when it is written like one, ``-12.50`` or ``1e-3``; not
-``007``, ``0x10``, ``1_000`` or ``1,000``, which are somebody's ids, and not ``1e999``, which no number holds. It is
-read as a decimal of the width that the beginning of the file suggests; one that needs more ends the reading
-(``unfit``), and it begins again with a width that holds all of the column, or with floating point where no decimal
-does.
+**Numbers are exact or said not to be.** A cell is a number when it is written like one, ``-12.50`` or ``1e-3``, or as
+the numbers of its column are (:mod:`toolwright.toolbox.tables.notation`); not ``007``, ``0x10`` or ``1_000``, which are
+somebody's ids, and not ``1e999``, which no number holds. It is read as a decimal of the width that the beginning of
+the file suggests; one that needs more ends the reading (``unfit``), and it begins again with a width that holds all of
+the column, or with floating point where no decimal does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from toolwright.errors import ToolError
@@ -31,10 +31,10 @@ from toolwright.toolbox.tables.filters import (
     Value,
     leaves,
 )
+from toolwright.toolbox.tables.notation import NUMBER, Notation
 
-__all__ = ["FLOAT", "NUMBER", "Shape", "Table", "is_number", "shape_of"]
+__all__ = ["FLOAT", "Shape", "Table", "is_number", "shape_of"]
 
-NUMBER = r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(NUMBER)
 MOST = 38
 """Digits of the widest decimal."""
@@ -56,18 +56,20 @@ class Shape:
 FLOAT = Shape(exact=False)
 
 
-def shape_of(cells: Iterable[str]) -> Shape:
+def shape_of(cells: Iterable[str], notation: Notation | None) -> Shape:
     """What holds those of ``cells`` that are numbers, with room for what the rest of the file may have."""
     shape = Shape(12, 2)
     for cell in cells:
-        if is_number(cell):
-            shape = shape.wide(_one(cell))
+        number = cell if notation is None else notation.plain(cell)
+        if number is not None and is_number(number):
+            shape = shape.wide(_one(number))
     return shape
 
 
-def is_number(cell: str) -> bool:
-    """As the engine sees it: written like a number, and held by one."""
-    return _NUMBER.fullmatch(cell) is not None and math.isfinite(float(cell))
+def is_number(cell: str, notation: Notation | None = None) -> bool:
+    """As the engine sees it: written like a number of its column, and held by one."""
+    number = cell if notation is None else notation.plain(cell)
+    return number is not None and _NUMBER.fullmatch(number) is not None and math.isfinite(float(number))
 
 
 def _one(number: str) -> Shape:
@@ -79,12 +81,14 @@ def _one(number: str) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The columns of a file, by name, as expressions. ``natives`` have numbers as the file's own types."""
+    """The columns of a file, by name, as expressions. ``natives`` have numbers as the file's own types; the numbers of
+    the others are written plainly, or by ``notations``."""
 
     names: tuple[str, ...]
     natives: Mapping[str, Shape]
     shapes: Mapping[str, Shape]
     truths: frozenset[str] = frozenset()
+    notations: Mapping[str, Notation] = field(default_factory=dict[str, Notation])
 
     def at(self, name: str, where: str) -> int:
         """The number of the column. ``ToolError`` says which columns there are."""
@@ -114,9 +118,21 @@ class Table:
             raise ToolError.of("TW6331", name=name)
         return shape
 
+    @property
+    def rows(self) -> str:
+        """The rows of the file: its cells, and beside those with a notation of their own, the numbers as plain text."""
+        written = "".join(f", {self.notations[n].sql(self.cell(n))} AS {self.written(n)}" for n in self.notations)
+        return f"(SELECT *{written} FROM {{table}})" if written else "{table}"
+
+    def written(self, name: str) -> str:
+        """The text of a cell in which a number is written plainly, in what :attr:`rows` gives."""
+        at = self.at(name, "$.columns")
+        return f"w{at}" if name in self.notations else f"c{at}"
+
     def number(self, name: str, where: str = "$.columns") -> str:
         """The number in a cell; NULL where there is none."""
-        cell = self.cell(name, where)
+        column = self.cell(name, where)
+        cell = self.written(name)
         shape = self.shape(name)
         if name in self.natives:
             return cell if shape.exact else f"CAST({cell} AS DOUBLE)"
@@ -134,13 +150,13 @@ class Table:
         kind = f"DECIMAL({digits}, {shape.behind})"
         return (
             f"(CASE {text} WHEN regexp_full_match({cell}, '{fitting}') THEN CAST({cell} AS {kind}) "
-            f"WHEN {number} THEN CAST(error('unfit {cell} ' || left({cell}, 20)) AS {kind}) END)"
+            f"WHEN {number} THEN CAST(error('unfit {column} ' || left({cell}, 20)) AS {kind}) END)"
         )
 
     def numbered(self, names: Sequence[str], where: str = "") -> str:
         """The rows that ``where`` lets through, with the numbers of ``names`` beside their cells, each read once."""
         numbers = "".join(f", {self.number(name)} AS n{self.names.index(name)}" for name in dict.fromkeys(names))
-        return f"(SELECT *{numbers} FROM {{table}}{where})"
+        return f"(SELECT *{numbers} FROM {self.rows}{where})"
 
     def read(self, name: str) -> str:
         """The number of a cell in what :meth:`numbered` gives."""
@@ -149,7 +165,7 @@ class Table:
     def digits(self, name: str) -> str:
         """The digits that the numbers of a column have at most, before and behind the point, and whether any is
         written with an exponent."""
-        cell = self.cell(name)
+        cell = self.written(name)
         plain = f"regexp_full_match({cell}, '{NUMBER}')"
         return (
             f"max(length(regexp_extract({cell}, '^[+-]?([0-9]+)', 1))) FILTER ({plain}), "

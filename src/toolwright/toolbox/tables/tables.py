@@ -30,6 +30,7 @@ from toolwright.toolbox.tables.extras import extra
 from toolwright.toolbox.tables.feeding import fed
 from toolwright.toolbox.tables.filters import Node, Searched, leaves, parse
 from toolwright.toolbox.tables.found import Found
+from toolwright.toolbox.tables.notation import is_unclear
 from toolwright.toolbox.tables.paging import Order, rows_of
 from toolwright.toolbox.tables.reading import Limits, Said, lay_out
 from toolwright.toolbox.tables.results import Analysis, Chart, Description, Group, Operation, Rows, Skipped, SkippedRow
@@ -101,7 +102,7 @@ class Tables:
         context: RequestContext,
         start_column: Annotated[int, "First column, from 1", Field(ge=1, le=100_000)] = 1,
         read_as: Annotated[
-            Corrections, "Corrects read_as of the result: encoding, delimiter, header, quotes"
+            Corrections, "Corrects read_as of the result: encoding, delimiter, header, quotes, decimal"
         ] = NOTHING,
     ) -> Description:
         """Describe a table file (表格: CSV, JSON, Excel, Parquet, packed too): columns, types, ranges, how it was read.
@@ -258,6 +259,8 @@ class Tables:
                 return self._once(run, found, table, ask)
             except Unfit as unfit:
                 name = table.names[unfit.column]
+                if name in found.layout.notations.undecided and self._once(run, found, table, partial(_unclear, name)):
+                    found.call_ambiguous(name)
                 shape = self._once(run, found, table, partial(_widest, name))
                 before = table.shapes[name]
                 shape = before.wide(shape)
@@ -289,7 +292,9 @@ class Tables:
     def _table(self, run: Running, found: Found) -> Table:
         if found.layout.format != "parquet":
             columns = found.layout.columns
-            return Table(tuple(c.name for c in columns), {}, {c.name: shape_of(c.samples) for c in columns})
+            notations = found.layout.notations.by_column
+            shapes = {c.name: shape_of(c.samples, notations.get(c.name)) for c in columns}
+            return Table(tuple(c.name for c in columns), {}, shapes, notations=notations)
         types = self._once(run, found, _NOTHING, _types)
         if len(types) > self._limits.columns:
             raise ToolError.of("TW6316", path=found.shown, columns=len(types), limit=self._limits.columns)
@@ -337,8 +342,13 @@ def _types(query: Query, table: Table) -> list[tuple[str, str]]:
 
 
 def _widest(name: str, query: Query, table: Table) -> Shape:
-    [(before, behind, exponent)] = query.rows(f"SELECT {table.digits(name)} FROM {{table}}", len(table.names))
+    [(before, behind, exponent)] = query.rows(f"SELECT {table.digits(name)} FROM {table.rows}", len(table.names))
     return FLOAT if exponent else Shape(before or 1, behind or 0)
+
+
+def _unclear(name: str, query: Query, table: Table) -> bool:
+    [(unclear,)] = query.rows(f"SELECT {is_unclear(table.cell(name))} FROM {{table}}", len(table.names))
+    return bool(unclear)
 
 
 def _height(group: Group, column: str, by: str, operation: Operation) -> float:
