@@ -2364,9 +2364,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "，或告知用户。",
     ),
     "TW6317": (
-        "Line {line} of {path} is no JSON object. JSON Lines has one object on each line; tell the user, or name "
-        "another file.",
-        "{path} 的第 {line} 行不是 JSON 对象。JSON Lines 每行一个对象；请告知用户，或换一个文件。",
+        "Line {line} of {path} is no JSON object. JSON Lines has one object on each line; otherwise the file is one "
+        "array of objects. Tell the user, or name another file.",
+        "{path} 的第 {line} 行不是 JSON 对象。JSON Lines 每行一个对象；否则整个文件应为一个对象数组。请告知用户，或换"
+        "一个文件。",
     ),
     "TW6318": (
         '{path} has an odd number of quotes, so one of them is never closed and rows would be lost. If " is an '
@@ -2461,6 +2462,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "$.read_as.{key} is {value}; accepted: {accepted}. An example of read_as: {{'delimiter': ';', 'header': "
         "false}}.",
         "$.read_as.{key} 为 {value}；可接受：{accepted}。read_as 示例：{{'delimiter': ';', 'header': false}}。",
+    ),
+    "TW6338": (
+        "Element {number} of the array in {path} is no JSON object, is larger than {limit} bytes, or the array does "
+        "not end there as JSON does. Each element is a row. Tell the user, or name another file.",
+        "{path} 中数组的第 {number} 个元素不是 JSON 对象、超过 {limit} 字节，或数组在此处未按 JSON 结束。每个元素是一"
+        "行。请告知用户，或换一个文件。",
+    ),
+    "TW6339": (
+        "{path} holds several arrays of objects ({keys}), so it is no single table. Ask the user for a file with one "
+        "of them.",
+        "{path} 含有多个对象数组（{keys}），因此不是单个表格。请向用户索取只含其中一个的文件。",
     ),
     "TW6340": (
         "This needs more than the {limit} MiB of memory that one call has: too many different groups, or too much "

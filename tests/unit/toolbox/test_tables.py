@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import os
 import threading
 from pathlib import Path
@@ -185,9 +186,63 @@ def test_empty_lines_before_the_header_are_no_rows(tmp_path: Path, ends: str) ->
     assert ask(tmp_path, "query_csv", path="t.csv", read_as={"header": False})["rows"][0] == ["id", "n"]
 
 
-def test_a_json_array_is_told_from_a_table(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_text('[{"id": 1},\n {"id": 2}]')
-    assert code_of(tmp_path, "query_csv", path="t.json") == "TW6317"
+PEOPLE = [{"id": 1, "name": "Ann\n", "more": {"x": [1]}}, {"name": "Bo }]", "id": 2.50}, {"id": None}]
+ROWS = [["1", "Ann\n", '{"x":[1]}'], ["2.5", "Bo }]", None], [None, None, None]]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("key", [None, "people"])
+def test_a_json_array_of_objects_is_a_table(tmp_path: Path, indent: int | None, encoding: str, key: str | None) -> None:
+    value: Any = PEOPLE if key is None else {"count": 3, "é": ["}", [1]], key: PEOPLE, "next": None}
+    (tmp_path / "t.json").write_text(json.dumps(value, indent=indent, ensure_ascii=False), encoding, newline="\r\n")
+    found = ask(tmp_path, "query_csv", path="t.json")
+    assert (found["columns"], found["rows"]) == (["id", "name", "more"], ROWS)
+    assert (found["read_as"]["format"], found["read_as"].get("key")) == ("json array", key)
+    sums = ask(tmp_path, "analyze_csv", path="t.json", operations=["sum"], columns=["id"])
+    assert sums["groups"][0]["values"]["id"]["sum"] == 3.5
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_array_is_cut_from_the_stream_wherever_its_parts_end(tmp_path: Path, packed: bool) -> None:
+    rows = [{"n": n, "text": 'é{[,]}\\"' * (n % 40)} for n in range(30_000)]
+    content = ('{"meta": {"a": [{}]}, "data": ' + json.dumps(rows, ensure_ascii=False) + ', "more": 1}').encode()
+    assert len(content) > 4 << 20
+    (tmp_path / "t.json").write_bytes(gzip.compress(content) if packed else content)
+    found = ask(tmp_path, "analyze_csv", path="t.json", operations=["sum", "count"], columns=["n"])
+    assert found["groups"][0]["values"]["n"] == {"sum": sum(range(30_000)), "count": 30_000}
+
+
+@pytest.mark.parametrize("row", ['{"id": 1, "items": [{"a": 1}]}', '{"id": 1, "items": []}'])
+def test_objects_on_lines_of_their_own_are_rows(tmp_path: Path, row: str) -> None:
+    for name, content in (("t.json", f"{row}\n{row}\n"), ("t.jsonl", row)):
+        (tmp_path / name).write_text(content)
+        assert ask(tmp_path, "query_csv", path=name)["read_as"]["format"] == "json lines"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ('[{"a": 1}, 2]', "TW6338"),
+        ('[{"a": 1} {"a": 2}]', "TW6338"),
+        ('[{"a": 1},]', "TW6338"),
+        ('[{"a": 1}', "TW6338"),
+        ('[{"a": 1}, {"a": 2', "TW6338"),
+        ('[{"a": 1}] [{"a": 2}]', "TW6338"),
+        ('{"data": [{"a": 1}', "TW6338"),
+        ('{"data": [{"a": 1}]', "TW6338"),
+        ('{"data": [{"a": 1}], "other": [{"b": 1}]}', "TW6339"),
+        ('{"data": [{"a": "' + "x" * 2_000_000 + '"}]}', "TW6316"),
+        ('[{"a": 1}, {"a": "' + "x" * 2_000_000 + '"}]', "TW6338"),
+        ('{"data": [' + '{"a": 1},' * 150_000 + '{"a": 1}], "other": [{"b": 1}]}', "TW6339"),
+        ('[{"a": 1}' + " " * 3_000_000, "TW6338"),
+        ('[{"a": 1}, {"a": ' + "[" * 100_000, "TW6338"),
+        ("{\n 'a': 1}", "TW6317"),
+    ],
+)
+def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, code: str) -> None:
+    (tmp_path / "t.json").write_text(content)
+    assert code_of(tmp_path, "analyze_csv", path="t.json", operations=["count"], columns=["a"]) == code
 
 
 @pytest.mark.parametrize("line", ['{"id": 1, "ID": 2}', '{"": 1}'])

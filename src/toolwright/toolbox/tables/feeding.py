@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from toolwright.errors import ToolError
+from toolwright.toolbox.tables.arrays import lines_of
 from toolwright.toolbox.tables.reading import Layout, Limits
 from toolwright.toolbox.tables.unpacking import unpacked
 
@@ -89,7 +90,7 @@ def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: 
         try:
             with os.fdopen(fd, "rb", buffering=0, closefd=False) as file:
                 file.seek(0)
-                for part in _lines(_decoded(_raw(cast(BinaryIO, file), feed, shown, layout, limits), shown, layout)):
+                for part in _text(cast(BinaryIO, file), feed, shown, layout, limits):
                     quotes += part.count(b'"')
                     rest = memoryview(part)
                     while rest:
@@ -99,6 +100,11 @@ def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: 
             pass  # nobody reads any further: enough rows were found, or the call has ended
         except Exception as error:  # noqa: BLE001 - whatever it is: to the engine, the file ends here
             feed.errors.append(error)
+
+
+def _text(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
+    parts = _decoded(_raw(file, feed, shown, layout, limits), shown, layout)
+    return lines_of(parts, layout.array, shown, limits.row_bytes) if layout.array else _lines(parts)
 
 
 def _raw(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Annotated, Any, BinaryIO, Literal, NotRequired, cast
 
 from pydantic import Field
@@ -22,6 +23,7 @@ from typing_extensions import TypedDict
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.encodings import HEAD, Encoding, Found, How, decodes, encoding_of
+from toolwright.toolbox.tables.arrays import Array, Elements, array_of
 from toolwright.toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
 from toolwright.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
 
@@ -30,7 +32,7 @@ __all__ = ["Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out
 SAMPLED = 2000
 """Rows of the beginning that are looked at."""
 
-Format = Literal["delimited", "json lines", "parquet"]
+Format = Literal["delimited", "json lines", "json array", "parquet"]
 Delimiter = Literal[",", ";", "tab", "|"]
 DELIMITERS: dict[Delimiter, str] = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 
@@ -71,6 +73,7 @@ class ReadAs(TypedDict):
     compression: NotRequired[Packing]
     encoding: NotRequired[Encoding]
     encoding_from: NotRequired[Annotated[How, Field(description="What says so; a guess may be wrong")]]
+    key: NotRequired[Annotated[str, Field(description="Of the object in which the array stands")]]
     delimiter: NotRequired[Delimiter]
     header: NotRequired[Annotated[bool, Field(description="Whether the first row names the columns")]]
     renamed: NotRequired[Annotated[list[Renamed], Field(description="Columns whose names were missing or not unique")]]
@@ -108,6 +111,8 @@ class Layout:
     plain: bool = True
     empty_lines: int = 0
     """Before the first row."""
+    array: Array | None = None
+    """What is turned into JSON Lines on the way to the engine."""
     notations: Notations = field(default_factory=Notations)
 
 
@@ -137,12 +142,8 @@ def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
     if not text.strip():
         raise ToolError.of("TW6314", path=shown)
     whole = len(head) < HEAD
-    if re.match(r"\s*\{", text):
-        read_as["format"] = "json lines"
-        columns = _keys(text, whole, shown, limits)
-        return Layout("json lines", columns, read_as, packing, encoding, plain=_plain(packing, encoding))
-    if re.match(r"\s*\[\s*\{", text):
-        raise ToolError.of("TW6317", path=shown, line=1)
+    if re.match(r"\s*(\[\s*)?\{", text):
+        return _json(text, whole, shown, Layout("json lines", (), read_as, packing, encoding), limits)
     delimiter = said.delimiter or _delimiter(text, said.quotes, shown)
     read_as["delimiter"], read_as["header"] = delimiter, said.header
     columns = _columns(text, whole, shown, said, DELIMITERS[delimiter], limits, read_as)
@@ -264,13 +265,24 @@ def _named(found: Sequence[str]) -> tuple[list[str], list[Renamed]]:
     return names, renamed
 
 
-# JSON Lines
+# JSON
 
 
-def _keys(text: str, whole: bool, shown: str, limits: Limits) -> tuple[Cells, ...]:
-    lines = text.split("\n")
-    if not whole:
-        lines.pop()
+def _json(text: str, whole: bool, shown: str, layout: Layout, limits: Limits) -> Layout:
+    array = array_of(text, whole, shown)
+    if array is None:
+        lines = text.split("\n")
+        columns = _keys(lines if whole else lines[:-1], shown, limits)
+        layout.read_as["format"] = "json lines"
+        return replace(layout, columns=columns, plain=_plain(layout.packing, layout.encoding))
+    layout.read_as["format"] = "json array"
+    if array.key is not None:
+        layout.read_as["key"] = array.key
+    columns = _keys(list(islice(Elements(array, shown, HEAD).feed(text), SAMPLED)), shown, limits)
+    return replace(layout, columns=columns, array=array, plain=False)
+
+
+def _keys(lines: Sequence[str], shown: str, limits: Limits) -> tuple[Cells, ...]:
     samples: dict[str, list[str]] = {}
     typed: set[str] = set()
     for number, line in enumerate(lines[:SAMPLED], 1):
