@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
-
 from toolwright.tools.local import ToolSettings
 
-__all__ = ["TOOLS", "WRITING", "PathArgument", "Version"]
+__all__ = ["TOOLS", "WRITING", "Cursor", "PathArgument", "Version"]
 
 TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     (
@@ -26,7 +24,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "destructive",
             "idempotent": True,
             "title": "Delete a file or directory",
-            "examples": ({"path": "build/old.log"}, {"path": "build", "recursive": True}),
+            "examples": ({"path": "build", "recursive": True},),
         },
     ),
     (
@@ -36,7 +34,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "write",
             "idempotent": False,
             "title": "Edit a file",
-            "examples": ({"path": "src/main.py", "edits": [{"old_text": "retries = 3", "new_text": "retries = 5"}]},),
+            "examples": ({"path": "a.py", "edits": [{"old_text": "a = 3", "new_text": "a = 5"}]},),
         },
     ),
     (
@@ -55,7 +53,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "read",
             "idempotent": True,
             "title": "List a directory",
-            "examples": ({"path": "."}, {"path": "src", "depth": 3}),
+            "examples": ({"path": "src", "depth": 3},),
         },
     ),
     (
@@ -74,7 +72,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "write",
             "idempotent": False,
             "title": "Move or rename",
-            "examples": ({"source": "draft.md", "destination": "notes/final.md", "create_parents": True},),
+            "examples": ({"source": "draft.md", "destination": "notes/final.md"},),
         },
     ),
     (
@@ -83,7 +81,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "read",
             "idempotent": True,
             "title": "Read a file",
-            "examples": ({"path": "README.md"}, {"path": "src/main.py", "start_line": 100, "end_line": 180}),
+            "examples": ({"path": "src/main.py", "start_line": 100, "end_line": 180},),
         },
     ),
     (
@@ -102,11 +100,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "read",
             "idempotent": True,
             "title": "Search files",
-            "examples": (
-                {"name": "*.{yml,yaml}"},
-                {"content": "def main", "name": "src/**/*.py", "context_lines": 2},
-                {"content": r"TODO\(\w+\)", "regex": True},
-            ),
+            "examples": ({"content": r"TODO\(\w+\)", "regex": True, "name": "*.{py,pyi}"},),
             "seconds": 60.0,
         },
     ),
@@ -117,7 +111,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "destructive",
             "idempotent": False,
             "title": "Write a file",
-            "examples": ({"path": "notes/today.md", "content": "# Today\n", "create_parents": True},),
+            "examples": ({"path": "notes/today.md", "content": "# Today\n"},),
         },
     ),
 )
@@ -125,10 +119,6 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
 WRITING = frozenset(name for name, settings in TOOLS if settings.get("effect") != "read")
 """The tools that there are not in read-only mode."""
 
-PathArgument = Annotated[
-    str, Field(description="From the served folder down, e.g. 'src/main.py'; taken literally", max_length=4096)
-]
-Version = Annotated[
-    str | None,
-    Field(description="Only if the file still has this version, from the last result", max_length=100),
-]
+PathArgument = Annotated[str, "Below the served folder"]
+Version = Annotated[str, "Version it must still have"]
+Cursor = Annotated[str, "next_cursor of a result"]

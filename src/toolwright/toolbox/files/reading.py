@@ -26,11 +26,12 @@ __all__ = ["Source", "check_range", "read_at"]
 AutoEncoding = Literal["auto", TextEncoding]
 
 
-def check_range(encoding: ReadEncoding, start: int | None, end: int | None, offset: int | None) -> None:
-    if (start or end) and (encoding == "base64" or offset is not None):
+def check_range(encoding: ReadEncoding, start: int, end: int, offset: int) -> None:
+    """``end`` and ``offset`` are 0 where they are not given."""
+    if (start > 1 or end) and (encoding == "base64" or offset):
         raise ToolError.of("TW6043")
-    if end is not None and end < (start or 1):
-        raise ToolError.of("TW6042", start=start or 1, end=end)
+    if end and end < start:
+        raise ToolError.of("TW6042", start=start, end=end)
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
@@ -67,11 +68,11 @@ class Source:
         text, end = self._decoded(read_at(self._fd, self._limits.read_bytes, offset), coding, offset)
         return self._text(coding, text, end)
 
-    def as_lines(self, encoding: AutoEncoding, start: int, end: int | None) -> FileContent:
+    def as_lines(self, encoding: AutoEncoding, start: int, end: int) -> FileContent:
         coding = self._coding(encoding)
         begin = self._line(start, coding)
         data = read_at(self._fd, self._limits.read_bytes + 1, begin)
-        if end is not None:
+        if end:
             data = data[: coding.after_lines(data, end - start + 1)]
         if len(data) > (limit := self._limits.read_bytes):
             data = coding.whole_lines(data[:limit]) or data[:limit]

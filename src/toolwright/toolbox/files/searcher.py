@@ -48,7 +48,7 @@ class Searcher:
     def _run(self, search: Search, target: Target | None, guide: Ignoring | None, place: Place | None) -> None:
         shown = search.result["path"]
         start = () if shown == "." else tuple(shown.split("/"))
-        after = after_cursor(place and place.way, start)
+        after = after_cursor(place.way if place else "", start)
         walk = Walk(guide=guide, again=place is not None and place.offset > 0)
         if target is None:
             meetings = inside_all(walk, self.folders, DEPTH, after)

@@ -94,8 +94,8 @@ class Place:
         return f"{self.lines}:{self.offset}:{self.way}"
 
 
-def place_of(cursor: str | None) -> Place | None:
-    if cursor is None:
+def place_of(cursor: str) -> Place | None:
+    if not cursor:
         return None
     said = re.fullmatch(r"([0-9]{1,15}):([0-9]{1,15}):(.+)", cursor)
     if said is None:

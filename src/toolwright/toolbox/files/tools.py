@@ -27,7 +27,7 @@ from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, is_dir
 from toolwright.toolbox.encodings import HEAD
 from toolwright.toolbox.files import media
 from toolwright.toolbox.files.coding import coding_of
-from toolwright.toolbox.files.declared import TOOLS, WRITING, PathArgument, Version
+from toolwright.toolbox.files.declared import TOOLS, WRITING, Cursor, PathArgument, Version
 from toolwright.toolbox.files.editing import Change, Text, changes, edited, unified_diff
 from toolwright.toolbox.files.locking import alone
 from toolwright.toolbox.files.patterns import Glob
@@ -135,10 +135,9 @@ class Files:
     # Looking
 
     def list_roots(self) -> Roots:
-        """List the folders that these tools serve, and how much can be written there. (列出可用的根目录)
+        """List the served folders, and how much can be written. (列出可用的根目录)
 
-        Use when you need to know what paths begin with, or how much room is left. Not for what is in a folder: use
-        list_directory. Side effects: none.
+        Use to learn what paths begin with. Not for what is in a folder: use list_directory. Side effects: none.
         """
         return Roots(
             roots=list(self._folders.labels) if self._folders.several else ["."],
@@ -150,22 +149,15 @@ class Files:
 
     def list_directory(
         self,
-        path: Annotated[
-            str,
-            Field(description="Directory, from the served folder down", max_length=4096),
-        ] = ".",
-        depth: Annotated[
-            int, "1 lists the directory alone, 2 also the directories in it, and so on", Field(ge=1, le=10)
-        ] = 1,
-        cursor: Annotated[
-            str | None, Field(description="next_cursor of the last result, to go on from there", max_length=10_000)
-        ] = None,
-        limit: Annotated[int, "Most entries in one result", Field(ge=1, le=1000)] = 200,
+        path: Annotated[str, "Directory"] = ".",
+        depth: Annotated[int, "Levels; 1 is the directory alone", Field(ge=1, le=10)] = 1,
+        cursor: Cursor = "",
+        limit: Annotated[int, "Most entries", Field(ge=1, le=1000)] = 200,
     ) -> DirectoryListing:
-        """List what is in a directory, sorted by name. (列举目录)
+        """List what is in a directory, by name. (列举目录)
 
-        Use when you need to know which files there are. Not for content: use read_file; not to find a file: use
-        search_files. While the result has next_cursor, call again with it. Side effects: none.
+        Use to see which files there are. Not for content: use read_file; not to find a file: use search_files. For
+        more pass next_cursor. Side effects: none.
         """
         target = self._folders.target(path)
         shown = target.shown if target else "."
@@ -198,8 +190,7 @@ class Files:
     def file_info(self, path: PathArgument) -> FileInfo:
         """Tell type, size, times, permissions and media type of a file or directory. (文件信息)
 
-        Use before reading something that may be large, or to see whether it has changed. Not for content: use
-        read_file; not for many files: use list_directory. Side effects: none.
+        Use before reading what may be large. Not for content: use read_file. Side effects: none.
         """
         target = self._folders.target(path)
         if target is None:
@@ -222,19 +213,18 @@ class Files:
     def read_file(
         self,
         path: PathArgument,
-        encoding: Annotated[ReadEncoding, "Found by itself; name it if that was wrong, or base64 for bytes"] = "auto",
-        start_line: Annotated[int | None, "First line to read, from 1; for text only", Field(ge=1)] = None,
-        end_line: Annotated[int | None, "Last line to read, included; for text only", Field(ge=1)] = None,
-        offset: Annotated[int | None, "First byte to read, from 0, instead of a line", Field(ge=0)] = None,
-        limit: Annotated[int, "Most bytes in one result; more cost a model many tokens", Field(ge=1, le=512 << 10)] = 64
-        << 10,
+        encoding: Annotated[ReadEncoding, "If the one that is found is wrong; base64 for bytes"] = "auto",
+        start_line: Annotated[int, "First line", Field(ge=1)] = 1,
+        end_line: Annotated[int, "Last line, included; 0 for no end", Field(ge=0)] = 0,
+        offset: Annotated[int, "First byte, instead of lines", Field(ge=0)] = 0,
+        limit: Annotated[int, "Most bytes", Field(ge=1, le=512 << 10)] = 64 << 10,
         *,
         context: Context | None = None,
     ) -> FileContent:
         """Read a file, or a part of it, as text or base64. (读取文件)
 
-        Use when the content of a file is needed. Not for directories: use list_directory; not for pictures: use
-        read_media. While the result has next_start_line or next_offset, call again with it. Side effects: none.
+        Use when content is needed. Not for pictures: use read_media. For more pass
+        next_start_line or next_offset. Side effects: none.
         """
         check_range(encoding, start_line, end_line, offset)
         target = self._file(path)
@@ -246,16 +236,16 @@ class Files:
             limits = replaced(self._limits, read_bytes=min(limit, self._limits.read_bytes))
             source = Source(fd, target.shown, limits, [] if context is None else context.slices)
             if encoding == "base64":
-                return source.as_base64(offset or 0)
-            if offset is not None:
+                return source.as_base64(offset)
+            if offset:
                 return source.as_text(encoding, offset)
-            return source.as_lines(encoding, start_line or 1, end_line)
+            return source.as_lines(encoding, start_line, end_line)
 
     def read_media(self, path: PathArgument, context: Context) -> Media | CallToolResult:
         """Read a picture, a sound or a PDF, as what it is. (读取图片、音频)
 
-        Use when you or the user should see or hear a file. Not for text, SVG included: use read_file. A PDF, and what
-        is larger than 1 MiB, comes as a link for 15 minutes; above 32 MiB it is refused. Side effects: none.
+        Use to see or hear a file. Not for text, SVG included: use read_file. A PDF, or more than 1 MiB, is a link for
+        15 minutes. Side effects: none.
         """
         target = self._file(path)
         with (
@@ -281,49 +271,30 @@ class Files:
     async def search_files(
         self,
         context: Context,
-        path: Annotated[
-            str,
-            Field(description="Directory to search, with all in it", max_length=4096),
-        ] = ".",
+        path: Annotated[str, "Directory, with all in it"] = ".",
         name: Annotated[
-            str | None,
-            Field(
-                description="Glob that names must fit: '*.py' at any depth, or with '/' from path down: "
-                "'src/**/test_*.py'. '*' and '?' stay within a name, '**' is any directories, [a-z] a character, "
-                "{a,b} either",
-                min_length=1,
-                max_length=500,
-            ),
-        ] = None,
-        content: Annotated[
-            str | None,
-            Field(
-                description="Text that a line must hold; without it, names alone are searched",
-                min_length=1,
-                max_length=500,
-                pattern=r"^[^\r\n]*$",
-            ),
-        ] = None,
-        regex: Annotated[bool, "content is a regular expression (RE2: no lookaround, no backreferences)"] = False,
-        ignore_case: Annotated[bool, "Capital and small letters are the same in content"] = False,
-        context_lines: Annotated[int, "Lines to show before and after each line found", Field(ge=0, le=10)] = 0,
-        include_ignored: Annotated[bool, "Also what .gitignore leaves out, and .git itself"] = False,
-        limit: Annotated[int, "Most matches in one result", Field(ge=1, le=1000)] = 100,
-        cursor: Annotated[
-            str | None, Field(description="next_cursor of the last result, to go on from there", max_length=10_000)
-        ] = None,
+            str,
+            "Glob: '*.py' at any depth, 'src/**/*.py' from path down; {a,b} too",
+            Field(max_length=500),
+        ] = "",
+        content: Annotated[str, "Text in a line; else names alone", Field(max_length=500, pattern=r"^[^\r\n]*$")] = "",
+        regex: Annotated[bool, "content is an RE2 pattern"] = False,
+        ignore_case: Annotated[bool, "In content"] = False,
+        context_lines: Annotated[int, "Lines around each", Field(ge=0, le=10)] = 0,
+        include_ignored: Annotated[bool, "Also what .gitignore leaves out"] = False,
+        limit: Annotated[int, "Most matches", Field(ge=1, le=1000)] = 100,
+        cursor: Cursor = "",
     ) -> SearchResult:
         """Search for files by name, by the text in them, or both. (搜索文件)
 
-        Use when you do not know where something is. Not to read a known file: use read_file. Leaves out, and counts,
-        what .gitignore names, binary files, secrets and links. While the result has next_cursor, call again with it.
-        Side effects: none.
+        Use to find where something is. Not to read a known file: use read_file. Leaves out, and counts,
+        binary files, secrets and links. For more pass next_cursor. Side effects: none.
         """
-        if name is None and content is None:
+        if not name and not content:
             raise ToolError.of("TW6077")
         wanted = Wanted(
-            None if name is None else Glob.of(name),
-            None if content is None else finder_of(content, regex=regex, ignore_case=ignore_case),
+            Glob.of(name) if name else None,
+            None if not content else finder_of(content, regex=regex, ignore_case=ignore_case),
             context_lines,
             limit,
         )
@@ -335,22 +306,17 @@ class Files:
     def write_file(
         self,
         path: PathArgument,
-        content: Annotated[str, "What to write: text, kept to the byte, or base64 as encoding says"],
-        encoding: Annotated[WriteEncoding, "How content is given: text, or base64 for any other bytes"] = "utf-8",
-        mode: Annotated[
-            Mode,
-            "create makes a new file and refuses an existing one; overwrite replaces the whole file; append adds at "
-            "its end. The last two create a missing file",
-        ] = "create",
-        create_parents: Annotated[bool, "Make the directories of path that do not exist"] = False,
-        if_version: Version = None,
+        content: Annotated[str, "Text or base64"],
+        encoding: Annotated[WriteEncoding, "Of content: base64 for bytes"] = "utf-8",
+        mode: Annotated[Mode, "create refuses an existing file"] = "create",
+        create_parents: Annotated[bool, "Make missing directories"] = False,
+        if_version: Version = "",
         context: Context | None = None,
     ) -> WrittenFile:
         """Write a file: make a new one, replace one, or add to its end. (写入文件)
 
-        Use when the user wants text or bytes stored. Not to change a part of a file: use edit_file. Links, secrets and
-        files that run by themselves are refused. Side effects: changes the file on disk, all of it or nothing; mode
-        overwrite loses the old content.
+        Use to store text or bytes. Not to change a part of a file: use edit_file. Secrets and files that run by
+        themselves are refused. Side effects: changes the file; overwrite loses the old content.
         """
         given = encoded(content, encoding, self._limits.write_bytes)
         data = given.data
@@ -373,21 +339,17 @@ class Files:
         path: PathArgument,
         edits: Annotated[
             list[Edit],
-            Field(
-                description="Replacements, each found in the file as it is now; they must not overlap",
-                min_length=1,
-                max_length=100,
-            ),
+            "All found in the file as it is; no overlap",
+            Field(min_length=1, max_length=100),
         ],
-        dry_run: Annotated[bool, "Only tell what would change, as a diff"] = False,
-        if_version: Version = None,
+        dry_run: Annotated[bool, "Only show the diff"] = False,
+        if_version: Version = "",
         context: Context | None = None,
     ) -> EditedFile:
         """Edit a text file: replace exact pieces of text, all of them or none. (编辑文件)
 
-        Use to change a part of a file that you have read. Not to write a whole file: use write_file. Each old_text must
-        occur once, or count times; otherwise nothing is changed. Line endings and encoding stay. Side effects: changes
-        the file on disk; none with dry_run.
+        Use to change a part of a file that you have read. Not for a whole file: use write_file. Encoding and line
+        endings stay. Side effects: changes the file; none with dry_run.
         """
         target = self._file(path)
         with self._changes(target), spot_to_write(target) as spot, self._alone(spot):
@@ -437,8 +399,7 @@ class Files:
     def create_directory(self, path: PathArgument, context: Context | None = None) -> CreatedDirectory:
         """Make a directory, and those above it that are missing. (创建目录)
 
-        Use to prepare a place for files. Not needed for one file: use write_file. One that is there stays as it is.
-        Side effects: makes directories on disk.
+        Use to prepare a place. Not for one file: use write_file. Side effects: makes directories.
         """
         target = self._named(path)
         self._check_directory(target)
@@ -449,21 +410,14 @@ class Files:
     def move_file(
         self,
         source: PathArgument,
-        destination: Annotated[
-            str,
-            Field(
-                description="Path that it gets, its new name included, from the served folder down; nothing may be "
-                "there, e.g. 'notes/final.md'",
-                max_length=4096,
-            ),
-        ],
-        create_parents: Annotated[bool, "Make the directories of destination that do not exist"] = False,
+        destination: Annotated[str, "New path, its name included"],
+        create_parents: Annotated[bool, "Make missing directories"] = False,
         context: Context | None = None,
     ) -> MovedEntry:
         """Move or rename a file or directory, in one step. (移动或重命名文件)
 
-        Use to rename something, or to put it elsewhere. Not to replace: what is at destination stays, and the call is
-        refused; nor for links and protected names. Side effects: what was at source is at destination.
+        Use to put something elsewhere. Not to replace: an existing destination is refused. Side
+        effects: what was at source is at destination.
         """
         here, there = self._named(source), self._named(destination)
         self._check_move(here, there, create_parents)
@@ -483,13 +437,13 @@ class Files:
         self,
         path: PathArgument,
         context: Context,
-        recursive: Annotated[bool, "Also a directory with all that is in it; otherwise only an empty one"] = False,
-        if_version: Version = None,
+        recursive: Annotated[bool, "Also a directory that is not empty"] = False,
+        if_version: Version = "",
     ) -> DeletedEntry:
         """Delete a file, a link (not what it points to), or a directory. (删除文件)
 
-        Use only when the user wants it gone: it cannot be restored. Not to replace a file: use write_file. Protected
-        names are refused. A person is asked, as a rule before every call. Side effects: what is deleted is lost.
+        Use only when the user wants it gone. Not to replace a file: use write_file. A person is asked, as a rule.
+        Side effects: what is deleted is lost.
         """
         target = self._named(path)
         with (
@@ -535,7 +489,7 @@ class Files:
     # What is known before a person is asked: nothing is changed here, and each call is checked again when it runs
 
     def _check_write(
-        self, target: Target, content: Content, mode: Mode, create_parents: bool, if_version: str | None
+        self, target: Target, content: Content, mode: Mode, create_parents: bool, if_version: str
     ) -> os.stat_result | None:
         """What stands where a call of ``write_file`` would write. ``ToolError`` where the call is known to fail."""
         self._check_writable()
@@ -545,7 +499,7 @@ class Files:
                     return check_write(spot, content, mode, if_version, self._limits, self._growth)
             except FileNotFoundError:
                 self._check_parents(target, create_parents, len(content.data))
-        if if_version is not None:
+        if if_version:
             raise ToolError.of("TW6055", path=target.shown)
         return None
 
@@ -593,7 +547,7 @@ class Files:
         target = self._named(arguments["path"])
         self._check_writable()
         with worded(target.shown, target), target.folder.find(target.names, target.shown, "write") as spot:
-            check_version(spot, spot.status(), arguments.get("if_version"))
+            check_version(spot, spot.status(), arguments.get("if_version", ""))
             what = doomed(spot, target.folder, bool(arguments.get("recursive")), self._limits)
             return Worded("TW6092" if what.is_directory else "TW6091", _facts(what))
 
@@ -604,7 +558,7 @@ class Files:
         with worded(target.shown, target), spot_to_write(target) as spot:
             if spot.status() is None:
                 raise FileNotFoundError(2, "")
-            with opened_to_replace(spot, arguments.get("if_version")) as old:
+            with opened_to_replace(spot, arguments.get("if_version", "")) as old:
                 plan = self._planned(old, edits, target.shown)
                 if arguments.get("dry_run"):
                     return Worded("TW6098", {"places": len(plan.changes)})
@@ -621,7 +575,7 @@ class Files:
         content = encoded(arguments["content"], arguments.get("encoding", "utf-8"), self._limits.write_bytes)
         length = len(content.data)
         create_parents = bool(arguments.get("create_parents"))
-        found = self._check_write(target, content, mode, create_parents, arguments.get("if_version"))
+        found = self._check_write(target, content, mode, create_parents, arguments.get("if_version", ""))
         if found is None:
             return Worded("TW6093", {"length": length})
         return Worded("TW6095" if mode == "append" else "TW6094", {"length": length, "size": found.st_size})

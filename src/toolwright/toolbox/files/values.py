@@ -127,18 +127,9 @@ class WrittenFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One replacement."""
-
-    old_text: Annotated[
-        str,
-        Field(
-            description="The text to replace, exactly as read_file shows it, with enough around it to be unique",
-            min_length=1,
-            max_length=100_000,
-        ),
-    ]
-    new_text: Annotated[str, Field(description="What stands there instead; empty to remove it", max_length=1_000_000)]
-    count: Annotated[int, Field(description="How often old_text occurs; all of them are replaced", ge=1, le=10_000)] = 1
+    old_text: Annotated[str, Field(description="As read_file shows it, enough to be unique", min_length=1)]
+    new_text: Annotated[str, Field(description="Stands there instead")]
+    count: Annotated[int, Field(description="How often old_text occurs", ge=1)] = 1
 
 
 class EditedFile(TypedDict):

@@ -150,9 +150,9 @@ def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetin
             yield from inside(walk, target, (label,), depth - 1, after[1:] if listed else ())
 
 
-def after_cursor(cursor: str | None, start: Names) -> Names:
+def after_cursor(cursor: str, start: Names) -> Names:
     """The names of ``cursor`` below ``start``; everything up to them was met before."""
-    if cursor is None:
+    if not cursor:
         return ()
     names = tuple(cursor.split("/"))
     if names[: len(start)] != start or names == start or not all(names):

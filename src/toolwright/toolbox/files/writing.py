@@ -125,13 +125,13 @@ def spot_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
     return target.folder.find(target.names, target.shown, "write", make=growth.maker(target.shown))
 
 
-def check_version(spot: Spot, found: os.stat_result | None, expected: str | None) -> None:
-    if expected is not None and (found is None or version_of(found) != expected):
+def check_version(spot: Spot, found: os.stat_result | None, expected: str) -> None:
+    if expected and (found is None or version_of(found) != expected):
         raise ToolError.of("TW6055", path=spot.shown)
 
 
 def check_write(
-    spot: Spot, content: Content, mode: Mode, if_version: str | None, limits: FileLimits, growth: Growth
+    spot: Spot, content: Content, mode: Mode, if_version: str, limits: FileLimits, growth: Growth
 ) -> os.stat_result | None:
     """What stands at ``spot``. ``ToolError`` where ``content`` cannot be written there in this ``mode``."""
     data = content.data
@@ -287,7 +287,7 @@ class Old:
 
 
 @contextmanager
-def opened_to_replace(spot: Spot, expected: str | None) -> Generator[Old]:
+def opened_to_replace(spot: Spot, expected: str) -> Generator[Old]:
     """The file at ``spot``, with the ``expected`` version. Opened for writing although it is only read: the system
     decides whether it may change."""
     with spot.file(os.O_RDWR) as fd:
