@@ -265,11 +265,19 @@ class Server:
         """
         _refuse("TW3046", *others, *more)
         self.started_as(instance_of(*sys.argv or ("",)))
+        self._tell_a_person()
         try:
             asyncio.run(self.serve_stdio())
         except ConfigurationError as error:
             sys.stderr.write(f"{printable(error.say(self.settings.language))}\n")
             sys.exit(_WRONG_SETTING)
+
+    def _tell_a_person(self) -> None:
+        """A script that somebody runs at a terminal says what it waits for; under a host it says nothing."""
+        script = sys.argv[0] if sys.argv else ""
+        if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
+            said = sentence("TW4023", self.settings.language, {"server": self.name, "target": script})
+            sys.stderr.write(f"{printable(said)}\n")
 
     async def serve_stdio(self) -> None:
         """:meth:`run`, within a loop that runs already."""

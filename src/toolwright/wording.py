@@ -250,6 +250,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{tool} was not run: the user said no. Do not call it so again unless they ask for it; say what was not done.",
         "{tool} 未运行：用户拒绝了。除非用户要求，请勿再次这样调用；请说明哪些事没有做。",
     ),
+    "TW2460": (
+        "NOT what it looks like: it has {letters}",
+        "注意：名称与看上去的不同，其中有 {letters}",
+    ),
+    "TW2461": ("NOT the same as {other}, which looks like it", "注意：它与形似的 {other} 不是同一个"),
     "TW2402": (
         "{tool} was not run: the user put the question away and has not agreed. Say what was not done.",
         "{tool} 未运行：用户关闭了询问，没有同意。请说明哪些事没有做。",
@@ -859,7 +864,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW1028": ("Refused: {reason}.", "已拒绝：{reason}。"),
     # settings and commands, for the operator
     "TW4001": ("{name} needs {option}.", "{name} 需要 {option}。"),
-    "TW4002": ("Cannot serve {target}: {problem}.", "无法提供 {target}：{problem}。"),
+    "TW4002": ("Cannot serve {target}: {problem}.", "无法启动 {target}：{problem}。"),
     "TW4003": (
         "{address!r} is not an address; write HOST:PORT, [IPV6]:PORT or :PORT.",
         "{address!r} 不是地址；请写 HOST:PORT、[IPV6]:PORT 或 :PORT。",
@@ -912,6 +917,45 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "无法启动 {target}：其中的服务器由另一个库 {library} 创建。请用它自己的命令 python {target} 运行；"
         '各子命令都可将该命令作为目标，例如 toolwright list "python {target}"。',
     ),
+    "TW4014": (
+        "{target} has no tool {name!r}. Near: {near}. `toolwright list` shows all that it has.",
+        "{target} 没有工具 {name!r}。相近的有：{near}。可用 `toolwright list` 查看全部工具。",
+    ),
+    "TW4015": ("{target} has no tools.", "{target} 没有工具。"),
+    "TW4016": ("{target} has no resources, and no templates.", "{target} 没有资源，也没有资源模板。"),
+    "TW4017": ("{target} has no prompts.", "{target} 没有提示。"),
+    "TW4018": (
+        "None of the servers of {file} can be used: {servers}.",
+        "{file} 中没有可用的服务器：{servers}。",
+    ),
+    "TW4019": ("{verb} needs {missing}. Example: {example}", "{verb} 需要 {missing}。示例：{example}"),
+    "TW4020": (
+        "{verb} has no option {option}. Did you mean {meant}?",
+        "{verb} 没有选项 {option}。您是否想用 {meant}？",
+    ),
+    "TW4021": ("There is no command {name!r}. Did you mean: {near}?", "没有命令 {name!r}。您是否想用：{near}？"),
+    "TW4022": ("There is no command {name!r}. There are: {verbs}.", "没有命令 {name!r}。现有命令：{verbs}。"),
+    "TW4023": (
+        "{server} waits for a client on standard input: a host starts it, and speaks to it there. To try it, run "
+        "`toolwright list {target}` or `toolwright call {target} TOOL`; to serve HTTP, `toolwright serve {target} "
+        "--http :8000`. Ctrl-C ends it.",
+        "{server} 正在标准输入上等待客户端：它由宿主启动并与之通信。试用：`toolwright list {target}` 或 "
+        "`toolwright call {target} TOOL`；HTTP 服务：`toolwright serve {target} --http :8000`。按 Ctrl-C 结束。",
+    ),
+    "TW4030": ("there is no such file", "没有这个文件"),
+    "TW4031": ("it is not a Python file", "它不是 Python 文件"),
+    "TW4032": (
+        "there is no module {module!r}. Name a toolbox ({known}), FILE.py, FILE.py:NAME or package.module:NAME",
+        "没有模块 {module!r}。请给出工具箱名称（{known}）、FILE.py、FILE.py:NAME 或 package.module:NAME",
+    ),
+    "TW4033": ("no Server is called {name!r} there", "其中没有名为 {name!r} 的 Server"),
+    "TW4034": (
+        "it needs one Server, found: {found}; say FILE.py:NAME",
+        "需要恰好一个 Server，找到：{found}；请写 FILE.py:NAME",
+    ),
+    "TW4035": ("it must be an object", "必须是对象"),
+    "TW4036": ("write KEY=VALUE", "请写 KEY=VALUE"),
+    "TW4037": ("it is not JSON: {error}", "不是 JSON：{error}"),
     "TW4010": (
         "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "
         "Serve such clients from a process of their own, or without --workers.",
@@ -2587,11 +2631,70 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Which audit log? Say --server NAME, or --log URL. Servers of this user that have one: {known}.",
         "要查看哪个审计日志？请用 --server NAME 或 --log URL 指定。此用户已有审计日志的服务器：{known}。",
     ),
+    "TW7017": (
+        "Name the audit log once: by TARGET, --server NAME or --log URL.",
+        "审计日志只需指定一次：用 TARGET、--server NAME 或 --log URL。",
+    ),
+    "TW7018": (
+        "This is the log of {log}, which was written last. TARGET or --server NAME shows another: {others}.",
+        "以下是最近写入的 {log} 的日志。可用 TARGET 或 --server NAME 查看其他日志：{others}。",
+    ),
+    "TW7019": (
+        "{target} keeps no audit log that can be read here. Servers of this user that have one: {known}. Say --server "
+        "NAME, or --log URL.",
+        "{target} 没有可在此读取的审计日志。此用户已有审计日志的服务器：{known}。"
+        "请用 --server NAME 或 --log URL 指定。",
+    ),
     "TW7020": ("The database {url} cannot be opened: {problem}.", "无法打开数据库 {url}：{problem}。"),
     "TW7021": (
         "The database {url} cannot be used now: {problem}. If the connection was lost, the last records may be there "
         "or not.",
         "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
+    ),
+    # audit verify: what it found
+    "TW7031": ("{position}: this record was changed, or moved here.", "{position}：该记录被更改过，或从别处移来。"),
+    "TW7032": ("{position}: records before this one were removed.", "{position}：该记录之前的记录被删除。"),
+    "TW7033": (
+        "{position}: this record does not follow the one before it, which was replaced.",
+        "{position}：该记录与前一条不衔接，前一条已被替换。",
+    ),
+    "TW7034": ("{position}: this is not the record that was sealed.", "{position}：这不是当时封存的记录。"),
+    "TW7035": (
+        "{position}: the record that was sealed is gone: the end was cut off, or all was replaced.",
+        "{position}：当时封存的记录已不存在：日志末尾被截去，或整个日志被替换。",
+    ),
+    "TW7036": (
+        "{position}: this record stands below position 1, where no server writes.",
+        "{position}：该记录位于位置 1 之前，服务器不会写在那里。",
+    ),
+    "TW7037": (
+        "{position}: the log begins here, and no record signed with our key says that it was pruned so far.",
+        "{position}：日志从此处开始，但没有用我们的密钥签名的记录说明此前部分已被清理。",
+    ),
+    "TW7041": (
+        "{records} records up to {position} {hash}; {seals} seals in {place}",
+        "共 {records} 条记录，至 {position} {hash}；{place} 中有 {seals} 个封存标记",
+    ),
+    "TW7042": (
+        "{records} records up to {position} {hash}; no seals",
+        "共 {records} 条记录，至 {position} {hash}；没有封存标记",
+    ),
+    "TW7043": ("faults: {count}", "问题数：{count}"),
+    "TW7044": (
+        "No seal is found: nothing proves that the end was not cut off, or the whole log replaced. Name the seal with "
+        "--seal, or accept it with --unsealed.",
+        "没有找到封存标记：无法证明日志末尾未被截去或整个日志未被替换。"
+        "请用 --seal 指定封存标记，或用 --unsealed 接受。",
+    ),
+    "TW7045": ("OK: nothing was changed or removed.", "正常：没有任何更改或删除。"),
+    "TW7046": (
+        "OK: nothing was changed or removed. The seal lies beside the log: it does not show a log that was replaced "
+        "together with its seal.",
+        "正常：没有任何更改或删除。封存标记与日志放在一起：若两者被一同替换，则无法发现。",
+    ),
+    "TW7047": (
+        "OK: no record was changed or removed between the others. Without a seal, an end that was cut off is not seen.",
+        "正常：中间的记录没有任何更改或删除。没有封存标记，无法发现末尾被截去。",
     ),
     "TW7090": (
         "{seal} holds no seals of {log}: name the log as its server does, on the machine where that runs.",
@@ -2719,12 +2822,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW8509": ("{count} tasks are left after the connection was closed.", "连接关闭后遗留 {count} 个任务。"),
     # the kit: why a check was not run
     "TW8901": (
-        "Not called: it changes things. Allow it with effects 'write'.",
-        "未调用：它会产生更改。可用 effects 'write' 允许。",
+        "Not called: it changes things. Allow it with --effects write (effects='write' in Python).",
+        "未调用：它会产生更改。可用 --effects write 允许（Python 中为 effects='write'）。",
     ),
     "TW8902": (
-        "Not called: it may destroy something, or does not say what it does. Allow it by name: destructive {name}.",
-        "未调用：它可能造成破坏，或未说明其作用。可按名称允许：destructive {name}。",
+        "Not called: it may destroy something, or does not say what it does. Allow it by name: --destructive {name} "
+        "(destructive={{'{name}'}} in Python).",
+        "未调用：它可能造成破坏，或未说明其作用。可按名称允许：--destructive {name}"
+        "（Python 中为 destructive={{'{name}'}}）。",
     ),
     "TW8903": ("Not called: it was not selected.", "未调用：未被选中。"),
     "TW8904": ("No value was made for these rules of its schema: {rules}.", "未能为其模式的这些规则生成值：{rules}。"),
@@ -3445,9 +3550,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
 
 
 def sentence(code: str, language: str, facts: Mapping[str, Any]) -> str:
-    """The sentence of ``code`` in ``language``, filled with ``facts``. Unknown codes are a bug: ``KeyError``."""
+    """The sentence of ``code`` in ``language``, filled with ``facts``; those that are :class:`Worded` are said in the
+    same language. Unknown codes are a bug: ``KeyError``."""
     template = SENTENCES[code][LANGUAGES.index(language)]
-    return template.format_map(facts)
+    return template.format_map({name: _said(fact, language) for name, fact in facts.items()})
+
+
+def _said(fact: Any, language: str) -> Any:
+    return fact.say(language) if isinstance(fact, Worded) else fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ import pytest
 
 from journeys.serving import command, environment
 from toolwright import Client
+from toolwright.policy.approvals import Approvals, Wanted
+from toolwright.state.urls import open_facts
 from toolwright.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -192,6 +194,45 @@ def test_a_pattern_is_allowed_at_the_terminal(house: House):
     assert "is allowed, pattern" in house.at_a_terminal("y\n", "allow", ticket_in(refused), "--pattern", pattern)
     texts = asyncio.run(house.call("old hats", "new hats"))
     assert [code_in(text) for text in texts] == ["old hats is ashes", "TW2403"]
+
+
+def waiting(house: House, *principals: str) -> dict[str, str]:
+    """A ticket for each principal: its id by theirs."""
+
+    async def ask() -> dict[str, str]:
+        async with open_facts(f"sqlite://{house.store}") as facts:
+            wanted = [Wanted("attic", one, "burn", "destructive", "pin", {"box": "A"}) for one in principals]
+            return {one.principal: (await Approvals(facts).open(one)).id for one in wanted}
+
+    house.store.parent.mkdir(parents=True, exist_ok=True)
+    return asyncio.run(ask())
+
+
+@pytest.mark.attack("B20")
+@pytest.mark.parametrize(
+    ("name", "mark"), [("\u0430nn", "it has U+0430"), ("ann\uff11", "it has U+FF11"), ("an\u200bn", "it has U+200B")]
+)
+def test_b20_a_name_made_to_look_like_another_is_marked(house: House, name: str, mark: str):
+    tickets = waiting(house, "ann", name)
+    rows = {line.split()[0]: line for line in house.run("list").stdout.splitlines()}
+    assert mark in rows[tickets[name]]
+    assert mark in house.run("show", tickets[name]).stdout
+    assert mark in house.at_a_terminal("n\n", "allow", tickets[name])
+    assert "it has" not in rows[tickets["ann"]]
+
+
+@pytest.mark.attack("B20")
+def test_b20_two_names_that_differ_in_a_digit_that_looks_like_a_letter_are_marked(house: House):
+    tickets = waiting(house, "admin1", "adminl")
+    assert "NOT the same as adminl" in house.run("show", tickets["admin1"]).stdout
+    assert "NOT the same as admin1" in house.run("list").stdout
+    assert "不是同一个" in house.run("--store", f"sqlite://{house.store}", "list", LC_ALL="zh_CN.UTF-8").stdout
+
+
+@pytest.mark.twin("B20")
+def test_b20_twin_ordinary_names_are_not_marked(house: House):
+    waiting(house, "ann", "张伟", "田中2", "René", "Иванов")
+    assert "NOT" not in house.run("list").stdout
 
 
 @pytest.mark.attack("B21")

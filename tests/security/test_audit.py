@@ -149,7 +149,7 @@ def faults(folder: Path, *more: str) -> list[str]:
 def test_j03_a_record_that_was_changed_is_named(what: str, tmp_path: Path):
     write_some(tmp_path)
     cut(tmp_path, EDITS[what])
-    assert faults(tmp_path) == ["7: this record was changed, or moved here"]
+    assert faults(tmp_path) == ["7: this record was changed, or moved here."]
 
 
 @pytest.mark.process
@@ -237,7 +237,7 @@ def test_j04_a_log_whose_seal_is_gone_is_not_called_whole(tmp_path: Path):
 def test_j05_a_record_below_the_first_position_is_named(tmp_path: Path, position: int):
     write_some(tmp_path)
     cut(tmp_path, f"INSERT INTO log SELECT {position}, writer, record, previous, hash FROM log WHERE position = 20")
-    assert faults(tmp_path) == [f"{position}: this record stands below position 1, where no server writes"]
+    assert faults(tmp_path) == [f"{position}: this record stands below position 1, where no server writes."]
 
 
 @pytest.mark.process

@@ -3,16 +3,27 @@ C05 and J01 at every verb that shows text of others."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import io
 import json
+import sqlite3
 import sys
 import unicodedata
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from toolwright.cli import main as command
+from toolwright.policy.approvals import Approvals, Wanted
 from toolwright.protocol.terminal import json_text, one_line, printable
+from toolwright.state.urls import open_facts, open_log
+from toolwright.testing.models import Call, Fails, Says, ScriptedModel
+
+Typed: TypeAlias = Callable[..., tuple[str, str]]
 
 SERVER = Path(__file__).with_name("terminal_server.py")
 
@@ -95,7 +106,7 @@ FREE = ("call", "call-fails", "check-html")  # the text of a result has lines; t
 
 @pytest.mark.attack("A10", "C05", "J01")
 @pytest.mark.parametrize("verb", VERBS)
-def test_a10_no_verb_prints_what_a_terminal_obeys(verb: str, typed, tmp_path: Path):
+def test_a10_no_verb_prints_what_a_terminal_obeys(verb: str, typed: Typed, tmp_path: Path):
     for number, payload in enumerate(("".join(PAYLOADS.values()), PAYLOADS["forged"])):
         (tmp_path / "says.json").write_text(json.dumps(payload))
         server = f"{sys.executable} {SERVER} {tmp_path / 'says.json'}"
@@ -119,7 +130,7 @@ FILES = {
 
 @pytest.mark.attack("A10", "J01")
 @pytest.mark.parametrize("verb", FILES)
-def test_a10_no_verb_prints_what_a_file_of_servers_tells_a_terminal(verb: str, typed, tmp_path: Path):
+def test_a10_no_verb_prints_what_a_file_of_servers_tells_a_terminal(verb: str, typed: Typed, tmp_path: Path):
     payload = "".join(PAYLOADS.values()).replace("\x00", "")
     named = tmp_path / "a\x1b]0;t\x07\u202e.json"
     servers = {
@@ -137,7 +148,7 @@ def test_a10_no_verb_prints_what_a_file_of_servers_tells_a_terminal(verb: str, t
     "words", [["list"], ["call", "x"], ["check"], ["lock"], ["diff", "x"], ["doctor"], ["audit", "tail", "--server"]]
 )
 @pytest.mark.parametrize("payload", ["clipboard", "forged", "bidi", "c1-csi", "tags"])
-def test_a10_no_error_prints_what_a_name_tells_a_terminal(words: list[str], payload: str, typed):
+def test_a10_no_error_prints_what_a_name_tells_a_terminal(words: list[str], payload: str, typed: Typed):
     out, err = typed(*words, f"./{PAYLOADS[payload]}.py")
     assert out or err
     assert hidden_in(out + err) == []
@@ -164,8 +175,172 @@ def test_a10_twin_ordinary_letters_are_as_they_were(text: str):
 
 
 @pytest.mark.twin("A10", "C05", "J01")
-def test_a10_twin_a_chinese_server_is_readable(typed, tmp_path: Path):
+def test_a10_twin_a_chinese_server_is_readable(typed: Typed, tmp_path: Path):
     (tmp_path / "says.json").write_text(json.dumps("读取文件。"))
     server = f"{sys.executable} {SERVER} {tmp_path / 'says.json'}"
     for words in (["list", server], ["list", server, "--json"], ["inspect", server], ["call", server, "look"]):
         assert "读取文件。" in typed(*words)[0]
+
+
+# --- logs, tickets, rules, questions and models -----------------------------------------------------------------------
+
+HOSTILE = "".join(PAYLOADS.values())
+
+
+@pytest.fixture(autouse=True)
+def _no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def clean(printed: tuple[str, str]) -> bool:
+    """Whether something was printed, and nothing of it hides or moves the terminal."""
+    assert "".join(printed)
+    return hidden_in("".join(printed)) == []
+
+
+def hostile_log(folder: Path) -> str:
+    """An audit log that others have written to: its URL."""
+    path = folder / "log.db"
+    record = {
+        "kind": "call",
+        "at": "2026-01-01T00:00:00Z",
+        **dict.fromkeys(("who", "subject", "rule", "trace", "code", "id", "called", "instance"), HOSTILE),
+        "arguments": {HOSTILE: HOSTILE},
+        "effect": "destructive",
+        "ms": 1.0,
+    }
+
+    async def write() -> None:
+        async with open_log(f"sqlite:{path}") as log:
+            for outcome in ("ok", "error", HOSTILE):
+                await log.append({**record, "outcome": outcome})
+            await log.append({**record, "kind": HOSTILE, "outcome": HOSTILE})
+            await log.append({"kind": "intent", "at": HOSTILE, "who": HOSTILE, "id": "x", "subject": HOSTILE})
+
+    asyncio.run(write())
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO log SELECT -1, ?, record, previous, hash FROM log WHERE position = 1", (HOSTILE,))
+        db.execute("INSERT INTO log SELECT 9, writer, ?, ?, ? FROM log WHERE position = 1", (HOSTILE, HOSTILE, HOSTILE))
+    return f"sqlite:{path}"
+
+
+LOGS = {
+    "tail": ["audit", "tail", "--log", "{log}"],
+    "tail-json": ["audit", "tail", "--log", "{log}", "--json"],
+    "search": ["audit", "search", "--log", "{log}"],
+    "search-json": ["audit", "search", "--log", "{log}", "--json"],
+    "search-unfinished": ["audit", "search", "--log", "{log}", "--unfinished"],
+    "stats": ["audit", "stats", "--log", "{log}"],
+    "verify": ["audit", "verify", "--log", "{log}", "--unsealed"],
+    "export": ["audit", "export", "--log", "{log}"],
+    "unknown": ["audit", "tail", "--server", HOSTILE.replace("\x00", "")],
+    "prune": ["audit", "prune", "--log", "{log}", "--before", "2026-06-01"],
+    "doctor": ["doctor", "{log}"],
+    "doctor-json": ["doctor", "{log}", "--format", "json"],
+    "doctor-html": ["doctor", "{log}", "--format", "html"],
+    "simulate": ["policy", "simulate", "--config", "{rules}", "--log", "{log}"],
+}
+
+
+@pytest.mark.attack("A10", "J01")
+@pytest.mark.parametrize("verb", LOGS)
+def test_j01_no_verb_prints_what_a_record_tells_a_terminal(verb: str, typed: Typed, tmp_path: Path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rules]]\nname = "all"\nthen = "allow"\n')
+    log = hostile_log(tmp_path)
+    assert clean(typed(*(word.format(log=log, rules=rules) for word in LOGS[verb])))
+
+
+@pytest.mark.attack("A10", "J01")
+@pytest.mark.parametrize("more", [["list"], ["list", "--json"], ["show", "{id}"], ["show", "{id}", "--json"], ["deny"]])
+def test_a10_no_ticket_tells_a_terminal_anything(more: list[str], typed: Typed, tmp_path: Path):
+    store = f"sqlite:{tmp_path / 'approvals.db'}"
+    wanted = Wanted(
+        HOSTILE, HOSTILE, HOSTILE, "destructive", "pin", {HOSTILE: HOSTILE}, reason=HOSTILE, preview=HOSTILE
+    )
+
+    async def ask() -> str:
+        async with open_facts(store) as facts:
+            return (await Approvals(facts).open(wanted)).id
+
+    words = [word.format(id=asyncio.run(ask())) for word in more]
+    assert clean(typed("approvals", "--store", store, *words, *([HOSTILE[1:40]] if more == ["deny"] else [])))
+
+
+@pytest.mark.attack("A10", "J01")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["policy", "check", "{rules}"],
+        ["policy", "check", "{rules}", "{server}"],
+        ["policy", "explain", "{server}", "look", "--config", "{rules}"],
+        ["policy", "explain", "{server}", "{name}", "--config", "{rules}"],
+        ["policy", "simulate", "--config", "{rules}", "--log", "{log}"],
+    ],
+)
+@pytest.mark.parametrize("is_valid", [True, False])
+def test_a10_no_file_of_rules_tells_a_terminal_anything(words: list[str], is_valid: bool, typed: Typed, tmp_path: Path):
+    text = "".join(sign if sign.isprintable() and sign not in '"\\' else f"\\U{ord(sign):08X}" for sign in HOSTILE)
+    rules = tmp_path / "rules.toml"
+    rule = f'name = "{text}"\ntools = "look*"\nthen = "deny"\nreason = "{text}"\n'
+    rules.write_text(f"[[rules]]\n{rule}" if is_valid else f'[[rules]]\n{rule}"{text}" = 1\n', encoding="utf-8")
+    server = tmp_path / "server.py"
+    server.write_text(
+        f"from toolwright import Server\nserver = Server('s')\nS = {HOSTILE!r}\n"
+        "@server.tool(effect='read')\ndef look() -> str:\n    return S\n"
+    )
+    log = hostile_log(tmp_path)
+    name = HOSTILE.replace("\x00", "")
+    assert clean(typed(*(word.format(rules=rules, server=server, log=log, name=name) for word in words)))
+
+
+@pytest.mark.attack("A10", "J01")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("is_valid", [True, False])
+def test_j01_the_inventory_tells_a_terminal_nothing(more: list[str], is_valid: bool, typed: Typed, tmp_path: Path):
+    payload = HOSTILE.replace("\x00", "")
+    servers = {payload: {"command": payload, "args": [payload], "env": {payload: payload}}, "b": {"url": payload}}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers} if is_valid else {"mcpServers": payload}))
+    assert clean(typed("inventory", str(tmp_path), *more))
+
+
+@pytest.mark.attack("A10", "C05")
+@pytest.mark.parametrize("more", [[], ["--format", "json"]])
+def test_a10_the_report_of_a_test_tells_a_terminal_nothing(more: list[str], typed: Typed, tmp_path: Path):
+    (tmp_path / "says.json").write_text(json.dumps(HOSTILE))
+    server = f"{sys.executable} {SERVER} {tmp_path / 'says.json'}"
+    assert clean(typed("test", server, "--calls", "1", "--seconds", "2", "--destructive", "look", *more))
+
+
+@pytest.mark.attack("A10", "C05")
+@pytest.mark.parametrize("more", [[], ["--json"], ["--no-stream"]])
+def test_a10_a_chat_tells_a_terminal_nothing(
+    more: list[str], typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "says.json").write_text(json.dumps(HOSTILE))
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rules]]\nname = "all"\nthen = "allow"\n')
+    server = f"{sys.executable} {SERVER} {tmp_path / 'says.json'}"
+    calls = [Call(name, {"q": HOSTILE}) for name in ("server_look", "server_fail", HOSTILE)]
+    model = ScriptedModel(Says(HOSTILE, calls=calls), Says(HOSTILE, thinking=HOSTILE), Fails(400, HOSTILE))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(HOSTILE))
+    with model.serving() as url:
+        words = ["chat", server, "--model", "gpt", "--base-url", url, "--rules", str(rules), *more]
+        printed = typed(*words)
+    assert model.requests, printed
+    assert clean(printed)
+
+
+@pytest.mark.attack("A10", "C05")
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_a10_the_report_of_an_evaluation_tells_a_terminal_nothing(form: str, typed: Typed, tmp_path: Path):
+    (tmp_path / "says.json").write_text(json.dumps(HOSTILE))
+    server = f"{sys.executable} {SERVER} {tmp_path / 'says.json'}"
+    asked = [{"question": HOSTILE, "tool": name, "arguments": {"q": HOSTILE}} for name in ("look", "fail")]
+    (tmp_path / "asked.jsonl").write_text("".join(json.dumps(one) + "\n" for one in asked))
+    model = ScriptedModel(Says(HOSTILE, calls=[Call("fail", {HOSTILE: HOSTILE})]), Fails(400, HOSTILE))
+    with model.serving() as url:
+        words = ["eval", server, "--model", "gpt", "--base-url", url, "--questions", "asked.jsonl", "--format", form]
+        printed = typed(*words, "--concurrency", "1")
+    assert model.requests, printed
+    assert clean(printed)

@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,22 +18,26 @@ from typing import Any, TypeVar
 import click
 
 from toolwright.cli.asking import confirmed
+from toolwright.cli.language import spoken
 from toolwright.cli.output import show_json, show_rows
 from toolwright.cli.printing import tell
+from toolwright.cli.usage import Verbs
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.approvals import Approvals, Scope, Ticket, approvals_url
+from toolwright.policy.lookalikes import shown_name
 from toolwright.policy.shown import shown, shown_text
 from toolwright.protocol.schema import OWN, compile_schema
 from toolwright.state.new_file import write_new
 from toolwright.state.urls import open_facts
+from toolwright.wording import Worded
 
 __all__ = ["command"]
 
 T = TypeVar("T")
 
 
-@click.group("approvals", short_help="Settle what waits for a person.")
+@click.group("approvals", cls=Verbs, short_help="Settle what waits for a person.")
 @click.option("--store", metavar="URL", help="Where the tickets lie. Default: $TOOLWRIGHT_APPROVALS, or your own file.")
 @click.pass_context
 def command(context: click.Context, store: str | None) -> None:
@@ -52,7 +56,8 @@ def list_(url: str, as_json: bool) -> None:
     elif not tickets:
         tell("Nothing waits.")
     else:
-        show_rows([("ticket", "state", "asked", "server", "tool", "for"), *map(_row, tickets)])
+        names = _names(tickets)
+        show_rows([("ticket", "state", "asked", "server", "tool", "for"), *(_row(one, names) for one in tickets)])
 
 
 @command.command("show", short_help="A ticket in full.")
@@ -61,8 +66,12 @@ def list_(url: str, as_json: bool) -> None:
 @click.pass_obj
 def show(url: str, ticket: str, as_json: bool) -> None:
     """Show TICKET: every argument in full, with all that cannot be seen written out."""
-    found = _at(url, lambda approvals: approvals.find(ticket))
-    show_json(found) if as_json else tell(_whole(found))
+
+    async def look(approvals: Approvals) -> tuple[Ticket, Collection[str]]:
+        return await approvals.find(ticket), _names(await approvals.all())
+
+    found, names = _at(url, look)
+    show_json(found) if as_json else tell(_whole(found, names))
 
 
 @command.command("allow", short_help="Let the call of a ticket run.")
@@ -81,7 +90,7 @@ def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: 
     async def settle(approvals: Approvals) -> str:
         found = await approvals.find(ticket)
         await _authorized(approvals, path, word)
-        tell(_whole(found))
+        tell(_whole(found, _names(await approvals.all())))
         if path is None and not confirmed(f"\nAllow {_said(scope, schema)}?"):
             return "Nothing was allowed."
         allowed = await approvals.allow(found, "pattern" if schema else scope, pattern=schema)
@@ -152,7 +161,7 @@ def _schema(text: str) -> Mapping[str, Any]:
     except ParseError as error:
         raise ConfigurationError.of("TW4006", what="--pattern", problem=str(error)) from None
     if not is_object(schema):
-        raise ConfigurationError.of("TW4006", what="--pattern", problem="it must be an object")
+        raise ConfigurationError.of("TW4006", what="--pattern", problem=Worded("TW4035", {}))
     compile_schema(schema, bounds=OWN)
     return schema
 
@@ -167,23 +176,31 @@ def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _row(ticket: Ticket) -> tuple[str, ...]:
-    wanted = ticket.wanted
-    said = (wanted.whose, wanted.tool, wanted.principal)
-    return (ticket.id, ticket.state, _time(ticket.asked), *map(shown_text, said))
+def _names(tickets: Iterable[Ticket]) -> Collection[str]:
+    """All names in tickets: one of them may be made to look like another."""
+    return {name for one in tickets for name in (one.wanted.whose, one.wanted.tool, one.wanted.principal)}
 
 
-def _whole(ticket: Ticket) -> str:
+def _row(ticket: Ticket, names: Collection[str]) -> tuple[str, ...]:
     wanted = ticket.wanted
+    said = (shown_name(name, spoken(), names) for name in (wanted.whose, wanted.tool, wanted.principal))
+    return (ticket.id, ticket.state, _time(ticket.asked), *said)
+
+
+def _whole(ticket: Ticket, names: Collection[str]) -> str:
+    wanted = ticket.wanted
+    whose, tool, principal = (
+        shown_name(name, spoken(), names) for name in (wanted.whose, wanted.tool, wanted.principal)
+    )
     head = {
         "ticket": ticket.id,
         "state": f"{ticket.state}, until {_time(ticket.until)}",
-        "server": wanted.whose,
-        "tool": f"{wanted.tool} ({wanted.effect})",
-        "for": wanted.principal,
-        "reason": wanted.reason,
+        "server": whose,
+        "tool": f"{tool} ({wanted.effect})",
+        "for": principal,
+        "reason": shown_text(wanted.reason),
     }
-    parts = ["\n".join(f"{name:<8}{shown_text(text)}" for name, text in head.items() if text)]
+    parts = ["\n".join(f"{name:<8}{text}" for name, text in head.items() if text)]
     parts += [f"arguments, in full:\n{shown(wanted.arguments)}"]
     parts += [f"what it would do:\n{shown_text(wanted.preview)}"] if wanted.preview else []
     parts += [f"pattern:\n{shown_text(json.dumps(ticket.pattern))}"] if ticket.pattern is not None else []

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from toolwright.app import Server
+from toolwright.cli.language import spoken
 from toolwright.cli.output import show_rows
-from toolwright.cli.printing import tell_data
-from toolwright.errors import ConfigurationError, ParseError
+from toolwright.cli.printing import tell, tell_data
+from toolwright.cli.targets import Spec, is_ours, is_toolbox, load_server
+from toolwright.errors import ConfigurationError, ParseError, StateError
 from toolwright.jsonrpc.messages import decode, is_object
 from toolwright.policy.audit_reading import record_of
 from toolwright.state.log import Entry, Log
 from toolwright.state.places import audit_file, beside, state_folder
 from toolwright.state.urls import open_log
+from toolwright.wording import sentence
 
-__all__ = ["key_file", "line", "place_of", "records_in", "show", "with_log"]
+__all__ = ["Which", "key_file", "line", "place_of", "records_in", "show", "with_log"]
 
 T = TypeVar("T")
 
 
-def with_log(server: str | None, url: str | None, use: Callable[[Log], Awaitable[T]]) -> T:
-    """What ``use`` makes of the log that is meant. ConfigurationError when there is none."""
-    place = place_of(server, url)
+def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
+    """What ``use`` makes of the log at this URL. ConfigurationError when there is none."""
     path = beside(place, "")
     if path and not Path(path).is_file():  # opening it would make it
         raise ConfigurationError.of("TW7015", what=path, known=_known())
@@ -36,19 +41,74 @@ def with_log(server: str | None, url: str | None, use: Callable[[Log], Awaitable
     return asyncio.run(run())
 
 
-def place_of(server: str | None, url: str | None) -> str:
-    if url is not None:
-        return url
-    if server is not None:
-        return f"sqlite://{audit_file(server)}"
-    found = sorted((state_folder() / "audit").glob("*.db"))
-    if len(found) != 1:
+@dataclass(frozen=True)
+class Which:
+    """Which log is meant: that of a target, of a server by its name, or the one at a URL; at most one is given."""
+
+    target: str | None = None
+    server: str | None = None
+    url: str | None = None
+
+    def place(self, *, newest: bool = False) -> str:
+        """The URL of the log. Where nothing is given: of the only one there is, or with ``newest`` the one that was
+        written last, which is said on standard error. ConfigurationError otherwise."""
+        given = [one for one in (self.target, self.server, self.url) if one is not None]
+        if len(given) > 1:
+            raise ConfigurationError.of("TW7017")
+        if self.target is not None:
+            return _log_of(self.target)
+        if self.server is not None:
+            return place_of(self.server)
+        return self.url or _only(newest=newest)
+
+
+def place_of(server: str) -> str:
+    """The URL of the log that a server of this name has, where nothing else was said."""
+    return f"sqlite://{audit_file(server)}"
+
+
+def _only(*, newest: bool) -> str:
+    found = sorted(_files())
+    if not found or (len(found) > 1 and not newest):
         raise ConfigurationError.of("TW7016", known=_known())
-    return f"sqlite://{found[0]}"
+    if len(found) == 1:
+        return f"sqlite://{found[0]}"
+    *others, last = sorted(found, key=lambda path: asyncio.run(_written(path)))
+    named = ", ".join(path.stem for path in reversed(others))
+    tell(sentence("TW7018", spoken(), {"log": last.stem, "others": named}), fg="yellow", err=True)
+    return f"sqlite://{last}"
+
+
+async def _written(path: Path) -> str:
+    """When the last record of a log was written; the time of its file says when somebody has read it, too."""
+    with contextlib.suppress(ConfigurationError, StateError):
+        async with open_log(f"sqlite://{path}") as log:
+            for entry in await log.read((await log.head()).position - 1, 1):
+                return str(record_of(entry).get("at", ""))
+    return ""
+
+
+def _log_of(target: str) -> str:
+    """The log of a server of ours, by its target: a server of others keeps none here."""
+    server = _server_of(target)
+    audit = None if server is None else server.settings.audit
+    if audit is None or not audit.is_kept or not isinstance(audit.to, str):
+        raise ConfigurationError.of("TW7019", target=target, known=_known())
+    return audit.to
+
+
+def _server_of(target: str) -> Server | None:
+    if is_toolbox(target):  # its name says which log: it need not be told which folders it had
+        return Server("-".join(Spec(target).names))
+    return load_server(Spec(target)) if is_ours(target) else None
+
+
+def _files() -> Iterable[Path]:
+    return (state_folder() / "audit").glob("*.db")
 
 
 def _known() -> str:
-    return ", ".join(path.stem for path in sorted((state_folder() / "audit").glob("*.db"))) or "none"
+    return ", ".join(sorted(path.stem for path in _files())) or "none"
 
 
 def key_file(said: str | None) -> Path:

@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import click
 
-from toolwright.cli.audit_log import key_file, line, place_of, show, with_log
+from toolwright.cli.audit_log import Which, key_file, line, show, with_log
+from toolwright.cli.language import spoken
 from toolwright.cli.output import show_rows
 from toolwright.cli.printing import tell, tell_data
+from toolwright.cli.usage import Verbs
 from toolwright.errors import ConfigurationError
-from toolwright.policy.audit_reading import Stats, entries, matching, record_of, unfinished
-from toolwright.state.log import Entry, Log, Mark
+from toolwright.policy.audit_reading import Stats, entries, matching, outside, record_of, unfinished
+from toolwright.state.log import LOWEST, Entry, Log, Mark
 from toolwright.state.places import beside, without_password
 from toolwright.state.retention import Prunable, examine, prune, signing_key
 from toolwright.state.seal import is_log, name_of, read_seals, seals_in
 from toolwright.state.verify import Report
+from toolwright.wording import sentence
 
 __all__ = ["command"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-@click.group("audit", short_help="Look at what servers have recorded, and verify it.")
+@click.group("audit", cls=Verbs, short_help="Look at what servers have recorded, and verify it.")
 def command() -> None:
     """Look at what servers of this user have recorded, and verify it."""
 
 
-def _on_log(function: F) -> F:
-    """The two options that say which log is meant."""
+def _on_log(function: Callable[..., None]) -> Callable[..., None]:
+    """What says which log is meant, for the command together as ``which``."""
+
+    @functools.wraps(function)
+    def told(target: str | None, server: str | None, url: str | None, **others: Any) -> None:
+        function(which=Which(target, server, url), **others)
+
+    command: Callable[..., None] = told
     for option in (
         click.option("--log", "url", metavar="URL", help="The log itself: sqlite:PATH or postgresql://…"),
-        click.option("--server", metavar="NAME", help="The log of the server of this name. Default: the only one."),
+        click.option("--server", metavar="NAME", help="The log of the server of this name."),
+        click.argument("target", required=False),
     ):
-        function = option(function)
-    return function
+        command = option(command)
+    return command
 
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print the records as JSON Lines.")
@@ -51,10 +60,11 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print the records 
 @click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="How many records.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with what is recorded from now on.")
 @_json
-def tail(server: str | None, url: str | None, count: int, follow: bool, as_json: bool) -> None:
-    """Show the last records."""
+def tail(which: Which, count: int, follow: bool, as_json: bool) -> None:
+    """Show the last records of TARGET, a server of ours; without one, of the log that was written last."""
 
     async def follow_on(log: Log) -> None:
+        show(await outside(log, count), as_json)
         after = max(0, (await log.head()).position - count)
         while True:
             async for entry in entries(log, after):
@@ -62,10 +72,9 @@ def tail(server: str | None, url: str | None, count: int, follow: bool, as_json:
                 after = entry.position
             if not follow:
                 return
-            sys.stdout.flush()
             await asyncio.sleep(0.5)
 
-    with_log(server, url, follow_on)
+    with_log(which.place(newest=True), follow_on)
 
 
 @command.command("search")
@@ -86,8 +95,7 @@ def tail(server: str | None, url: str | None, count: int, follow: bool, as_json:
 @click.option("-n", "count", type=click.IntRange(1), default=1000, show_default=True, help="At most so many.")
 @_json
 def search(
-    server: str | None,
-    url: str | None,
+    which: Which,
     since: str,
     until: str,
     is_unfinished: bool,
@@ -95,7 +103,10 @@ def search(
     as_json: bool,
     **said: str,
 ) -> None:
-    """Show the records that fit all options. GLOB: * stands for anything, ? for one character."""
+    """Show the records that fit all options, of TARGET, or of the log that was written last.
+
+    GLOB: * stands for anything, ? for one character.
+    """
     matches = matching({name: glob for name, glob in said.items() if glob}, since, until)
 
     async def find(log: Log) -> list[Entry]:
@@ -109,14 +120,14 @@ def search(
                     break
         return found
 
-    show(with_log(server, url, find), as_json)
+    show(with_log(which.place(newest=True), find), as_json)
 
 
 @command.command("stats")
 @_on_log
 @click.option("--since", default="", metavar="TIME", help="From then on, as for search.")
-def stats(server: str | None, url: str | None, since: str) -> None:
-    """Count what happened: by outcome, tool, caller and error."""
+def stats(which: Which, since: str) -> None:
+    """Count what happened: by outcome, tool, caller and error; of TARGET, or in the log that was written last."""
     matches = matching({}, since)
 
     async def count(log: Log) -> tuple[Stats, int]:
@@ -126,7 +137,7 @@ def stats(server: str | None, url: str | None, since: str) -> None:
                 stats.add(record)
         return stats, len([entry for entry in await unfinished(log) if matches(record_of(entry))])
 
-    counted, open = with_log(server, url, count)
+    counted, open = with_log(which.place(newest=True), count)
     tell(f"{counted.records} operations, {open} unfinished")
     _table("outcome", ((name, str(number)) for name, number in counted.outcomes.most_common()))
     _table("what", ((name, _each(ways), _times(counted, name)) for name, ways in _most(counted.subjects)))
@@ -157,76 +168,67 @@ def _each(ways: Mapping[str, int]) -> str:
 @click.option("--seal", metavar="FILE|URL", help="Marks kept elsewhere. Default: the file beside an SQLite log.")
 @click.option("--key", metavar="FILE", help="What signed where the log was pruned. Default: the key of this user.")
 @click.option("--unsealed", is_flag=True, help="Accept a log of which no seal is found: its end may be cut off.")
-def verify_command(server: str | None, url: str | None, seal: str | None, key: str | None, unsealed: bool) -> None:
+def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bool) -> None:
     """Say whether anything was changed, removed, moved or cut off. Exit code 1 when it was, or where no seal is."""
-    place = place_of(server, url)
+    place = which.place()
     found = seal or beside(place, ".seal")
     kept = _kept(found, place) if seal or Path(found).is_file() else []
     secret = signing_key(key_file(key), make=False)
-    report: Report = with_log(None, place, lambda log: examine(log, kept, secret))
+    report: Report = with_log(place, lambda log: examine(log, kept, secret))
     for fault in report.faults:
-        tell(f"{fault.position}: {_FAULTS[fault.kind]}", err=True)
-    sealed = f"{len(kept)} seals in {without_password(found)}" if kept else "no seals"
-    tell(f"{report.entries} records up to {report.head.position} {report.head.hash}; {sealed}")
+        _say(_FAULTS[fault.kind], err=True, position=fault.position)
+    facts: dict[str, Any] = {"records": report.entries, "position": report.head.position, "hash": report.head.hash}
+    _say("TW7041" if kept else "TW7042", **facts, seals=len(kept), place=without_password(found))
     if report.faults:
-        tell(f"faults: {len(report.faults)}", err=True)
+        _say("TW7043", err=True, count=len(report.faults))
         sys.exit(1)
     if not kept and not unsealed:
-        tell(_UNPROVED, err=True)
+        _say("TW7044", err=True)
         sys.exit(1)
-    tell(f"OK: {_proof(is_sealed=bool(kept), is_elsewhere=seal is not None)}")
+    _say(_proof(is_sealed=bool(kept), is_elsewhere=seal is not None))
+
+
+def _say(code: str, *, err: bool = False, **facts: Any) -> None:
+    tell(sentence(code, spoken(), facts), err=err)
 
 
 def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
-    """In words, what a log without faults proves."""
+    """What a log without faults proves."""
     if not is_sealed:
-        return (
-            "no record was changed or removed between the others. Without a seal, an end that was cut off is not seen."
-        )
-    if not is_elsewhere:
-        return (
-            "nothing was changed or removed. The seal lies beside the log: it does not show a log that was replaced "
-            "together with its seal."
-        )
-    return "nothing was changed or removed."
+        return "TW7047"
+    return "TW7045" if is_elsewhere else "TW7046"
 
 
-_UNPROVED = (
-    "No seal is found: nothing proves that the end was not cut off, or the whole log replaced. "
-    "Name the seal with --seal, or accept it with --unsealed."
-)
+_FAULTS: Mapping[str, str] = {
+    "edited": "TW7031",
+    "missing": "TW7032",
+    "unlinked": "TW7033",
+    "rewritten": "TW7034",
+    "cut": "TW7035",
+    "outside": "TW7036",
+    "unsigned": "TW7037",
+}
 
 
 def _kept(seal: str, place: str) -> list[Mark]:
     if not is_log(seal):
         return read_seals(Path(seal))
-    if marks := with_log(None, seal, lambda log: seals_in(log, name_of(place))):
+    if marks := with_log(seal, lambda log: seals_in(log, name_of(place))):
         return marks
     raise ConfigurationError.of("TW7090", seal=without_password(seal), log=name_of(place))
 
 
-_FAULTS = {
-    "edited": "this record was changed, or moved here",
-    "missing": "records before this one were removed",
-    "unlinked": "this record does not follow the one before it, which was replaced",
-    "rewritten": "this is not the record that was sealed",
-    "cut": "the record that was sealed is gone: the end was cut off, or all was replaced",
-    "outside": "this record stands below position 1, where no server writes",
-    "unsigned": "the log begins here, and nothing says with our key that it was pruned so far",
-}
-
-
 @command.command("export")
 @_on_log
-@click.option("--after", type=click.IntRange(0), default=0, metavar="POSITION", help="What follows this position.")
-def export(server: str | None, url: str | None, after: int) -> None:
+@click.option("--after", type=click.IntRange(0), metavar="POSITION", help="What follows this position.")
+def export(which: Which, after: int | None) -> None:
     """Print all records with their hashes as JSON Lines."""
 
     async def write(log: Log) -> None:
-        async for entry in entries(log, after):
+        async for entry in entries(log, LOWEST if after is None else after):
             tell_data(line(entry))
 
-    with_log(server, url, write)
+    with_log(which.place(), write)
 
 
 @command.command("prune")
@@ -235,9 +237,9 @@ def export(server: str | None, url: str | None, after: int) -> None:
     "--before", required=True, type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), metavar="DATE", help="UTC."
 )
 @click.option("--key", metavar="FILE", help="What signs it; made where it is missing. Default: the key of this user.")
-def prune_command(server: str | None, url: str | None, before: datetime, key: str | None) -> None:
+def prune_command(which: Which, before: datetime, key: str | None) -> None:
     """Delete the records before DATE. A signed record stays, so that the others can be verified."""
     secret = cast("bytes", signing_key(key_file(key), make=True))
     moment = before.replace(tzinfo=UTC)
-    count = with_log(server, url, lambda log: prune(cast("Prunable", log), moment, secret))
+    count = with_log(which.place(), lambda log: prune(cast("Prunable", log), moment, secret))
     tell(f"{count} records deleted")

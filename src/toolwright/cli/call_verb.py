@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -17,23 +17,26 @@ from toolwright.cli import families
 from toolwright.cli.asking import asked_here
 from toolwright.cli.connecting import connected, show_log, target_of
 from toolwright.cli.families import Family
-from toolwright.cli.hosting import TYPED, is_config, opened
+from toolwright.cli.hosting import TYPED, check_any, is_config, opened
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_result
 from toolwright.cli.printing import one_line, tell
+from toolwright.cli.usage import Verb, unknown_tool
 from toolwright.client.answers import Elicit, Elicitation
 from toolwright.client.client import Result, Target
 from toolwright.client.config import read_config
-from toolwright.errors import ConfigurationError
-from toolwright.jsonrpc.messages import is_object
+from toolwright.errors import ConfigurationError, RpcError
+from toolwright.jsonrpc.messages import is_array, is_object
+from toolwright.protocol.names import REPLACES
 from toolwright.protocol.types import Tool
+from toolwright.wording import Worded
 
 __all__ = ["command", "read_arguments"]
 
 _SECONDS = 60.0
 
 
-@click.command("call", short_help="Call a tool.")
+@click.command("call", cls=Verb, example="toolwright call notes.py get_notes prefix=a", short_help="Call a tool.")
 @click.argument("target")
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
@@ -60,10 +63,13 @@ def command(
     """
     elicit = _yes if yes else asked_here(target)
     if is_config(target):
-        result = asyncio.run(_call_one(target, tool, arguments, whole, timeout))
+        result, tools = asyncio.run(_call_one(target, tool, arguments, whole, timeout))
     else:
-        result = asyncio.run(_call(target_of(target, family), tool, arguments, whole, timeout or _SECONDS, elicit))
+        found = target_of(target, family)
+        result, tools = asyncio.run(_call(found, target, tool, arguments, whole, timeout or _SECONDS, elicit))
     show_json(result.raw) if as_json else show_result(result)
+    if result.is_error and tool not in tools:  # some servers answer so to a call of a tool that they do not have
+        raise unknown_tool(target, tool, tools)
     if result.is_error:
         sys.exit(1)
 
@@ -72,28 +78,63 @@ def _yes(question: Elicitation) -> bool:
     return True
 
 
+_Answer: TypeAlias = tuple[Result, Collection[str]]
+"""The result, and all names that tools can be called by."""
+
+
 async def _call(
-    target: Target, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float, elicit: Elicit | None
-) -> Result:
+    target: Target,
+    typed: str,
+    name: str,
+    pairs: tuple[str, ...],
+    whole: str | None,
+    timeout: float,
+    elicit: Elicit | None,
+) -> _Answer:
     served = target.serving() if isinstance(target, Server) else contextlib.nullcontext()
     async with served, connected(target, timeout=timeout, elicit=elicit) as client:
-        tools = {tool.name: tool for tool in await client.list_tools()}
+        tools = _by_names(await client.list_tools())
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
-        result = await client.call_tool(name, arguments, progress=_show_progress)
+        with _known(typed, name, tools):
+            result = await client.call_tool(name, arguments, progress=_show_progress)
     if result.is_error:
         show_log(client)
-    return result
+    return result, tools
 
 
-async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float | None) -> Result:
+async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float | None) -> _Answer:
     """The same for a tool of one of the servers of a file, by its name there. To start is no answer: it may take the
     time that it takes unless said."""
     config = read_config(file)
     servers = tuple(replace(one, seconds=timeout or one.seconds or _SECONDS) for one in config.servers)
     async with opened(replace(config, servers=servers), max(timeout or 0.0, _SECONDS), **TYPED) as host:
-        tools = {tool.name: tool for tool in await host.list_tools()}
+        check_any(host, file)
+        tools = _by_names(await host.list_tools())
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
-        return await host.call_tool(name, arguments, progress=_show_progress)
+        with _known(file, name, tools):
+            return await host.call_tool(name, arguments, progress=_show_progress), tools
+
+
+def _by_names(tools: Iterable[Tool]) -> dict[str, Tool]:
+    """Tools by all names that they can be called by: that of now, and those of before."""
+    old = {name: tool for tool in tools for name in _old_names(tool)}
+    return old | {tool.name: tool for tool in tools}
+
+
+def _old_names(tool: Tool) -> list[str]:
+    told = (tool.meta or {}).get(REPLACES)
+    return [name for name in told if isinstance(name, str)] if is_array(told) else []
+
+
+@contextlib.contextmanager
+def _known(target: str, name: str, tools: Collection[str]) -> Generator[None]:
+    """``ConfigurationError`` where a server refuses a call of a tool that it does not list: a slip of the typist."""
+    try:
+        yield
+    except RpcError as error:
+        if name in tools:
+            raise
+        raise unknown_tool(target, name, tools) from error
 
 
 def _show_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -106,7 +147,7 @@ def _whole(text: str | None) -> dict[str, Any]:
         return {}
     value = _json(sys.stdin.read() if text == "-" else text, "--args")
     if not isinstance(value, dict):
-        raise ConfigurationError.of("TW4006", what="--args", problem="it must be an object")
+        raise ConfigurationError.of("TW4006", what="--args", problem=Worded("TW4035", {}))
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -117,7 +158,7 @@ def read_arguments(pairs: tuple[str, ...], tool: Tool | None) -> dict[str, Any]:
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
-            raise ConfigurationError.of("TW4006", what=pair, problem="write KEY=VALUE")
+            raise ConfigurationError.of("TW4006", what=pair, problem=Worded("TW4036", {}))
         if key.endswith(":"):
             arguments[key[:-1]] = _json(text, pair)
         else:
@@ -147,4 +188,4 @@ def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ConfigurationError.of("TW4006", what=what, problem=f"not JSON: {error}") from None
+        raise ConfigurationError.of("TW4006", what=what, problem=Worded("TW4037", {"error": error})) from None

@@ -20,6 +20,7 @@ from toolwright.cli.chat_tools import Tools, chat_tools
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.printing import tell
+from toolwright.cli.usage import Verb
 from toolwright.errors import ConfigurationError, ToolwrightError
 from toolwright.host.chat import Chat
 from toolwright.host.fronts import at_terminal, typed_line
@@ -32,7 +33,13 @@ from toolwright.policy.audit_reading import entries
 __all__ = ["command"]
 
 
-@click.command("chat", short_help="Talk to a model that has tools.")
+@click.command(
+    "chat",
+    cls=Verb,
+    either=("target", "config"),
+    example="toolwright chat notes.py --model deepseek:deepseek-chat",
+    short_help="Talk to a model that has tools.",
+)
 @click.argument("target", required=False)
 @click.option("--config", metavar="FILE", help="A file of servers: mcpServers JSON, or TOML. The same as TARGET.")
 @click.option("--model", "name", required=True, metavar="MODEL", help="PROVIDER:MODEL, or MODEL with --base-url.")

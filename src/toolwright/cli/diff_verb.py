@@ -12,6 +12,7 @@ from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json
 from toolwright.cli.printing import tell
+from toolwright.cli.usage import Verb
 from toolwright.contract.contract import Contract
 from toolwright.contract.diff import Class, Diff, diff
 from toolwright.contract.phrases import counted, grows, phrase
@@ -21,7 +22,12 @@ __all__ = ["command"]
 _CLASSES = [kind.value for kind in Class]
 
 
-@click.command("diff", short_help="Show what has changed in what a server promises.")
+@click.command(
+    "diff",
+    cls=Verb,
+    example="toolwright diff toolwright.lock notes.py",
+    short_help="Show what has changed in what a server promises.",
+)
 @click.argument("old")
 @click.argument("new")
 @families.options

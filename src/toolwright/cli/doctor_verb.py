@@ -16,7 +16,7 @@ from toolwright.check.doctor.seen import Seen
 from toolwright.check.doctor.symptoms import Diagnosis, diagnose
 from toolwright.check.doctor.told import as_json, as_text
 from toolwright.cli import families
-from toolwright.cli.audit_log import records_in, with_log
+from toolwright.cli.audit_log import Which, records_in, with_log
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.numbers import SECONDS, Finite
@@ -121,7 +121,7 @@ def _read(log: str, seen: Seen, since: str) -> None:
     is_url, is_file = "://" in log or log.startswith("sqlite:"), path.suffix == ".db" or path.is_file()
     url = log if is_url else f"sqlite:{log}" if is_file else None
     try:
-        with_log(None if url or not log else log, url, all_of)
+        with_log(Which(server=None if url or not log else log, url=url).place(), all_of)
     except ConfigurationError as error:
         if error.code in ("TW7015", "TW7016"):  # they speak of options that are not those of this verb
             raise ConfigurationError.of("TW9825", known=error.facts["known"]) from None

@@ -23,6 +23,7 @@ from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
 from toolwright.cli.numbers import SECONDS, Finite
 from toolwright.cli.printing import one_line, redrawn, tell
+from toolwright.cli.usage import Verb
 from toolwright.contract.contract import Contract, Definition
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError, DefinitionError
@@ -46,7 +47,12 @@ __all__ = ["command"]
 _FORMS: Final[Mapping[str, Callable[[Report, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
 
 
-@click.command("eval", short_help="See which tool a model chooses for a question.")
+@click.command(
+    "eval",
+    cls=Verb,
+    example="toolwright eval notes.py --model deepseek:deepseek-chat --questions questions.jsonl",
+    short_help="See which tool a model chooses for a question.",
+)
 @click.argument("target")
 @families.options
 @click.option("--model", "name", required=True, metavar="MODEL", help="PROVIDER:MODEL, or MODEL with --base-url.")

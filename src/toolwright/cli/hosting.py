@@ -12,6 +12,7 @@ from toolwright.cli.language import spoken
 from toolwright.cli.printing import one_line, tell
 from toolwright.client.client import Target
 from toolwright.client.config import AskInput, Config, Input
+from toolwright.errors import TransportError
 from toolwright.host.fronts import at_terminal
 from toolwright.host.host import Elicit, Host, ServerStatus
 from toolwright.host.launches import ApproveLaunch, LaunchRequest
@@ -24,7 +25,7 @@ from toolwright.state.facts import Facts
 from toolwright.tools.toolset import Provider
 from toolwright.wording import sentence
 
-__all__ = ["approve_here", "elicit_here", "is_config", "opened", "problem_of", "show_request"]
+__all__ = ["approve_here", "check_any", "elicit_here", "is_config", "opened", "problem_of", "show_request"]
 
 
 def is_config(target: str) -> bool:
@@ -73,6 +74,14 @@ def problem_of(status: ServerStatus) -> str:
         return ""
     said = "" if status.reason is None else f": {status.reason.say()}"
     return one_line(f"{status.name} is {status.state}{said}")
+
+
+def check_any(host: Host, file: str) -> None:
+    """``TransportError`` where none of the servers of a file can be used, though some are to be."""
+    wanted = [one for one in host.servers if one.state != "disabled"]
+    if wanted and not any(one.state == "ready" for one in wanted):
+        servers = ", ".join(f"{one.name} ({one.state})" for one in wanted)
+        raise TransportError.of("TW4018", file=file, servers=servers)
 
 
 def approve_here() -> ApproveLaunch | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from toolwright.cli.printing import tell
+from toolwright.cli.usage import Verbs
 from toolwright.contract.files import alone, write_whole
 from toolwright.errors import ConfigurationError
 from toolwright.server.keys import check_scope, new_key, read_keys
@@ -16,7 +17,7 @@ from toolwright.server.keys import check_scope, new_key, read_keys
 __all__ = ["command"]
 
 
-@click.group("keys", short_help="Make keys for who may call over HTTP.")
+@click.group("keys", cls=Verbs, short_help="Make keys for who may call over HTTP.")
 def command() -> None:
     """Make keys for who may call over HTTP: toolwright serve … --http … --keys FILE."""
 

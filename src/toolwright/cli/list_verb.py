@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -10,9 +11,13 @@ import click
 from toolwright.cli import families
 from toolwright.cli.connecting import connected, target_of
 from toolwright.cli.families import Family
-from toolwright.cli.hosting import TYPED, is_config, opened
+from toolwright.cli.hosting import TYPED, check_any, is_config, opened
+from toolwright.cli.language import spoken
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_entries, show_json, show_tools
+from toolwright.cli.printing import tell
+from toolwright.errors import MethodNotFound
+from toolwright.wording import sentence
 
 __all__ = ["command"]
 
@@ -33,24 +38,36 @@ def command(target: str, family: Family, what: str | None, timeout: float, as_js
     entries = asyncio.run(
         _list_all(target, what, timeout) if is_config(target) else _list(target, family, what, timeout)
     )
+    if not entries and not as_json:
+        tell(sentence(_NONE[what], spoken(), {"target": target}))
+        return
     show = show_json if as_json else show_tools if what is None else show_entries
     show(entries)
 
 
+_NONE: Mapping[str | None, str] = {None: "TW4015", "resources": "TW4016", "prompts": "TW4017"}
+
+
 async def _list(target: str, family: Family, what: str | None, timeout: float) -> list[Any]:
     async with connected(target_of(target, family), timeout=timeout) as client:
-        match what:
-            case "resources":
-                return [*await client.list_resources(), *await client.list_templates()]
-            case "prompts":
-                return [*await client.list_prompts()]
-            case _:
-                return [*await client.list_tools()]
+        try:
+            match what:
+                case "resources":
+                    return [*await client.list_resources(), *await client.list_templates()]
+                case "prompts":
+                    return [*await client.list_prompts()]
+                case _:
+                    return [*await client.list_tools()]
+        except MethodNotFound:
+            if (what or "tools") in client.facts.capabilities:
+                raise
+            return []  # it has not said that it has any
 
 
 async def _list_all(file: str, what: str | None, timeout: float) -> list[Any]:
     """The same over all servers of a file, by their names there."""
     async with opened(file, timeout, **TYPED) as host:
+        check_any(host, file)
         context, provider = host.context(), host.provider
         match what:
             case "resources":

@@ -15,7 +15,8 @@ import click
 
 import toolwright
 from toolwright.cli.language import speaking
-from toolwright.cli.printing import escape_logs, tell, tell_usage
+from toolwright.cli.printing import discard_output, escape_logs, flush_output, tell, tell_usage, with_own_output
+from toolwright.cli.usage import Verbs
 from toolwright.crashes import DEBUG
 from toolwright.errors import (
     ConfigurationError,
@@ -49,6 +50,16 @@ _VERBS = (
     "lock",
     *("login", "logout", "pins", "policy", "serve", "test", "trust", "wrap"),
 )
+_SERVE = ("serve", "wrap")
+"""Verbs whose standard output carries the protocol: :mod:`toolwright.transport.stdio` keeps it for that."""
+
+_MEANT = {
+    **dict.fromkeys(("dev", "run", "start"), "serve"),
+    **dict.fromkeys(("exec", "invoke"), "call"),
+    **dict.fromkeys(("ls", "tools"), "list"),
+    **dict.fromkeys(("lint", "validate"), "check"),
+}
+"""What other programs call a verb."""
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),
@@ -65,19 +76,24 @@ def exit_code(error: ToolwrightError) -> int:
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3)
 
 
-class _Verbs(click.Group):
+class _Verbs(Verbs):
     """Each verb is loaded when it is used, so that none pays for another."""
+
+    meant = _MEANT
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return speaking(load(f"cli.{cmd_name}_verb:command")) if cmd_name in _VERBS else None
+        if cmd_name not in _VERBS:
+            return None
+        verb = speaking(load(f"cli.{cmd_name}_verb:command"))
+        return verb if cmd_name in _SERVE else with_own_output(verb)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            flush_output()
             return result
         except BrokenPipeError:
             os._exit(0)  # whoever read our output has seen enough
@@ -116,11 +132,11 @@ def _end_unwritten(error: OSError, language: str) -> NoReturn:
     """End for standard output that cannot be written; any other error is raised again."""
     try:
         tell()
-        sys.stdout.flush()  # the error does not say what could not be written
+        flush_output()  # the error does not say what could not be written
     except OSError:
         said = ConfigurationError.of("TW4011", problem=error.strerror)
         tell(f"toolwright: {said.say(language)}", err=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or it fails once more as the process ends
+        discard_output()
         sys.exit(exit_code(said))
     raise error
 
@@ -131,7 +147,7 @@ def main() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     escape_logs()
     try:
-        cli(standalone_mode=False)
+        cli(prog_name="toolwright", standalone_mode=False)
     except click.ClickException as error:
         tell_usage(error)
         sys.exit(2)

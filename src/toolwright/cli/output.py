@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolwright.cli.printing import one_line, tell, tell_json
+from toolwright.cli.types import type_of
 from toolwright.client.client import Result
-from toolwright.jsonrpc.messages import encode, is_array, is_object
+from toolwright.jsonrpc.messages import encode, is_object
 from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, TextContent, Tool
 
 __all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools"]
@@ -77,14 +78,7 @@ def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
         schema = given if is_object(given) else {}
         default = f" (default {json.dumps(schema['default'])})" if "default" in schema else ""
         mark = "" if name in required else "?"
-        yield f"      {name}{mark}", _type(schema), f"{schema.get('description', '')}{default}"
-
-
-def _type(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return "|".join(map(str, schema["enum"]))
-    kind = schema.get("type") or [_type(option) for option in schema.get("anyOf", [])] or "any"
-    return "|".join(map(str, kind)) if is_array(kind) else str(kind)
+        yield f"      {name}{mark}", type_of(schema, tool.inputSchema), f"{schema.get('description', '')}{default}"
 
 
 def show_result(result: Result) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from toolwright.cli.language import speaking
+from toolwright.cli.printing import with_own_output
+from toolwright.cli.usage import Verbs
 from toolwright.loading import load
 
 __all__ = ["command"]
@@ -12,12 +14,12 @@ __all__ = ["command"]
 _VERBS = ("check", "explain", "simulate")
 
 
-class _Verbs(click.Group):
+class _Verbs(Verbs):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return speaking(load(f"cli.policy_{cmd_name}:command")) if cmd_name in _VERBS else None
+        return with_own_output(speaking(load(f"cli.policy_{cmd_name}:command"))) if cmd_name in _VERBS else None
 
 
 @click.group("policy", cls=_Verbs, short_help="Check, explain and try out rules.")

@@ -1,23 +1,43 @@
 """The one way from a verb to the terminal: nothing in what others have written is obeyed there.
 
 Verbs print by :func:`tell`, :func:`tell_json` and :func:`redrawn`; a test of the architecture holds that no other
-module of the command prints. Colours are added here, after the text has been escaped.
+module of the command prints. Colours are added here, after the text has been escaped. Within :func:`own_output`
+standard output is theirs alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import logging
+import os
 import secrets
 import sys
-from typing import Any
+from collections.abc import Generator
+from typing import Any, TextIO, TypeVar
 
 import click
 
 from toolwright.protocol.terminal import json_text, one_line, printable
 
-__all__ = ["escape_logs", "one_line", "paint", "printable", "redrawn", "tell", "tell_data", "tell_json", "tell_usage"]
+__all__ = [
+    "discard_output",
+    "escape_logs",
+    "flush_output",
+    "one_line",
+    "own_output",
+    "paint",
+    "printable",
+    "redrawn",
+    "tell",
+    "tell_data",
+    "tell_json",
+    "tell_usage",
+    "with_own_output",
+]
+
+C = TypeVar("C", bound=click.Command)
 
 _MARK = f"\x1b{secrets.token_hex(8)}"  # stands before our own colours; nobody else can write it
 _ERASE = "\r\x1b[K"
@@ -26,7 +46,7 @@ _ERASE = "\r\x1b[K"
 def tell(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
     """Print text, all of it escaped but what :func:`paint` has made."""
     shown = _escaped(text)
-    click.echo(click.style(shown, **style) if style else shown, nl=nl, err=err)
+    click.echo(click.style(shown, **style) if style else shown, file=None if err else _output(), nl=nl, err=err)
 
 
 def paint(text: str, **style: Any) -> str:
@@ -50,7 +70,7 @@ def tell_json(value: Any, *, indent: int | None = 2) -> None:
 
 def tell_data(text: str, *, nl: bool = True) -> None:
     """Print JSON text."""
-    click.echo(json_text(text), nl=nl)
+    click.echo(json_text(text), file=_output(), nl=nl)
 
 
 def tell_usage(error: click.ClickException) -> None:
@@ -77,3 +97,81 @@ def escape_logs() -> None:
         handler.setLevel(logging.WARNING)
         handler.setFormatter(_Escaping())
         logging.root.addHandler(handler)
+
+
+# --- standard output --------------------------------------------------------------------------------------------------
+
+_own: list[TextIO] = []  # what standard output was when a verb began
+
+
+def _output() -> TextIO:
+    return _own[-1] if _own else sys.stdout
+
+
+@contextlib.contextmanager
+def own_output() -> Generator[None]:
+    """Keep standard output for what the verb prints: what a server of ours prints in this process, or in a child of it,
+    goes to standard error."""
+    if _own:  # a verb within a verb
+        yield
+        return
+    sys.stdout.flush()
+    shared = sys.stdout
+    with _aside(shared) as output:
+        _own.append(output)
+        try:
+            yield
+            output.flush()
+        finally:
+            _own.pop()
+            sys.stdout = shared
+
+
+@contextlib.contextmanager
+def _aside(shared: TextIO) -> Generator[TextIO]:
+    """What writes where ``shared`` wrote; ``shared`` itself, and its descriptor, write to standard error now."""
+    try:
+        number = shared.fileno()
+    except (OSError, ValueError):  # it has no descriptor: a program that runs the command has replaced it
+        sys.stdout = sys.stderr
+        yield shared
+        return
+    ours = os.dup(number)
+    os.dup2(sys.stderr.fileno(), number)
+    output = os.fdopen(os.dup(ours), "w", encoding=shared.encoding, errors=shared.errors, newline="\n")
+    try:
+        yield output
+    finally:
+        with contextlib.suppress(OSError):
+            shared.flush()
+        os.dup2(ours, number)
+        os.close(ours)
+        with contextlib.suppress(OSError):
+            output.close()
+
+
+def with_own_output(verb: C) -> C:
+    """The verb, which runs within :func:`own_output` from now on, as do those that it has."""
+    if verb in _alone:
+        return verb
+    _alone.add(verb)
+    for inner in verb.commands.values() if isinstance(verb, click.Group) else ():
+        with_own_output(inner)
+    if verb.callback is not None and not isinstance(verb, click.Group):
+        verb.callback = own_output()(verb.callback)
+    return verb
+
+
+_alone: set[click.Command] = set()
+
+
+def flush_output() -> None:
+    """Write out what was printed. ``OSError`` where that cannot be."""
+    _output().flush()
+
+
+def discard_output() -> None:
+    """Leave what could not be written unwritten, so that it does not fail once more as the process ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, _output().fileno())
+    os.close(nowhere)

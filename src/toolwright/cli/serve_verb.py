@@ -7,15 +7,36 @@ from typing import Any
 import click
 
 from toolwright.cli import callers, families
+from toolwright.cli.asking import is_somebody_here
 from toolwright.cli.families import Family
+from toolwright.cli.language import spoken
+from toolwright.cli.printing import own_output, tell
 from toolwright.cli.targets import Spec, files_of, load_server
+from toolwright.cli.usage import Verb
 from toolwright.errors import ConfigurationError
 from toolwright.loading import load
+from toolwright.wording import sentence
 
 __all__ = ["command"]
 
 
-@click.command("serve", short_help="Serve tools over stdio or HTTP.")
+_MEANT = {
+    "--port": "--http :PORT",
+    "--host": "--http HOST:PORT",
+    "--bind": "--http HOST:PORT",
+    "--transport": "--http HOST:PORT, or nothing for stdio",
+    "--token": "--keys FILE",
+}
+"""What other programs call an option."""
+
+
+@click.command(
+    "serve",
+    cls=Verb,
+    meant=_MEANT,
+    example="toolwright serve notes.py --http :8000",
+    short_help="Serve tools over stdio or HTTP.",
+)
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @families.options
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
@@ -73,4 +94,8 @@ def command(
     else:
         if log_format != "text":
             load("cli.logs:begin")(log_format)
-        load_server(spec).run()
+        with own_output():  # what the file prints when it is loaded is no message
+            server = load_server(spec)
+        if is_somebody_here():
+            tell(sentence("TW4023", spoken(), {"server": server.name, "target": spec.target}), err=True)
+        server.run()

@@ -28,11 +28,12 @@ from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import Provider
 from toolwright.tools.views import renamed
 from toolwright.version import __version__
+from toolwright.wording import Worded
 
 if TYPE_CHECKING:
     from toolwright.toolbox.confined import PathRules
 
-__all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "load_server"]
+__all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "is_toolbox", "load_server"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +249,11 @@ def is_ours(target: str) -> bool:
     if Path(place).is_file() and place.endswith(".py"):
         return True
     is_command = " " in target or ("/" in target and not place.endswith(".py"))
-    return _is_toolbox(target) or (not is_command and (place.endswith(".py") or bool(colon)))
+    return is_toolbox(target) or (not is_command and (place.endswith(".py") or bool(colon)))
 
 
-def _is_toolbox(target: str) -> bool:
+def is_toolbox(target: str) -> bool:
+    """Whether ``target`` names families of the toolbox, and nothing else."""
     return all(name in TOOLBOX for name in target.split(","))
 
 
@@ -267,7 +269,7 @@ def load_server(spec: Spec, text: str | None = None) -> Server:
 
 
 def _load(spec: Spec, text: str | None) -> Server:
-    families = {name: TOOLBOX[name] for name in spec.names} if _is_toolbox(spec.target) else {}
+    families = {name: TOOLBOX[name] for name in spec.names} if is_toolbox(spec.target) else {}
     for option in spec.family.said:
         if not any(option in family.options for family in families.values()):
             raise ConfigurationError.of("TW4008", option=option, target=spec.target)
@@ -301,11 +303,11 @@ def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
 
 def _load_file(path: Path, text: str | None) -> ModuleType:
     if not path.is_file():
-        raise ConfigurationError.of("TW4002", target=str(path), problem="there is no such file")
+        raise ConfigurationError.of("TW4002", target=str(path), problem=Worded("TW4030", {}))
     loader = None if text is None else _Told(path, text)
     spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
     if spec is None or spec.loader is None:
-        raise ConfigurationError.of("TW4002", target=str(path), problem="it is not a Python file")
+        raise ConfigurationError.of("TW4002", target=str(path), problem=Worded("TW4031", {}))
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # type annotations are looked up there
     sys.path.insert(0, str(path.parent.resolve()))
@@ -373,7 +375,7 @@ def _load_module(name: str, target: str) -> ModuleType:
         if not isinstance(error, ModuleNotFoundError) or not f"{name}.".startswith(f"{error.name}."):
             raise _crash(error, target, Path.cwd()) from error
         known = ", ".join(sorted(TOOLBOX))
-        problem = f"no module {error.name!r}; a toolbox name ({known}), FILE.py, FILE.py:NAME or package.module:NAME"
+        problem = Worded("TW4032", {"module": error.name, "known": known})
         raise ConfigurationError.of("TW4002", target=target, problem=problem) from None
 
 
@@ -381,16 +383,14 @@ def _find(module: ModuleType, attribute: str, target: str) -> Server:
     found = {name: value for name, value in vars(module).items() if isinstance(value, Server)}
     if attribute:
         if attribute not in found:
-            raise ConfigurationError.of("TW4002", target=target, problem=f"no Server is called {attribute!r} there")
+            raise ConfigurationError.of("TW4002", target=target, problem=Worded("TW4033", {"name": attribute}))
         return found[attribute]
     servers = list({id(value): value for value in found.values()}.values())
     if not servers and (library := _foreign_server(module)):
         raise ConfigurationError.of("TW4013", target=target, library=library)
     if len(servers) != 1:
         which = ", ".join(sorted(found)) or "none"
-        raise ConfigurationError.of(
-            "TW4002", target=target, problem=f"it needs one Server, found: {which}; say FILE.py:NAME"
-        )
+        raise ConfigurationError.of("TW4002", target=target, problem=Worded("TW4034", {"found": which}))
     return servers[0]
 
 

@@ -9,19 +9,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.jsonrpc.messages import is_object
-from toolwright.state.log import Entry, Log
+from toolwright.state.log import LOWEST, ORIGIN, Entry, Log
 
-__all__ = ["Stats", "entries", "matching", "record_of", "unfinished"]
+__all__ = ["Stats", "entries", "matching", "outside", "record_of", "unfinished"]
 
 PAGE = 500
 
 
-async def entries(log: Log, after: int = 0) -> AsyncGenerator[Entry]:
-    """All entries behind position ``after``."""
+async def entries(log: Log, after: int = LOWEST) -> AsyncGenerator[Entry]:
+    """All entries behind position ``after``; all there are unless said, those :func:`outside` of the chain included."""
     while page := await log.read(after, PAGE):
         for entry in page:
             yield entry
         after = page[-1].position
+
+
+async def outside(log: Log, limit: int) -> tuple[Entry, ...]:
+    """The first entries below position 1: no server writes there, so somebody else has."""
+    return tuple(entry for entry in await log.read(LOWEST, limit) if entry.position <= ORIGIN.position)
 
 
 def record_of(entry: Entry) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from toolwright.errors import StateError, ToolError
 from toolwright.jsonrpc.messages import Json
 from toolwright.policy.approvals import Approvals, Wanted
+from toolwright.policy.lookalikes import shown_name
 from toolwright.policy.shown import shown, shown_text
 from toolwright.protocol.questions import InputRequest, elicitation_form
 from toolwright.protocol.types import Value
@@ -38,7 +39,7 @@ def put_to(wanted: Wanted, language: str) -> str:
     is_shown = wanted.instance and wanted.principal == LOCAL.id
     server = f"{wanted.server} ({wanted.instance})" if is_shown else wanted.server
     names = {"server": server, "tool": wanted.tool, "effect": wanted.effect}
-    parts = [sentence("TW2400", language, {key: shown_text(name) for key, name in names.items()})]
+    parts = [sentence("TW2400", language, {key: shown_name(name, language) for key, name in names.items()})]
     parts += [shown_text(wanted.reason)] if wanted.reason else []
     parts += [shown(wanted.arguments)]
     parts += [shown_text(wanted.preview)] if wanted.preview else []

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-__all__ = ["ORIGIN", "Draft", "Entry", "Log", "Mark", "MemoryLog"]
+__all__ = ["LOWEST", "ORIGIN", "Draft", "Entry", "Log", "Mark", "MemoryLog"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -35,6 +35,9 @@ class Mark(NamedTuple):
 
 ORIGIN = Mark(0, "0" * 64)
 """The place before the first entry."""
+
+LOWEST = -(2**63) - 1
+"""Below every position that a store can hold: who reads from here sees what stands below 1 too."""
 
 
 class Entry(NamedTuple):

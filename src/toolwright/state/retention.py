@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolwright.errors import ConfigurationError
-from toolwright.state.log import ORIGIN, Entry, Log, Mark
+from toolwright.state.log import LOWEST, ORIGIN, Entry, Log, Mark
 from toolwright.state.new_file import write_new
 from toolwright.state.verify import MAX_FAULTS, Fault, Report, verify
 
@@ -21,7 +21,6 @@ __all__ = ["Prunable", "examine", "prune", "signing_key"]
 
 PAGE = 500
 _PRUNED = "pruned"
-_LOWEST = -(2**63)
 
 
 class Prunable(Log, Protocol):
@@ -73,7 +72,7 @@ async def examine(log: Log, kept: Iterable[Mark] = (), key: bytes | None = None)
                 checkpoints.append(entry.record)
 
     report = await verify(log, since=since, kept=[mark for mark in kept if mark.position > since.position], seen=seen)
-    below = [entry.position for entry in await log.read(_LOWEST, PAGE) if entry.position <= ORIGIN.position]
+    below = [entry.position for entry in await log.read(LOWEST, PAGE) if entry.position <= ORIGIN.position]
     before = [Fault(position, "outside") for position in below[:MAX_FAULTS]]
     if since != ORIGIN and not any(_is_signed(record, since, key) for record in checkpoints):
         before.append(Fault(since.position + 1, "unsigned"))

@@ -20,7 +20,7 @@ from typing import Self
 
 from toolwright.errors import StateError
 from toolwright.state.facts import NANOSECONDS, Callback, Listeners, admit, nanoseconds, waiting
-from toolwright.state.log import ORIGIN, Entry, Mark
+from toolwright.state.log import LOWEST, ORIGIN, Entry, Mark
 from toolwright.state.log_thread import ThreadLog
 from toolwright.state.sqlite_thread import Settings, SqliteThread
 
@@ -260,7 +260,7 @@ class _Table:
     def read(self, db: Connection, after: int, limit: int) -> tuple[Entry, ...]:
         rows = db.execute(
             "SELECT position, writer, record, previous, hash FROM log WHERE position > ? ORDER BY position LIMIT ?",
-            (after, limit),
+            (float(after) if after <= LOWEST else after, limit),  # it is no integer to SQLite
         )
         return tuple(Entry(*row) for row in rows)
 

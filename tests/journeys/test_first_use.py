@@ -1,0 +1,299 @@
+"""What somebody types who uses the command for the first time, slips of the keyboard included."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from journeys.serving import META, SERVER, command, environment
+from journeys.test_cli import other, run
+from toolwright.testing.state import LIMIT
+
+pytestmark = pytest.mark.process
+
+TYPES = """
+from enum import IntEnum
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel
+
+from toolwright import Server
+
+server = Server("types")
+
+class Place(NamedTuple):
+    x: int
+    y: int
+
+class Size(IntEnum):
+    SMALL = 1
+    LARGE = 2
+
+class User(BaseModel):
+    name: str
+    places: list[Place] = []
+
+class Node(BaseModel):
+    kids: list["Node"] = []
+
+@server.tool(effect="read")
+def show(
+    user: User,
+    size: Size,
+    node: Node,
+    users: list[User],
+    named: dict[str, User],
+    pair: tuple[int, str],
+    numbers: list[int | None],
+    kind: Literal["a", "b"],
+    maybe: User | None = None,
+) -> str:
+    return "shown"
+"""
+
+NOISY = """
+import os, subprocess, sys
+print("imported")
+from toolwright import Server
+server = Server("noisy")
+
+@server.tool(effect="read")
+def speak() -> dict[str, int]:
+    print("printed")
+    sys.stdout.write("written\\n")
+    os.write(1, b"to the descriptor\\n")
+    subprocess.run(["echo", "by a child"])
+    return {"a": 1}
+"""
+
+LENIENT = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    match message["method"]:
+        case "initialize":
+            info = {"name": "x", "version": "1"}
+            result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            result = {"tools": [{"name": "get_notes", "inputSchema": {"type": "object"}}]}
+        case "tools/call":
+            result = {"content": [{"type": "text", "text": "No such tool"}], "isError": True}
+        case _:
+            error = {"code": -32601, "message": "no"}
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+            continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+def written(folder: Path, code: str, name: str = "server.py") -> str:
+    path = folder / name
+    path.write_text(code)
+    return str(path)
+
+
+# -- list --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_list_names_the_types_behind_references_and_of_what_arrays_are(tmp_path: Path):
+    shown = run("list", written(tmp_path, TYPES)).stdout
+    rows = [" ".join(line.split()).partition(" ") for line in shown.splitlines() if line.startswith("      ")]
+    assert {name: type for name, _, type in rows} == {
+        "user": "object {name, places?}",
+        "size": "1|2",
+        "node": "object {kids?}",
+        "users": "array of object {name, places?}",
+        "named": "object of object {name, places?}",
+        "pair": "array [integer, string]",
+        "numbers": "array of (integer|null)",
+        "kind": "a|b",
+        "maybe?": "object {name, places?}|null (default null)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [((), "no tools"), (("--prompts",), "no prompts"), (("--resources",), "no resources")]
+)
+def test_a_server_that_has_none_is_said_to_have_none(more: tuple[str, ...], said: str, tmp_path: Path):
+    empty = written(tmp_path, "from toolwright import Server\nserver = Server('empty')\n")
+    done = run("list", empty, *more)
+    assert (done.returncode, done.stdout.startswith(f"{empty} has {said}")) == (0, True)
+    assert run("list", empty, *more, "--json").stdout == "[]\n"
+
+
+@pytest.mark.parametrize("words", [("list", "{file}"), ("list", "{file}", "--json"), ("call", "{file}", "good_pid")])
+def test_a_file_of_which_no_server_can_be_used_is_nobody_there(words: tuple[str, ...], tmp_path: Path):
+    servers = {name: {"command": sys.executable, "args": [str(SERVER), name]} for name in ("good", "better")}
+    file = written(tmp_path, json.dumps({"mcpServers": servers}), "mcp.json")
+    done = run(*(word.format(file=file) for word in words), XDG_STATE_HOME=str(tmp_path))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "good (refused), better (refused)" in done.stderr
+    assert "[TW4018]" in done.stderr
+
+
+# -- call --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_that_is_not_there_is_a_slip_and_the_nearest_is_named(tmp_path: Path):
+    for target in (str(SERVER), f"{sys.executable} {SERVER}"):
+        done = run("call", target, "refuze")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "no tool 'refuze'. Near: refuse." in done.stderr
+
+
+def test_so_it_is_where_a_server_answers_with_a_result_that_is_an_error(tmp_path: Path):
+    done = run("call", other(tmp_path, LENIENT), "get_note")
+    assert (done.returncode, done.stdout) == (2, "No such tool\n")
+    assert "Near: get_notes." in done.stderr
+    assert run("call", other(tmp_path, LENIENT), "get_notes").returncode == 1
+
+
+def test_an_old_name_of_a_tool_is_no_slip(tmp_path: Path):
+    code = (
+        "from toolwright import Server, ToolError\nserver = Server('s')\n"
+        "@server.tool(effect='read', replaces='old')\ndef new(wrong: bool = False) -> str:\n"
+        "    if wrong:\n        raise ToolError('no')\n    return 'called'\n"
+    )
+    server = written(tmp_path, code)
+    assert run("call", server, "old").stdout == "called\n"
+    assert run("call", server, "old", "wrong=true").returncode == 1
+
+
+def test_standard_output_holds_the_result_alone_whatever_a_tool_prints(tmp_path: Path):
+    noisy = written(tmp_path, NOISY)
+    done = run("call", noisy, "speak", "--json")
+    assert json.loads(done.stdout)["structuredContent"] == {"a": 1}
+    for word in ("imported", "printed", "written", "to the descriptor", "by a child"):
+        assert word in done.stderr
+    assert json.loads(run("list", noisy, "--json").stdout)[0]["name"] == "speak"
+    assert run("call", noisy, "speak").stdout == '{"a":1}\n'
+
+
+def test_what_a_file_prints_when_it_is_loaded_is_no_message_of_its_server(tmp_path: Path):
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": META}})
+    done = run("serve", written(tmp_path, NOISY), input=f"{asked}\n")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1]
+    assert "imported" in done.stderr
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("lst", "x.py"), "toolwright list?"),
+        (("ls", "x.py"), "toolwright list?"),
+        (("run", "x.py"), "toolwright serve?"),
+        (("audit", "tial"), "toolwright audit tail?"),
+        (("policy", "expain"), "toolwright policy explain?"),
+        (("qqqq",), "There are: approvals, audit, call"),
+        (("serve", "x.py", "--port", "80"), "--http :PORT?"),
+    ],
+)
+def test_what_was_meant_is_named(words: tuple[str, ...], meant: str):
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert meant in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (("eval",), "TARGET, --model MODEL, --questions FILE"),
+        (("eval", "x.py", "--questions", "q"), "--model MODEL"),
+        (("chat",), "TARGET or --config FILE, --model MODEL"),
+        (("chat", "--model", "m"), "TARGET or --config FILE"),
+        (("call",), "TARGET, TOOL"),
+        (("diff", "a"), "NEW"),
+    ],
+)
+def test_all_that_is_missing_is_named_at_once_with_an_example(words: tuple[str, ...], missing: str):
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{words[0]} needs {missing}. Example: toolwright {words[0]} " in done.stderr
+    assert "需要" in run("--lang", "zh", *words).stderr
+
+
+@pytest.mark.parametrize("words", [("list", "nowhere.py"), ("list", "nowhere:x"), ("call", str(SERVER), "add", "a")])
+def test_an_error_in_chinese_is_chinese_to_its_end(words: tuple[str, ...]):
+    english = ("there is", "write", "module 'nowhere'.")
+    said = run("--lang", "zh", *words).stderr
+    assert not any(word in said for word in english), said
+
+
+# -- at a terminal -----------------------------------------------------------------------------------------------------
+
+
+def at_a_terminal(words: Sequence[str], mark: str) -> str:
+    """What a person sees up to ``mark`` of a command that they end with Ctrl-C."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment()) as process:
+        os.close(theirs)
+        seen = b""
+        while mark.encode() not in seen and select.select([ours], [], [], LIMIT)[0]:
+            try:
+                seen += os.read(ours, 4096)
+            except OSError:  # it has ended
+                break
+        process.send_signal(signal.SIGINT)
+        process.wait(LIMIT)
+    os.close(ours)
+    return seen.decode()
+
+
+def test_a_server_at_a_terminal_says_what_it_waits_for(tmp_path: Path):
+    shown = at_a_terminal(command("serve", str(SERVER)), "Ctrl-C ends it.")
+    assert "author waits for a client on standard input: a host starts it" in shown
+    assert f"`toolwright list {SERVER}`" in shown
+    script = written(tmp_path, "from toolwright import Server\nServer('mine').run()\n")
+    shown = at_a_terminal([sys.executable, script], "Ctrl-C ends it.")
+    assert "mine waits for a client" in shown
+    assert f"`toolwright serve {script} --http :8000`" in shown
+
+
+def test_a_server_under_a_host_says_nothing_of_that():
+    for words in (command("serve", str(SERVER)), [sys.executable, str(SERVER)]):
+        done = subprocess.run(words, input="", capture_output=True, text=True, timeout=LIMIT, env=environment())
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- audit -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_that_was_written_last_is_shown_or_that_of_a_target(tmp_path: Path):
+    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    older, newer = (
+        written(
+            tmp_path,
+            f"from toolwright import Server\nserver = Server('{name}')\n"
+            "@server.tool(effect='read')\ndef look() -> str:\n    return 'x'\n",
+            f"{name}.py",
+        )
+        for name in ("older", "newer")
+    )
+    assert "TW7016" in run("audit", "tail", **env).stderr
+    for server in (older, newer):
+        assert run("call", server, "look", **env).returncode == 0
+    assert '"kind":"call"' in run("audit", "tail", older, "--json", **env).stdout  # to read is not to write
+    for verb in ("tail", "search", "stats"):
+        done = run("audit", verb, **env)
+        assert (done.returncode, "look" in done.stdout) == (0, True)
+        assert "the log of newer, which was written last" in done.stderr
+    assert run("audit", "verify", **env).returncode == 2
+    done = run("audit", "verify", older, **env)
+    assert (done.returncode, "OK: nothing was changed" in done.stdout) == (0, True)
+    assert "正常：" in run("--lang", "zh", "audit", "verify", older, **env).stdout
+    assert run("audit", "tail", "--server", "older", older, **env).returncode == 2
+    assert "TW7019" in run("audit", "tail", "https://tools.example.com/mcp", **env).stderr
