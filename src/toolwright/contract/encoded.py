@@ -21,28 +21,41 @@ _RUN: Final = 16
 _BASE64: Final = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN},4000}}={{0,2}}")
 _HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:0x|\\x)?(?:[0-9A-Fa-f]{2}[ :]?(?:\\x|0x)?){8,2000}(?![0-9A-Za-z])")
 _ESCAPES: Final = re.compile(r"\\u\{?([0-9A-Fa-f]{4,6})\}?|\\x([0-9A-Fa-f]{2})")
-_LEET: Final = re.compile(r"(?<=[a-z])[013457@$!](?=[a-z])|\b[147][a-z]{2,12}\b", re.IGNORECASE)
-_LETTERS: Final = {
+_LEET: Final = re.compile(r"[013457@$!](?=[A-Za-z])(?:(?<=[A-Za-z].)|(?<!\w.)(?<=[147]))")
+_OF_DIGITS: Final = {
     "i": str.maketrans("013457@$!", "oieastasi"),
     "l": str.maketrans("013457@$!", "oleastasl"),
 }
 _APART: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_](?:[ .·_*-]| {2,4})){6,400}[^\W\d_](?![^\W_])")
 _DEEPEST: Final = 3
 _PRINTABLE: Final = 0.9
-# Words of orders, backwards and in rot13: what tells that it is worth while to read a text so.
-_BACKWARDS: Final = ("erongi", "drager", "noitcurtsni", "suoiverp", "drowssap", "tpmorp", "resu", "terces")
-_ROTATED: Final = tuple(codecs.encode(word[::-1], "rot13") for word in _BACKWARDS)
+# Words of orders, and the same backwards and in rot13: what tells that it is worth while to read a text so.
+_TELLING: Final = ("ignore", "disregard", "instruction", "previous", "password", "prompt", "secret")
+_BACKWARDS: Final = tuple(word[::-1] for word in _TELLING)
+_ROTATED: Final = tuple(codecs.encode(word, "rot13") for word in _TELLING)
+_TURNED: Final = (*_BACKWARDS, *_ROTATED)
 
 
 def may_be_encoded(text: str) -> bool:
     """Whether :func:`decoded` is worth its time: for most texts it is not."""
     return (
-        any(sign in text for sign in ("%", "&#", "\\u", "\\x"))
-        or any(len(word) >= _RUN for word in text.split())
-        or _LEET.search(text) is not None
-        or _is_apart(text)
-        or _is_turned(text.casefold())
+        (("%" in text or "&" in text or "\\" in text) and _ESCAPED.search(text) is not None)
+        or any(map(_NOISE.match, _LONG.findall(text)))
+        or len(_LEET.findall(text)) > 1
+        or _SOME_APART.search(text) is not None
+        or _is_turned(text.lower())
     )
+
+
+def _is_turned(lowered: str) -> bool:
+    return any(word in lowered for word in _TURNED)
+
+
+_LONG: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_RUN},}}")
+# What base64 has and few names have: large and small letters, not as in ``camelCase``, and digits; and hex.
+_NOISE: Final = re.compile(r"(?=.{0,80}[a-z])(?=.{0,80}[A-Z])(?=.{0,80}(?:[0-9]|[A-Z]{2}))|[0-9a-fA-F]{16}")
+_ESCAPED: Final = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-z]{2,6};|\\[ux]")
+_SOME_APART: Final = re.compile(r"[ .·_*-]\w[ .·_*-]{1,4}\w[ .·_*-]{1,4}\w[ .·_*-]")
 
 
 def decoded(text: str, deep: int = 0) -> Iterator[str]:
@@ -115,7 +128,7 @@ def _unescape(found: re.Match[str]) -> str:
 def _unleeted(text: str) -> Iterator[str]:
     if len(_LEET.findall(text)) > 1:
         lowered = text.casefold()
-        yield from (lowered.translate(letters) for letters in _LETTERS.values())
+        yield from (lowered.translate(letters) for letters in _OF_DIGITS.values())
 
 
 def _joined(text: str) -> Iterator[str]:
@@ -129,7 +142,3 @@ def _joined(text: str) -> Iterator[str]:
 
 def _is_apart(text: str) -> bool:
     return _APART.search(text) is not None
-
-
-def _is_turned(lowered: str) -> bool:
-    return any(word in lowered for word in (*_BACKWARDS, *_ROTATED))

@@ -22,7 +22,7 @@ from toolwright.contract.encoded import decoded, may_be_encoded
 from toolwright.contract.finding import Finding, Severity
 from toolwright.contract.names import latin
 from toolwright.contract.neighbours import NOBODY, Neighbours, beside
-from toolwright.contract.orders import Order, orders, patterns
+from toolwright.contract.orders import Order, orders
 from toolwright.contract.reading import PART, parts
 from toolwright.contract.shown import excerpt, shown
 from toolwright.errors import DefinitionError
@@ -32,7 +32,7 @@ from toolwright.protocol.headers import find_mirrors
 from toolwright.protocol.names import is_name
 from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool
 
-__all__ = ["MAX_CHARACTERS", "patterns", "scan", "scan_contract", "scan_text"]
+__all__ = ["MAX_CHARACTERS", "scan", "scan_contract", "scan_text"]
 
 MAX_CHARACTERS: Final = 200_000
 """Of one definition, keys included. A larger one is not read, and blocked for it."""

@@ -14,7 +14,7 @@ from toolwright.check.plain import is_plain
 from toolwright.check.saying import default_said, limit_said, said_optional, said_required, values_said
 from toolwright.check.subject import Shelf, Subject
 from toolwright.contract.contract import Contract
-from toolwright.contract.scan import patterns
+from toolwright.contract.patterns import patterns
 from toolwright.protocol.schema import compile_schema
 from toolwright.wording import SENTENCES
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolwright.contract.finding import is_blocked
-from toolwright.contract.scan import patterns, scan, scan_text
+from toolwright.contract.patterns import patterns
+from toolwright.contract.scan import scan, scan_text
 
 
 @pytest.mark.parametrize(

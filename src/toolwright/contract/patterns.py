@@ -1,0 +1,209 @@
+"""The patterns of orders to a model: those of ``poison.toml``, and those of each language in ``lexicon/``.
+
+A pattern is tried only where a word of each group of its *needs* is there, which most texts rule out at one look.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import Any, Final
+
+from toolwright.contract.finding import Severity
+from toolwright.contract.mentions import is_mention
+from toolwright.contract.reading import folded
+from toolwright.contract.tokens import frequency, is_cjk, token
+
+__all__ = ["LANGUAGES", "Pattern", "candidates", "patterns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Said by all of ``said`` in one sentence, in any order. ``needs`` are groups of tokens (``tokens.py``), of each
+    of which one is in all that the pattern matches. What ``unless`` finds around a match excuses it; ``mention``: so
+    does a text that only speaks of such an order."""
+
+    code: str
+    severity: Severity
+    needs: tuple[frozenset[str], ...]
+    said: tuple[str, ...]
+    unless: str = ""
+    cased: bool = False
+    keys: bool = False
+    mention: bool = False
+    by_line: bool = False
+    """Whether the ends of lines matter to it."""
+    language: str = ""
+
+    @property
+    def expressions(self) -> Iterator[re.Pattern[str]]:
+        """Compiled when they are first needed: a server that only starts needs none."""
+        return (_compiled(self.language, one) for one in self.said)
+
+    def may_be_in(self, have: Set[str]) -> bool:
+        """Whether a text with these tokens has a word of each group."""
+        for group in self.needs:  # noqa: SIM110 - `any` takes twice the time, and this is what a scan does most
+            if group.isdisjoint(have):
+                return False
+        return True
+
+    def first_in(self, text: str, sentences: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+        """Where it stands in these sentences of ``text``."""
+        return next((place for start, end in sentences for place in self._places(text, start, end)), None)
+
+    def _places(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        first, *others = self.expressions
+        for found in first.finditer(text, start, end):
+            spans = [found.span(), *(also.span() for one in others if (also := one.search(text, start, end)))]
+            if len(spans) <= len(others):
+                return
+            place = min(spans)[0], max(end for _, end in spans)
+            if not self._is_excused(text, *place):
+                yield place
+
+    def _is_excused(self, text: str, start: int, end: int) -> bool:
+        if self.mention and is_mention(text, start, end):
+            return True
+        if not self.unless:
+            return False
+        begin, end = max(0, start - _AROUND), min(len(text), end + _AROUND)
+        return _compiled(self.language, self.unless).search(text, begin, end) is not None
+
+
+_AROUND: Final = 40
+
+LANGUAGES: Final = ("en", "zh", "es", "fr", "de", "pt", "ru", "it", "ja", "ko")
+_FOLDER: Final = File(__file__).parent
+
+
+@functools.cache
+def patterns() -> tuple[Pattern, ...]:
+    """The patterns of ``poison.toml``, then those of each language."""
+    return tuple(_pattern(row, language) for language in ("", *LANGUAGES) for row in _lexicon(language)["order"])
+
+
+@functools.cache
+def _lexicon(language: str) -> Mapping[str, Any]:
+    """The file of a language, or ``poison.toml``; with the orders that languages share where it has their words."""
+    said = _read(f"lexicon/{language}.toml" if language else "poison.toml")
+    shared: list[Any] = _read("lexicon/shared.toml")["order"] if said.get("shared") else []
+    return {**said, "order": [*shared, *said.get("order", ())]}
+
+
+@functools.cache
+def _read(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((_FOLDER / name).read_text("utf-8"))
+
+
+def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
+    marks = ["{marks}"] if "marks" in _lexicon(language).get("words", {}) else []  # else its words are English ones too
+    said: tuple[str, ...] = (row["say"],) if isinstance(row["say"], str) else tuple(row["say"])
+    return Pattern(
+        row["code"],
+        Severity(row["weight"]),
+        tuple(_needed(language, one) for one in (*marks, *row["needs"])),
+        said,
+        unless=row.get("unless", ""),
+        cased=row.get("cased", False),
+        keys=row.get("keys", False),
+        mention=row.get("mention", False),
+        by_line=any("\\n" in one for one in said),
+        language=language,
+    )
+
+
+@functools.cache
+def _needed(language: str, words: str) -> frozenset[str]:
+    """The tokens of alternatives, some of which are groups by their names."""
+    return frozenset(
+        token(one)
+        for part in words.split("|")
+        for one in (_group(language, part[1:-1]) if _NAME.fullmatch(part) else folded(part).split("|"))
+    )
+
+
+_NAME: Final = re.compile(r"\{\w+\}")
+
+
+@functools.cache
+def _group(language: str, name: str) -> tuple[str, ...]:
+    return tuple(folded(_lexicon(language)["words"][name]).split("|"))
+
+
+# -- expressions -------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _compiled(language: str, said: str) -> re.Pattern[str]:
+    """An expression over a text as it is read, of one in which groups and pieces stand by their names."""
+    return re.compile(_NAME.sub(lambda found: _named(language, found[0][1:-1]), _plain(said)).replace("…", _GAP))
+
+
+_GAP: Final = r"(?:[^\n.;!?。；！？]|\.(?=\S)){0,60}?"
+
+
+def _named(language: str, name: str) -> str:
+    pieces = _lexicon(language).get("pieces", {})
+    return pieces[name] if name in pieces else _any(_group(language, name))
+
+
+def _plain(said: str) -> str:
+    return _FOREIGN.sub(lambda found: folded(found[0]), said)
+
+
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f…]+")
+
+
+def _any(alternatives: Iterable[str]) -> str:
+    said = _tree(sorted(set(alternatives)))
+    return said if is_cjk(said) else rf"(?<!\w){said}(?!\w)"
+
+
+def _tree(alternatives: Iterable[str]) -> str:
+    """An expression for any of these that goes by their letters, for it is quicker than one after the other. A ``*``
+    stands for the rest of a word."""
+    branches: dict[str, list[str]] = {}
+    for one in alternatives:
+        branches.setdefault(one[:1], []).append(one[1:])
+    ends = branches.pop("", None) is not None
+    options = [_letter(first) + _tree(rest) for first, rest in branches.items()]
+    if not options:
+        return ""
+    return f"(?:{'|'.join(options)})" + ("?" if ends else "") if ends or len(options) > 1 else options[0]
+
+
+def _letter(char: str) -> str:
+    return r"\w{0,20}" if char == "*" else " " if char == " " else re.escape(char)
+
+
+# -- what is needed ----------------------------------------------------------------------------------------------------
+
+
+def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[Pattern]:
+    """The patterns that may match one of these sentences: the words of each are given, and the signs of all."""
+    by_need, triggers = _by_need(), _triggers()
+    found: dict[int, Pattern] = {}
+    for have in sentences:
+        for need in triggers & have:
+            have |= signs
+            found |= {id(one): one for one in by_need[need] if one.may_be_in(have)}
+    return list(found.values())
+
+
+@functools.cache
+def _by_need() -> Mapping[str, tuple[Pattern, ...]]:
+    """The patterns by each token of the group that the fewest texts have."""
+    found: dict[str, list[Pattern]] = {}
+    for one in patterns():
+        for need in min(one.needs, key=lambda group: sum(map(frequency, group))):
+            found.setdefault(need, []).append(one)
+    return {need: tuple(those) for need, those in found.items()}
+
+
+@functools.cache
+def _triggers() -> frozenset[str]:
+    return frozenset(_by_need())
