@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["RUN", "classes_of"]
+__all__ = ["CLASSES", "RUN", "classes_of"]
 
 RUN = "a" * 20
 """So many characters of a token in a row: whatever has a beginning has as many."""
@@ -26,7 +26,7 @@ def _class_of(byte: int) -> int:
 _LEADS = frozenset(
     b"\x7f\xc2\xcd\xd8\xe1\xe2\xe3\xee\xef\xf0\xf1\xf2\xf3\xf4"
 )  # what hides begins with one of these in UTF-8
-_CLASSES = bytes(map(_class_of, range(256)))
+CLASSES = bytes(map(_class_of, range(256)))
 
 
 def classes_of(data: bytes) -> str:
@@ -36,4 +36,4 @@ def classes_of(data: bytes) -> str:
 
     They are text, for CPython finds text in text several times quicker than bytes in bytes, which might be a number.
     """
-    return data.translate(_CLASSES).decode("latin-1")
+    return data.translate(CLASSES).decode("latin-1")

@@ -12,12 +12,15 @@ import bisect
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from toolwright.policy.shapes import Shape, without_edges
+from toolwright.policy.begins import FLAT, PAIRS, Begun, long_runs
+from toolwright.policy.classes import RUN
+from toolwright.policy.shapes import SHAPES, Shape, without_edges
 
-__all__ = ["Token", "can_be_divided", "may_be_divided", "put_together", "tokens"]
+__all__ = ["Token", "begun_across", "can_be_divided", "divided_runs", "may_be_divided", "put_together", "tokens"]
 
 _FREE = frozenset(
     {"private-key", "connection-password", "password", "authorization", "cookie", "named-key", "okta-token"}
@@ -41,49 +44,152 @@ _SHORT = frozenset(
 
 
 def can_be_divided(shape: Shape) -> bool:
-    return shape.kind not in _FREE and (shape.is_whole or shape.begins == () or shape.kind in _SHORT)
+    return shape in _DIVIDED
 
 
-def may_be_divided(classes: str, data: bytes, *, is_long: bool) -> bool:
-    """Whether there is in ``data`` what divides tokens; ``is_long``: and a long run of their characters."""
-    if "\n" in classes or ("\\" in classes and (b"\\n" in data or b"\\t" in data)):
+_DIVIDED = frozenset(
+    shape
+    for shape in SHAPES
+    if shape.kind not in _FREE and (shape.is_whole or shape.begins == () or shape.kind in _SHORT)
+)
+
+
+def may_be_divided(classes: str, data: bytes, text: str, *, is_long: bool) -> bool:
+    """Whether there is in ``data`` what divides tokens; ``is_long``: and a long run of their characters. ``text`` is
+    ``data`` where each byte is a sign."""
+    if "<" in classes and "<wbr" in text:
         return True
-    if _is_added(classes, is_long=is_long) or ("<" in classes and b"<wbr" in data):
+    if "!" in classes and (_OTHER_ENDS[0] in text or _OTHER_ENDS[1] in text or _OTHER_ENDS[2] in text):
         return True
-    return "!" in classes and any(end in data for end in _OTHER_ENDS)
+    if not (
+        "\n" in classes
+        or ("\\" in classes and ("\\n" in text or "\\t" in text))
+        or _is_added(classes, text, is_long=is_long)
+    ):
+        return False
+    # Without all that may divide, or stand beside it, there is a long run.
+    return is_long or RUN in data.translate(FLAT, _DIVIDES).decode("ascii") or _is_numbered(text)
 
 
-_QUOTE = '"'
-_OTHER_ENDS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xc2\x85")
+_DIVIDES = b" \t\r\n\\\"'`=+&|:."
+_OTHER_ENDS = ("\xe2\x80\xa8", "\xe2\x80\xa9", "\xc2\x85")
 
 
-def _is_added(classes: str, *, is_long: bool) -> bool:
+def _is_added(classes: str, text: str, *, is_long: bool) -> bool:
     """Whether texts may be put together in it. Of two texts side by side one is long."""
-    return _QUOTE in classes and ("+" in classes or "&" in classes or (is_long and '" "' in classes))
+    if '"' not in classes:
+        return False
+    if ("+" in classes and ('"+' in classes or '" +' in classes)) or (
+        "&" in classes and ('"&' in classes or '" &' in classes)
+    ):
+        return True
+    return is_long and '" "' in classes and ('" "' in text or "' '" in text or '"."' in text or "'.'" in text)
+
+
+def _is_numbered(text: str) -> bool:
+    """Whether there is the number of a line behind the name of a file."""
+    return ":" in text and _number().search(text) is not None
 
 
 @functools.cache
 def _between() -> re.Pattern[bytes]:
-    return re.compile(rb"\\?[\"'`][ ]{0,4}+(?:[+&]|\.{1,2}|\|\|)?[ ]{0,4}+\\?[\"'`]")
+    return re.compile(rb'"[ ]{0,4}+(?:[+&]|\.{1,2}|\|\|)?[ ]{0,4}+\\?"')
+
+
+_NUMBERED = rb"[0-9]{1,7}+[ ]{0,3}+(?:[:|\t]|\xe2\x86\x92|\\t)"
 
 
 @functools.cache
 def _numbers() -> re.Pattern[bytes]:
-    return re.compile(rb"\n[ \t]{0,40}+(?:[^\s:]{1,100}+:)?[0-9]{1,7}+[ ]{0,3}+(?:[:|\t]|\xe2\x86\x92|\\t)")
+    return re.compile(rb"\n[ \t]{0,40}+" + _NUMBERED)
 
 
-def put_together(data: bytes, classes: str, *, is_long: bool) -> bytes:
-    """``data`` without what divides."""
-    if b"\\n" in data:
-        data = data.replace(b"\\r\\n", b"\n").replace(b"\\n", b"\n")
+@functools.cache
+def _number() -> re.Pattern[str]:
+    return re.compile(r":[0-9]{1,7}+[ ]{0,3}+(?:[:|\t]|\xe2\x86\x92|\\t)")
+
+
+@functools.cache
+def _numbers_of_files() -> re.Pattern[bytes]:
+    return re.compile(rb"\n[ \t]{0,40}+[^\s:]{1,100}+:" + _NUMBERED)
+
+
+@functools.cache
+def _ends() -> re.Pattern[bytes]:
+    return re.compile(rb"\\(?:r\\)?n")
+
+
+@functools.cache
+def _tabs() -> re.Pattern[bytes]:
+    return re.compile(rb"\\t")
+
+
+_UNIFORM = bytes.maketrans(b"\t\r'`", b'\n\n""')
+
+
+def put_together(data: bytes, classes: str, text: str, *, is_long: bool) -> tuple[bytes, list[bytes]]:
+    """``data`` without what divides, whole and in its pieces."""
+    is_escaped = "\\" in classes
+    if is_escaped:
+        data = _ends().sub(b"\n", data)
     data = _numbers().sub(b"\n", data)
-    for end in (b"\t", b"\\t", b"\r", *(_OTHER_ENDS if "!" in classes else ())):
-        data = data.replace(end, b"\n")
-    if b"<wbr" in data:
+    if _is_numbered(text):
+        data = _numbers_of_files().sub(b"\n", data)
+    data = data.translate(_UNIFORM)
+    if is_escaped:
+        data = _tabs().sub(b"\n", data)
+    if "!" in classes:
+        for end in filter(text.__contains__, _OTHER_ENDS):
+            data = data.replace(end.encode("latin-1"), b"\n")
+    if "<" in classes and "<wbr" in text:
         data = data.replace(b"<wbr>", b"\n").replace(b"<wbr/>", b"\n").replace(b"<wbr />", b"\n")
-    if _is_added(classes, is_long=is_long):
+    if _is_added(classes, text, is_long=is_long):
         data = _between().sub(b"\n", data)
-    return b"".join([line.strip(b" =\\\"'`+&|") for line in data.split(b"\n")])
+    lines = list(map(bytes.strip, data.split(b"\n"), itertools.repeat(b' =\\"+&|')))
+    return b"".join(lines), lines
+
+
+DividedRun = tuple[int, bytes, list[int]]
+"""Where a run of token characters is in what was put together, what it is, and where something was in it."""
+
+
+def divided_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
+    """The long runs that something has divided, or what may follow them in a token."""
+    found = list[DividedRun]()
+    if runs := long_runs(together):
+        joints = [*itertools.accumulate(map(len, lines)), sys.maxsize]
+        first = 0
+        for at, run in runs:
+            end = at + len(run)
+            if joints[first] < at:  # the next one most often
+                first += 1
+                first = bisect.bisect_left(joints, at, first) if joints[first] < at else first
+            if joints[first] < end + _LONGEST:
+                behind = first
+                while joints[behind] < end:
+                    behind += 1
+                found.append((at, run, joints[first:behind]))
+    return found
+
+
+_LONGEST = 100
+
+
+def begun_across(together: bytes, runs: list[DividedRun]) -> set[Shape]:
+    """The shapes of which a secret may begin in such runs."""
+    begun = Begun(together, _holds)
+    for at, _, joints in runs:
+        for begin in (at, *joints):
+            if together[begin : begin + 2] in PAIRS:
+                begun.at(begin)
+        if together[at - 1 : at] == b".":
+            begun.behind_dot(at)
+    begun.behind_signs([(at, run) for at, run, _ in runs if not run.isalnum()])
+    return begun.shapes & _DIVIDED
+
+
+def _holds(shape: Shape, near: bytes) -> bool:
+    return _bare(shape).search(near.decode("latin-1")) is not None
 
 
 # --- in text ----------------------------------------------------------------------------------------------------------

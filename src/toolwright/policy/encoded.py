@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 import functools
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Run", "digits_at", "is_text", "may_be_pairs", "run_at", "runs", "text_in"]
+from toolwright.policy.begins import Runs
+
+__all__ = ["Run", "digits_at", "is_text", "likely_runs", "may_be_pairs", "pairs_in", "run_at", "runs_in", "text_in"]
 
 _SHORTEST = 24
+_FAR = 4096
+_NEAR = 64
 _LARGEST = 1 << 18
 """Bytes that are unpacked of what is packed."""
 
@@ -31,6 +37,7 @@ _URLSAFE = bytes.maketrans(b"-_", b"+/")
 _NOT_BASE64 = bytes(set(range(256)) - set(_ALPHABET.encode()))
 _NOT_HEX = bytes(set(range(256)) - set(b"0123456789abcdefABCDEF"))
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}-?)+")
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 _MARK = re.compile("[/_+-]")
 _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 
@@ -53,38 +60,115 @@ def _pairs() -> re.Pattern[str]:
     return re.compile(_PAIRS)
 
 
+def _classes(signs: str) -> bytes:
+    return bytes(ord("h" if chr(byte) in signs else " ") for byte in range(256))
+
+
 def may_be_pairs(data: bytes) -> bool:
     """Whether digits of hexadecimal may stand in it in groups."""
     # Every fourth sign tells that most texts have none: of a secret, ten in a row are digits, or stand between groups.
-    if _IN_A_ROW not in data[::4].translate(_SAMPLED).decode("ascii"):
-        return False
-    if sum(map(data.count, (b"3", b"4", b"5", b"6", b"7"))) < _SHORTEST_TEXT:
-        return False
-    groups = data.translate(_GROUPS).decode("ascii")
-    return any(group in groups for group in _GROUPED)
+    return _IN_A_ROW in data[::4].translate(_SAMPLED).decode("ascii")
 
 
-_GROUPS = bytes(
-    ord("h" if chr(byte) in "0123456789abcdefABCDEFxX" else " " if chr(byte) in " \t:,;." else "!")
-    for byte in range(256)
-)
-_GROUPED = ("hh hh hh hh hh hh hh hh", "hh  hh  hh  hh  hh  hh", "hhhh hhhh hhhh hhhh hhhh", "hhhh  hhhh  hhhh  hhhh",
-            "hhhhhhhh hhhhhhhh hhhhhhhh")  # fmt: skip
-_SHORTEST_TEXT = 20
+def pairs_in(data: bytes, classes: str) -> list[tuple[int, int]]:
+    """From where to where they do."""
+    sample, found = data[::4], list[tuple[int, int]]()
+    kinds = sample.translate(_SAMPLED).decode("ascii")
+    at = kinds.find(_IN_A_ROW)
+    while at >= 0:
+        end = kinds.find(" ", at)
+        end = len(kinds) if end < 0 else end
+        if not sample[at:end].isalnum():
+            near = classes[4 * at : 4 * end]
+            if near.count(" ") > 3 and any(map(near.__contains__, _GROUPED)):
+                found.append((max(0, 4 * at - _AROUND), 4 * end + _AROUND))
+        at = kinds.find(_IN_A_ROW, end)
+    return found
+
+
+_GROUPED = ("aa aa aa aa aa aa aa aa", "aa  aa  aa  aa  aa  aa", "aaaa aaaa aaaa aaaa aaaa", "aaaa  aaaa  aaaa  aaaa",
+            "aaaaaaaa aaaaaaaa aaaaaaaa")  # fmt: skip
+_AROUND = 300
 _IN_A_ROW = "h" * 10
-_SAMPLED = bytes(ord("h" if chr(byte) in "0123456789abcdefABCDEFxX \t:,;.\r\n\\" else "!") for byte in range(256))
+_SAMPLED = _classes("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
+
+
+def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> list[int]:
+    """Where of these runs of ``data`` there may be digits of text, or of what is packed: all where it is text.
+
+    ``digits`` are all runs together, ``is_mixed`` whether they are more than digits of hexadecimal.
+    """
+    if len(digits) >= _SHORTEST_HEX and _is_any(digits.translate(None, b"-_"), _HALVES, 2, _of_hex()):
+        return [at for at, _ in runs]
+    if not is_mixed:
+        return [at for at, run in runs if run[:4] in _PACKED_HEX]
+    if data.find(b"\\") >= 0:  # the letter of an escape (\n) is no digit
+        digits = b"".join([run[1:] if data[at - 1 : at] == b"\\" else run for at, run in runs])
+    if _is_any(digits, _LEADS, 4, _of_base64()):
+        return [at for at, _ in runs]
+    return [
+        at
+        for at, run in runs
+        if run[:3] in _PACKED
+        or run[:4] in _PACKED_HEX
+        or (data[at - 1 : at] in (b"+", b"/") and _is_packed(data[max(0, at - _NEAR) : at]))
+    ]
+
+
+def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pattern[bytes]) -> bool:
+    """Whether there is a row, where one of so many digits is of a class, that fits the pattern."""
+    classes, row = kinds
+    found = digits.translate(classes).decode("ascii")
+    for first in range(width):
+        rows = found[first::width]
+        at = rows.find(row)
+        while at >= 0:
+            end = rows.find(" ", at)
+            end = len(rows) if end < 0 else end
+            if pattern.match(digits, first + width * at, first + width * (end + 1)):
+                return True
+            at = rows.find(row, end)
+    return False
+
+
+# Of the first of four digits of three bytes of ASCII, and of the first half of a byte: a secret has 17 bytes and more
+# with what it is known by. NULs may stand between them.
+_LEADS = (_classes("ACDIJKLMNOPQRSTUVWXYZabcdef"), "h" * 5)
+_HALVES = (_classes("0234567"), "h" * 17)
+_SHORTEST_HEX = 2 * 17
+_HEADS = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")  # of gzip and zlib
+_PACKED_HEX = frozenset(write(head.hex()).encode() for head in _HEADS for write in (str.lower, str.upper))
+_PACKED = frozenset(base64.b64encode(head + bytes((more,)))[:3] for head in _HEADS for more in (0, 0x40, 0x80, 0xC0))
+
+
+@functools.cache
+def _of_base64() -> re.Pattern[bytes]:
+    ascii_digits = b"[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]."
+    return re.compile(rb"(?:.{4})*?(?:" + ascii_digits + rb"){5}")
+
+
+@functools.cache
+def _of_hex() -> re.Pattern[bytes]:
+    sign = rb"[2-7][0-9A-Fa-f]"
+    return re.compile(rb"(?:..)*?(?:(?:%b|0[9aAdD]){17}|(?:%b00){10}|(?:00%b){10})" % (sign, sign, sign))
+
+
+def _is_packed(before: bytes) -> bool:
+    """Whether digits of what is packed begin before a run of token characters, which follows + or /."""
+    start = len(before.rstrip(_ALPHABET.encode()))
+    return before[start : start + 3] in _PACKED
 
 
 def run_at(text: str, at: int) -> tuple[int, int]:
     """From where to where the digits go that stand at ``at``; + and / may be before it."""
     if text[at - 1 : at] in ("+", "/"):
-        before = text[max(0, at - 4096) : at]
+        before = text[max(0, at - _FAR) : at]
         at -= len(before) - len(before.rstrip(_ALPHABET))
     found = _base64().match(text, at)
     return (at, found.end()) if found is not None else (at, at)
 
 
-def runs(text: str) -> Iterator[tuple[int, int]]:
+def runs_in(text: str) -> Iterator[tuple[int, int]]:
     """From where to where there are digits of base64."""
     return (found.span() for found in _base64().finditer(text))
 
@@ -102,9 +186,9 @@ def digits_at(text: str, start: int, end: int) -> Iterator[Run]:
             yield Run(start + offset, end, _unpacked(_decoded(run[offset:])))
 
 
-def text_in(text: str) -> Iterator[Run]:
+def text_in(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Run]:
     """What digits in groups are: `67 68`, `67:68`, `0x67, 0x68`."""
-    for found in _pairs().finditer(text):
+    for found in _pairs().finditer(text, start, end):
         yield Run(*found.span(), _unhexed(found[0].replace("0x", "").replace("0X", "")))
 
 

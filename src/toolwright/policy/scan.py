@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toolwright.policy.classes import classes_of
+from toolwright.policy.classes import CLASSES, RUN, classes_of
 from toolwright.policy.personal import may_hold
-from toolwright.policy.secrets import SHORTEST, is_short_and_plain, suspects
+from toolwright.policy.secrets import ORDINARY, SHORTEST, is_plain, suspects
 from toolwright.policy.shapes import Shape
 from toolwright.protocol.characters import ESCAPE, may_hide
 from toolwright.protocol.types import Value
@@ -31,6 +31,9 @@ class Suspicion(Value, frozen=True):
 
 
 CLEAN = Suspicion()
+_LONG = 1_000
+_SHORT = 40
+"""What is known by a word and has no colon is longer."""
 
 
 def suspected(data: bytes) -> tuple[Shape, ...]:
@@ -51,8 +54,13 @@ def look(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
 
     Where it is clean, that is one pass and no more.
     """
-    classes = classes_of(data)
-    if is_short_and_plain(data, classes) and not personal:
+    size = len(data)
+    odd = data.translate(None, ORDINARY) if size < _LONG else b"!"
+    if not odd and size < len(RUN) and not personal:
+        return CLEAN
+    classes = data.translate(CLASSES).decode("latin-1")
+    is_ordinary = not (personal or RUN in classes or (odd and odd.strip(b":@")))
+    if is_ordinary and ((size < _SHORT and not odd) or is_plain(data, odd)):
         return CLEAN
     hidden = ("!" in classes or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n"))) and may_hide(
         data.decode()

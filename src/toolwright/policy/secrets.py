@@ -14,19 +14,23 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
+from toolwright.policy.begins import Begun, Runs, beside, is_hex, long_runs
 from toolwright.policy.classes import RUN, classes_of
-from toolwright.policy.divided import can_be_divided, may_be_divided, put_together, tokens
-from toolwright.policy.encoded import digits_at, is_text, may_be_pairs, run_at, runs, text_in
+from toolwright.policy.divided import begun_across, can_be_divided, divided_runs, may_be_divided, put_together, tokens
+from toolwright.policy.encoded import digits_at, is_text, likely_runs, may_be_pairs, pairs_in, run_at, runs_in, text_in
 from toolwright.policy.respelled import may_be_respelled, respelled, words_respelled
-from toolwright.policy.shapes import LONGEST_GLUE, SHAPES, Shape, glued, is_named, is_random
+from toolwright.policy.shapes import SHAPES, Shape, glued, is_named, is_random
 
 __all__ = [
+    "ORDINARY",
     "SHORTEST",
+    "WORDS",
     "fingerprint",
-    "is_short_and_plain",
+    "is_plain",
     "kinds_in",
     "mask_in",
     "masked",
@@ -35,30 +39,13 @@ __all__ = [
     "suspects",
 ]
 
-# Beside all others that are known by a word there is a long run of token characters.
-_ALWAYS = frozenset({"ecretAccessKey", "ecret_access_key", "CCESS_KEY"})
-_NAMES = frozenset({"assword", "uthorization"})  # before a colon or an equals sign
-_IN_CAPITALS = frozenset({"ASSWORD", "assphrase", "passwd"})  # in settings, before an equals sign
+_SHORTEST_NAMED = 18
+SHORTEST = 12
+"""No text that is shorter holds a secret."""
+
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
 _RANKS = {shape: rank for rank, shape in enumerate(SHAPES)}
 _NAMED_KEY = next(shape for shape in SHAPES if shape.kind == "named-key")
-
-
-def _beside(holds: Callable[[str], bool]) -> tuple[tuple[str, Shape], ...]:
-    """Words that secrets stand beside, with their shapes."""
-    words = ((known, shape) for shape in SHAPES for known in shape.known if shape is not _AT)
-    return tuple((known, shape) for known, shape in words if holds(known))
-
-
-_KNOWN = _beside(lambda known: known in _ALWAYS)
-_KNOWN_NAMED = _beside(lambda known: known in _NAMES)
-_KNOWN_EQUAL = _beside(lambda known: known[-1] == "=" or known in _IN_CAPITALS)
-_KNOWN_LONG = _beside(
-    lambda known: known[-1] != "=" and known not in _ALWAYS | _NAMES | _IN_CAPITALS and known.isascii()
-)
-_KNOWN_WIDE = tuple(
-    (known.encode().decode("latin-1"), shape) for known, shape in _beside(lambda known: not known.isascii())
-)
 
 _ENCODED = Shape("encoded-secret", (), "")
 _RESPELLED = Shape("respelled-secret", (), "")
@@ -68,75 +55,71 @@ _DEPTH = 3
 """How often text within text is read: base64 of base64 of what is packed."""
 
 
-def _by_begin() -> dict[bytes, list[tuple[bytes, Shape]]]:
-    table: dict[bytes, list[tuple[bytes, Shape]]] = {}
-    for shape in SHAPES:
-        for begin in shape.begins:
-            table.setdefault(begin[:2].encode(), []).append((begin.encode(), shape))
-    return table
+Words = dict[str, list[tuple[str, Shape]]]
+"""Words that secrets stand beside. The key is a part of them in small letters: where it is not, none of them is."""
 
 
-_BEGINS = _by_begin()
-_DOTTED = tuple((begin.encode(), shape) for shape in SHAPES for begin in shape.begins if begin.endswith("."))
-_DOTTED_BEGINS = tuple(begin for begin, _ in _DOTTED)
-_START = b" " + RUN.encode()
-_FLAT = bytes(byte if byte == ord("a") else ord(" ") for byte in range(256))
+def _with(*parts: str) -> Words:
+    words = [(word, shape) for shape in SHAPES for word in shape.known if shape is not _AT]
+    return {part: [(word, shape) for word, shape in words if part in word.lower()] for part in parts}
 
 
-@functools.cache
-def _may_begin() -> re.Pattern[bytes]:
-    return re.compile(rb"(?<=[.\\])|" + b"|".join(_BEGINS))
-
-
-@functools.cache
-def _begin_within() -> tuple[re.Pattern[bytes], ...]:
-    # One for each sign: for a first byte that is known a text is run through many times quicker than for one of two.
-    return tuple(re.compile(sign + _ahead()) for sign in (b"_", b"-"))
-
-
-@functools.cache
-def _begin_anywhere() -> re.Pattern[bytes]:
-    return re.compile(_ahead())
-
-
-def _ahead() -> bytes:
-    return b"(?=(" + _tree(tuple(begin for row in _BEGINS.values() for begin, _ in row)) + b"))"
-
-
-def _tree(begins: tuple[bytes, ...], depth: int = 3) -> bytes:
-    """The longest of these, by their first signs: most places are left at the first."""
-    if depth == 0 or len(set(begins)) == 1:
-        return b"|".join(map(re.escape, sorted(set(begins), key=len, reverse=True)))
-    rows: dict[bytes, list[bytes]] = {}
-    for begin in begins:
-        rows.setdefault(begin[:1], []).append(begin[1:])
-    branches = [
-        re.escape(first) + b"(?:" + _tree(tuple(rest), depth - 1) + b")" for first, rest in rows.items() if first
-    ]
-    return b"|".join([*branches, b""] if b"" in rows else branches)
-
-
-_BESIDE = 40  # bytes that a secret has with the word that it is known by
-SHORTEST = 12
-"""No text that is shorter holds a secret."""
+_ALWAYS = _with("ccess", "assword", "uthorization")
+_EQUAL = _with("ccountkey=", "assphrase", "passwd")
+_LONG = _with("ookie")  # where there is a long run somewhere
+_LONG_MIXED = _with("private key", "private-lines")  # not of hexadecimal digits
+_BESIDE = _with("hook", "$", "_authtoken")  # where there is one beside it
+_BESIDE_MIXED = _with("tlasv1", "~", "azdo", "1//0", "-us")
+_WIDE = tuple((word, shape) for shape in SHAPES for word in shape.known if not word.isascii())
+WORDS = (
+    *_WIDE,
+    *(row for words in (_ALWAYS, _EQUAL, _LONG, _LONG_MIXED, _BESIDE, _BESIDE_MIXED) for row in chain(*words.values())),
+)
+"""All words that are looked for, but for those of addresses."""
+_WIDE_BYTES = tuple((word.encode().decode("latin-1"), shape) for word, shape in _WIDE)
+_SOME = frozenset({"mailchimp-key", "azure-secret", "azure-token", "google-token"})  # beside words of other texts too
 
 
 # --- where to look ----------------------------------------------------------------------------------------------------
 
 
-def is_short_and_plain(data: bytes, classes: str) -> bool:
-    """Whether so little stands in ``data``, and of so few kinds, that nothing in it is secret, or hides."""
-    return len(data) < _BESIDE and not classes.strip('a "+') and RUN not in classes and classes.count('"') < 2
+ORDINARY = bytes(sign for sign in range(32, 127) if classes_of(bytes((sign,))) in 'a "' and sign != ord(":"))
+"""Signs by which nothing hides, or is written otherwise, and that stand in no name of a secret."""
+
+
+def is_plain(data: bytes, odd: bytes) -> bool:
+    """Whether a few quick looks tell that nothing in ``data`` is secret, in which there is no long run. ``odd`` is what
+    of it is not ordinary: colons and at signs alone."""
+    text = data.decode("ascii")
+    if odd and ("assword" in text or "uthorization" in text or ("://" in text and "@" in text)):
+        return False
+    return "ccess" not in text and "CCESS" not in text and not may_be_pairs(data)
 
 
 def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[Shape, ...]:
     """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class."""
-    text = data.decode("latin-1")
-    is_long = RUN in classes
-    found = _plain(data, text, classes, is_long=is_long)
-    is_paired = bool(depth) and may_be_pairs(data)
-    if depth and (is_long or is_paired) and _holds_encoded(text, classes, depth, is_paired=is_paired):
+    text, found = data.decode("latin-1"), dict[Shape, None]()
+    is_ascii = text.isascii()
+    small = text.lower() if is_ascii else data.lower().decode("latin-1")
+    if "ccess" in small or "assword" in small or "uthorization" in small:
+        _add(found, _ALWAYS, text, small)
+    if not is_ascii:
+        _add_wide(found, text)
+    if "=" in classes:
+        _add(found, _EQUAL, text, small)
+    if "@" in classes and "/" in text and "://" in text:
+        found[_AT] = None
+    pairs, starts = pairs_in(data, classes) if depth and may_be_pairs(data) else (), list[int]()
+    if is_long := RUN in classes:
+        runs = long_runs(data)
+        digits = b"".join([run for _, run in runs])
+        is_mixed = not is_hex(digits)
+        _in_runs(found, data, text, small, runs, is_mixed=is_mixed)
+        starts = likely_runs(data, runs, digits, is_mixed=is_mixed) if depth else []
+    if (starts or pairs) and _holds_encoded(text, starts, pairs, depth):
         found[_ENCODED] = None
+    if may_be_divided(classes, data, text, is_long=is_long):
+        found.update(dict.fromkeys(_divided(data, classes, text, is_long=is_long)))
     if depth and may_be_respelled(text, classes, data):
         reading = words_respelled(data.decode(errors="replace")).encode(errors="replace")
         if suspects(reading, classes_of(reading), depth - 1):
@@ -144,145 +127,110 @@ def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[Shape, ...
     return tuple(found)
 
 
-def _plain(data: bytes, text: str, classes: str, *, is_long: bool) -> dict[Shape, None]:
-    found = dict[Shape, None]()
-    if len(data) >= _SHORTEST_NAMED:
-        _add(found, _KNOWN, text)
-        if "=" in classes or ":" in text:
-            _add(found, _KNOWN_NAMED, text)
-        if not text.isascii():
-            _add(found, _KNOWN_WIDE, text)
-    if "=" in classes:
-        _add(found, _KNOWN_EQUAL, text)
-    if "@" in classes and "://" in text:
-        found[_AT] = None
-    if is_long:
-        _add(found, _KNOWN_LONG, text)
-        found.update(dict.fromkeys(_in_runs(data, classes)))
-        for begin in {begin for behind in _begin_within() for begin in behind.findall(data)}:
-            found.update(dict.fromkeys(_begun(begin, 0)))
-    if may_be_divided(classes, data, is_long=is_long):
-        found.update(dict.fromkeys(_divided(put_together(data, classes, is_long=is_long))))
-    return found
+def _in_runs(found: dict[Shape, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool) -> None:
+    """What may stand in long runs of token characters, and beside them."""
+    near = beside(data, runs)
+    near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
+    if "ookie" in small:
+        _add(found, _LONG, text, small)
+    if "hook" in near_small or "$" in near_small or "_authtoken" in near_small:
+        _add(found, _BESIDE, near_text, near_small)
+    if is_mixed or "." in text:
+        begun = Begun(data, _holds)
+        begun.behind_dots(runs)
+        if is_mixed:
+            begun.in_runs(runs)
+            _add(found, _LONG_MIXED, text, small)
+            _add(found, _BESIDE_MIXED, near_text, near_small)
+        found.update(dict.fromkeys(begun.shapes))
+    if ("key" in near_small or "oken" in near_small or "ecret" in near_small) and _has_named_key(text, runs):
+        found[_NAMED_KEY] = None
 
 
-def _add(found: dict[Shape, None], words: Iterable[tuple[str, Shape]], text: str) -> None:
-    for known, shape in words:
-        if known in text and (not is_named(shape) or _stands_in(shape, known, text)):
+def _add_wide(found: dict[Shape, None], text: str) -> None:
+    for word, shape in _WIDE_BYTES:
+        if word in text and _stands_in(shape, word, text):
             found[shape] = None
 
 
+def _add(found: dict[Shape, None], words: Words, text: str, small: str) -> None:
+    for part, row in words.items():
+        if part in small:
+            for word, shape in row:
+                if shape not in found and word in text and _stands_in(shape, word, text):
+                    found[shape] = None
+
+
 def _stands_in(shape: Shape, known: str, text: str) -> bool:
-    """Whether a secret with a name before it stands there. The names are everywhere, so that is looked at at once."""
+    """Whether a secret stands beside such a word. Those that are everywhere are looked at at once."""
+    if not is_named(shape) and shape.kind not in _SOME:
+        return True
     at = text.find(known)
     while at >= 0:
-        near = text[max(0, at - _NAME) : at + _NEAR]
-        near = near if near.isascii() else near.encode("latin-1").decode(errors="replace")
-        if next(_of_shape(shape, near), None) is not None:
+        end = at + len(known)
+        if (shape.kind in _SOME or text[end : end + 1] in _SAYS) and _is_in(
+            shape, text[max(0, at - _BEFORE) : end + _NEAR]
+        ):
             return True
-        at = text.find(known, at + len(known))
+        at = text.find(known, end)
     return False
 
 
-_NAME, _NEAR = 8, 400
+_SAYS = frozenset(" \t\r\n\\\"'=:\xef")  # of what stands between a name and a secret
+_BEFORE, _NEAR = 100, 400
 
 
-def _holds_encoded(text: str, classes: str, depth: int, *, is_paired: bool) -> bool:
+def _is_in(shape: Shape, near: str) -> bool:
+    near = near if near.isascii() else near.encode("latin-1").decode(errors="replace")
+    return next(_of_shape(shape, near), None) is not None
+
+
+def _holds(shape: Shape, near: bytes) -> bool:
+    return next(_of_shape(shape, near.decode(errors="replace")), None) is not None
+
+
+_NAME = 24
+
+
+@functools.cache
+def _name_before() -> re.Pattern[str]:
+    return re.compile(r"(?i:key|token|secret)\\?[\"']?\s{0,4}(?:=>|:=|[:=])\s{0,4}\\?[\"']?\Z")
+
+
+def _has_named_key(text: str, runs: Runs) -> bool:
+    return any(
+        text[at - 1 : at] in _SAYS
+        and text[max(0, at - _NAME) : at].rstrip(" \t\"'\\")[-1:] in (":", "=", ">")
+        and _name_before().search(text, max(0, at - _NAME), at)
+        and _is_in(_NAMED_KEY, text[max(0, at - 2 * _NAME) : at + _NEAR])
+        for at, _ in runs
+    )
+
+
+def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]], depth: int) -> bool:
     done = 0
-    for at in _runs(classes) if RUN in classes else ():
+    for at in starts:
         if at >= done:
             start, done = run_at(text, at)
             if any(_revealed(run.data, depth) for run in digits_at(text, start, done)):
                 return True
-    return is_paired and any(_revealed(run.data, depth) for run in text_in(text))
+    return any(_revealed(run.data, depth) for start, end in pairs for run in text_in(text, start, end))
 
 
-def _runs(classes: str) -> Iterator[int]:
-    """Where a long run of token characters starts."""
-    # With one byte in front, where the other class is found is where the run starts.
-    flat = b" " + classes.encode("latin-1").translate(_FLAT)
-    at = flat.find(_START)
-    while at >= 0:
-        yield at
-        at = flat.find(_START, at + len(_START))
-
-
-def _in_runs(data: bytes, classes: str) -> Iterator[Shape]:
-    """What the runs of token characters may be."""
-    may_begin, flat = _may_begin().match, classes.encode("latin-1").translate(_FLAT) + b" "
-    for at in _runs(classes):
-        if may_begin(data, at):
-            yield from _beginning(data, at)
-        if data[at - 1 : at] in _BEHIND_NAMES and _behind_name(data, at):
-            yield _NAMED_KEY
-        if data[at - 1 : at] not in (b"+", b"/"):  # what follows them is the middle of something
-            yield from _glued(data[at + 1 : min(flat.find(b" ", at), at + _GLUED)])
-
-
-def _dotted(data: bytes, at: int) -> Iterator[Shape]:
-    """The shapes of which a beginning ends here, with a full stop."""
-    if data.endswith(_DOTTED_BEGINS, 0, at):
-        yield from (shape for begin, shape in _DOTTED if data.endswith(begin, 0, at))
-
-
-def _glued(run: bytes) -> Iterator[Shape]:
-    """What may stand in a run behind other letters."""
-    if run.strip(_HEX_DIGITS) and not _RARE.isdisjoint([run[at : at + 3] for at in range(len(run) - 2)]):
-        for begin in _begin_anywhere().findall(run):
-            yield from (shape for shape in _begun(begin, 0) if shape.is_whole)
-
-
-_HEX_DIGITS = b"0123456789abcdefABCDEF"
-_RARE = frozenset(begin[:3].encode() for shape in SHAPES if shape.is_whole for begin in shape.begins)
-
-
-def _beginning(data: bytes, at: int) -> Iterator[Shape]:
-    """What a run of token characters that starts here may be."""
-    before = data[at - 1 : at]
-    if before == b".":
-        yield from _dotted(data, at)
-        word = data[max(0, at - _LONGEST_WORD) : at]
-        yield from _begun(word, len(word.rstrip(_WORD)))
-    # The letter of an escape (\n) is no part of what follows it.
-    for start in (at, at + 1) if before == b"\\" else (at,):
-        yield from _begun(data, start)
-
-
-_BEHIND_NAMES = frozenset((b" ", b"\t", b"=", b":", b'"', b"'"))
-_GLUED = LONGEST_GLUE + 20  # with the longest beginning
-_LONGEST_WORD = 64
-_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-_SHORTEST_NAMED = 18
-
-
-@functools.cache
-def _name_before() -> re.Pattern[bytes]:
-    return re.compile(rb"(?i:key|token|secret)\\?[\"']?\s{0,4}(?:=>|:=|[:=])\s{0,4}\\?[\"']?\Z")
-
-
-def _behind_name(data: bytes, at: int) -> bool:
-    before = data[max(0, at - 24) : at]
-    return before.rstrip(b" \t\"'\\")[-1:] in (b":", b"=", b">") and _name_before().search(before) is not None
-
-
-def _divided(together: bytes) -> Iterator[Shape]:
+def _divided(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator[Shape]:
     """What may stand in several pieces, which are put together."""
-    classes = classes_of(together)
-    if RUN in classes:
-        yield from (shape for known, shape in _KNOWN_LONG if known.encode() in together and can_be_divided(shape))
-        flat = classes.encode("latin-1").translate(_FLAT) + b" "
-        for at in _runs(classes):
-            if together[at - 1 : at] == b".":
-                yield from _dotted(together, at)
-            stop = flat.find(b" ", at)
-            if not together[at:stop].strip(_HEX_DIGITS):
-                continue
-            for begin in set(_begin_anywhere().findall(together, at, stop)):
-                yield from filter(can_be_divided, _begun(begin, 0))
+    together, lines = put_together(data, classes, text, is_long=is_long)
+    if runs := divided_runs(together, lines):
+        found = dict.fromkeys(begun_across(together, runs))
+        near = beside(together, [(at, run) for at, run, _ in runs])
+        _add(found, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
+        yield from found
 
 
-def _begun(data: bytes, start: int) -> Iterator[Shape]:
-    return (shape for begin, shape in _BEGINS.get(data[start : start + 2], ()) if data.startswith(begin, start))
+_BESIDE_DIVIDED = {
+    part: [(word, shape) for word, shape in row if can_be_divided(shape)]
+    for part, row in {**_BESIDE, **_BESIDE_MIXED}.items()
+}
 
 
 # --- what stands there ------------------------------------------------------------------------------------------------
@@ -384,7 +332,7 @@ def _patterns(shape: Shape) -> list[tuple[re.Pattern[str], Callable[[str], bool]
 
 
 def _encoded(text: str, depth: int) -> Iterator[_Found]:
-    for start, end in runs(text):
+    for start, end in runs_in(text):
         for run in digits_at(text, start, end):
             if kind := _revealed(run.data, depth):
                 yield _Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
