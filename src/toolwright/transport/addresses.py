@@ -32,7 +32,8 @@ _NOT_PUBLIC = tuple(
     )
 )
 _PRIVATE = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
-_METADATA = ipaddress.ip_address("fd00:ec2::254")
+# The metadata services of clouds within the private networks of IPv6: of Amazon for machines and pods, and of Google.
+_METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254")))
 _OF_A_CALLER = 64
 
 
@@ -61,7 +62,7 @@ def is_public(address: IpAddress) -> bool:
 
 def is_local(address: IpAddress) -> bool:
     """Whether it is this machine or a private network: never link-local, where clouds keep their credentials."""
-    return address != _METADATA and (address.is_loopback or any(address in network for network in _PRIVATE))
+    return address not in _METADATA and (address.is_loopback or any(address in network for network in _PRIVATE))
 
 
 def networks(texts: Iterable[str]) -> Networks:

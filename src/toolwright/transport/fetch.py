@@ -28,7 +28,7 @@ from toolwright.errors import TransportError
 from toolwright.jsonrpc.messages import Json, encode
 from toolwright.protocol.types import Value
 from toolwright.transport.addresses import IpAddress, is_local, is_public, parse
-from toolwright.transport.urls import joined
+from toolwright.transport.urls import check_place, joined
 
 __all__ = ["Answer", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
@@ -87,6 +87,7 @@ def origin_of(url: str) -> Origin:
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or not url.isascii():
         raise ValueError("it is not an http(s) URL with a host and without a user")
+    check_place(parts)
     return Origin(parts.scheme, parts.hostname.lower(), parts.port or _PORTS[parts.scheme])
 
 
