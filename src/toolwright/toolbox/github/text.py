@@ -8,6 +8,7 @@ may not call half the world, and carries a mark that lets the same call be recog
 from __future__ import annotations
 
 import hmac
+import html
 import re
 
 from toolwright.errors import ToolError
@@ -108,7 +109,7 @@ def _without_definitions(text: str, used: frozenset[str]) -> tuple[str, int]:
 
 def check_mentions(*texts: str) -> None:
     """``ToolError`` for more people than a text may call."""
-    names = {name.casefold() for text in texts for name in _MENTION.findall(text)}
+    names = {name.casefold() for text in texts for name in _MENTION.findall(html.unescape(text))}
     if len(names) > MENTIONS:
         raise ToolError.of("TW6531", count=len(names), limit=MENTIONS)
 
