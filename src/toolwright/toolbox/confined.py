@@ -203,8 +203,18 @@ def _folded(name: str) -> str:
     """
     if name.isascii():
         return name.lower().split(":")[0].rstrip(". ")
-    seen = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    seen = "".join(
+        c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf" and c not in _UNSEEN
+    )
     return unicodedata.normalize("NFC", seen.casefold()).split(":")[0].rstrip(". ")
+
+
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {
+    chr(number)
+    for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+    for number in range(first, last + 1)
+}
+"""What nobody sees of a name beside format characters: fillers, and what selects a variant of the character before."""
 
 
 def expressible(name: str) -> bool:

@@ -283,7 +283,7 @@ def test_group_rights_are_not_given_to_another_group(files: Files, root: Path, m
             return found
         fields = list(found)
         fields[stat.ST_GID] += 1
-        return os.stat_result(fields, {"st_mtime_ns": found.st_mtime_ns})
+        return os.stat_result(fields, {"st_mtime_ns": found.st_mtime_ns, "st_ctime_ns": found.st_ctime_ns})
 
     def refuse(*_: int) -> None:
         raise PermissionError(errno.EPERM, "not yours")

@@ -56,7 +56,8 @@ KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.
 
 def version_of(found: os.stat_result) -> str:
     """Differs after every write of ours, and after others' once the clock of the file system has ticked."""
-    return f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"
+    # The time of the last write can be set to what it was; the time of the last change of the entry cannot.
+    return f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}-{found.st_size:x}"
 
 
 @dataclass(frozen=True, slots=True)
