@@ -273,7 +273,7 @@ def _last_line(part: bytes) -> str | None:
 
 # Definitions
 
-_WORD = {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[^\\x00-\\x1f\\x7f]*$"}
+_WORD = {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$"}
 
 
 def _input(commands: Commands) -> dict[str, Any]:
