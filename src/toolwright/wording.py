@@ -795,6 +795,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "the function returned {type}, which has no JSON form; return {instead}",
         "该函数返回了 {type}，它没有 JSON 形式；请改为返回 {instead}",
     ),
+    "TW3047": (
+        "the parameter {what!r} takes bytes, and JSON has none; take text (str), or base64 that is decoded for you: "
+        "pydantic.Base64Bytes.",
+        "参数 {what!r} 接受 bytes，而 JSON 没有字节类型；请接受文本（str），或使用自动解码的 base64："
+        "pydantic.Base64Bytes。",
+    ),
+    "TW3048": (
+        "the prompt returned {type}; return text, content blocks, messages of a user or an assistant, or a list of "
+        "these",
+        "该提示返回了 {type}；请返回文本、内容块、用户或助手的消息，或由它们组成的列表",
+    ),
+    "TW3049": ("the result is not of the declared type: {problem}", "结果与声明的类型不符：{problem}"),
     "TW3040": (
         "the function returned {type}, which is not JSON ({problem}); return JSON types, a dataclass, a Pydantic "
         "model, content blocks, or str(…) of it",

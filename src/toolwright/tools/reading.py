@@ -88,7 +88,7 @@ def _message(value: Any) -> PromptMessage:
     message = value if isinstance(value, PromptMessage) else PromptMessage("user", value)
     content = TextContent(text=message.content) if isinstance(message.content, str) else message.content
     if message.role not in ("user", "assistant") or not isinstance(content, BLOCKS):
-        raise InvalidResult("a prompt returns text, content blocks, messages of a user or an assistant, or a list")
+        raise InvalidResult.of("TW3048", type=type(message.content).__name__)
     check_metas(content)
     _check_block(content)
     return PromptMessage(message.role, content)

@@ -6,10 +6,11 @@ import asyncio
 from typing import Any
 
 import numpy
+import pydantic
 import pytest
 
 from toolwright import Client, ImageContent, Server, TextContent
-from toolwright.errors import DefinitionError
+from toolwright.errors import DefinitionError, InternalError
 from toolwright.testing.state import LIMIT
 
 PICTURE = ImageContent.of(b"\x89PNG\r\n\x1a\n", "image/png")
@@ -36,13 +37,21 @@ class Own:
     pass
 
 
+class Holder(pydantic.BaseModel):
+    inside: bytes
+
+
 def called(value: Any, returns: Any) -> Any:
     def tool() -> Any:
         return value
 
     tool.__annotations__ = {} if returns is None else {"return": returns}
+    return outcome(tool)
+
+
+def outcome(tool: Any) -> Any:
     server = Server("t")
-    server.add_tool(tool)
+    server.add_tool(tool, name="tool")
 
     async def main() -> Any:
         async with asyncio.timeout(LIMIT), Client(server) as client:
@@ -68,6 +77,100 @@ def test_a_scalar_of_numpy_is_a_number(value: Any, returns: Any, plain: Any) -> 
     assert (result.value, type(result.value)) == (plain, type(plain))
 
 
+NESTED = [
+    ([numpy.float64(1.5), numpy.int64(2)], None, [1.5, 2]),
+    ([numpy.float64(1.5)], list[float], [1.5]),
+    ({"a": numpy.int64(2)}, dict[str, int], {"a": 2}),
+    ({"a": {"b": [numpy.float32(0.5), "x"]}}, dict[str, Any], {"a": {"b": [0.5, "x"]}}),
+    ((numpy.int64(1), numpy.bool_(False)), tuple[int, bool], [1, False]),
+    ({numpy.int64(7)}, set[int], [7]),
+    (frozenset({numpy.int64(7)}), None, [7]),
+    ({numpy.int64(1): numpy.int64(2)}, None, {"1": 2}),
+]
+
+
+@pytest.mark.parametrize(("value", "returns", "plain"), NESTED)
+def test_so_it_is_within_lists_and_objects(value: Any, returns: Any, plain: Any) -> None:
+    assert called(value, returns).structured == plain
+
+
+@pytest.mark.parametrize(
+    ("value", "returns"),
+    [({1, 2}, None), ({1, 2}, set[int]), (frozenset({1, 2}), None), (frozenset({1, 2}), frozenset[int])],
+)
+def test_a_set_is_a_list_of_what_it_holds(value: Any, returns: Any) -> None:
+    assert sorted(called(value, returns).structured) == [1, 2]
+
+
+async def later() -> int:
+    return 1
+
+
+@pytest.mark.parametrize("returns", [None, int])
+def test_a_coroutine_that_a_plain_function_returns_is_awaited(returns: Any) -> None:
+    def tool() -> Any:
+        return later()
+
+    tool.__annotations__ = {} if returns is None else {"return": returns}
+    assert outcome(tool).structured == 1
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_one_that_nobody_awaits_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def tool() -> Any:
+        return [later()]
+
+    assert outcome(tool).is_error
+    assert (
+        "returned coroutine in a list, which has no JSON form; return what it gives when it is awaited" in caplog.text
+    )
+
+
+@pytest.mark.parametrize("value", [None, 5, {"a": 1}, ["a", 5], b"x", numpy.int64(1)])
+def test_a_prompt_that_returns_none_of_its_kinds_says_which_there_are(
+    value: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("t")
+
+    @server.prompt
+    def odd() -> Any:
+        return value
+
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            with pytest.raises(InternalError):
+                await client.get_prompt("odd")
+
+    asyncio.run(main())
+    wrong: Any = 5 if isinstance(value, list) else value
+    assert f"the prompt returned {type(wrong).__name__}; return text, content blocks" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [bytes, list[bytes], bytes | None, dict[str, bytes], Holder])
+def test_a_parameter_of_bytes_is_refused_with_the_way_out(kind: Any) -> None:
+    def tool(good: int, bad: Any) -> None: ...
+
+    tool.__annotations__["bad"] = kind
+    with pytest.raises(DefinitionError, match=r"'bad' takes bytes.*Base64Bytes"):
+        Server("t").add_tool(tool)
+
+
+def test_base64_is_decoded_for_a_parameter_that_says_so() -> None:
+    server = Server("t")
+
+    @server.tool(effect="read")
+    def size(data: pydantic.Base64Bytes) -> int:
+        return len(data)
+
+    async def main() -> Any:
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            return (await client.call_tool("size", data="aGk=")).value, (
+                await client.call_tool("size", data="a")
+            ).is_error
+
+    assert asyncio.run(main()) == (2, True)
+
+
 @pytest.mark.parametrize(
     "returns", [None, list, list[TextContent | ImageContent | str], list[str | ImageContent], list[Any]]
 )
@@ -89,6 +192,8 @@ ODD = [
     (b"\x89PNG\xff", "base64"),
     (Own(), "dataclass"),
     ({"a": Own()}, "dataclass"),
+    ({"a": numpy.array([1.0])}, "x.tolist()"),
+    ([b"\xff"], "base64"),
 ]
 
 

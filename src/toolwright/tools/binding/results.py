@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import pydantic
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -18,6 +18,9 @@ from toolwright.tools.binding.signature import MISSING
 from toolwright.tools.content import BLOCKS, encoded_value, is_blocks, present, structured
 
 __all__ = ["Output", "is_json_type", "json_text"]
+
+
+T = TypeVar("T")
 
 
 class Output:
@@ -82,20 +85,18 @@ def is_json_type(annotation: Any) -> bool:
 
 
 def _present_json(value: Any) -> ToolOutcome:
-    value = _scalar(value)
     try:
-        return structured(value)
+        return _with_numbers(structured, value)
     except InvalidResult as error:
         raise _unfit(value, error) from error
 
 
 def _present_anything(value: Any) -> ToolOutcome:
-    value = _scalar(value)
     if _is_mixed(value):
         return present(_blocks(value))
     try:
-        return present(to_jsonable_python(value) if _needs_conversion(value) else value)
-    except (PydanticSerializationError, UnicodeDecodeError) as error:
+        return _with_numbers(lambda it: present(to_jsonable_python(it) if _needs_conversion(it) else it), value)
+    except _UNWRITABLE as error:
         raise _unfit(value, error) from error
 
 
@@ -117,19 +118,59 @@ def _blocks(value: Sequence[Any]) -> list[Any]:
     return [wire.TextContent(text=item) if isinstance(item, str) else item for item in value]
 
 
+_UNWRITABLE = (PydanticSerializationError, UnicodeDecodeError, InvalidResult)
+_DEEPEST = 64  # of what is looked into for what cannot be written
+
+
+def _with_numbers(write: Callable[[Any], T], value: Any) -> T:
+    """``write(value)``; where that fails, once more with the scalars of numpy in it as Python's own numbers, which are
+    what JSON has."""
+    value = _scalar(value)
+    try:
+        return write(value)
+    except _UNWRITABLE:
+        return write(_numbers(value, _DEEPEST))
+
+
+def _numbers(value: Any, depth: int) -> Any:
+    if depth and isinstance(value, dict):
+        return {_scalar(key): _numbers(inner, depth - 1) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if depth and type(value) in _COLLECTIONS:
+        return type(value)(_numbers(inner, depth - 1) for inner in value)
+    return _scalar(value)
+
+
+_COLLECTIONS = (list, tuple, set, frozenset)
+
+
 def _scalar(value: Any) -> Any:
-    """A scalar of numpy as Python's own number, which is what JSON has."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return value.item()
     return value
 
 
 def _unfit(value: Any, error: Exception) -> InvalidResult:
-    """What was returned, and how it can be written instead. Known by its members: none of the libraries is imported."""
-    for members, instead in _INSTEAD:
-        if all(hasattr(value, member) for member in members):
-            return InvalidResult.of("TW3039", type=_type_name(value), instead=instead)
-    return InvalidResult.of("TW3040", type=_type_name(value), problem=str(error).split("\n")[0])
+    """What was returned, and how it can be written instead."""
+    problem = str(error).split("\n")[0]
+    return _known(value) or InvalidResult.of("TW3040", type=_type_name(value), problem=problem)
+
+
+def _known(value: Any) -> InvalidResult | None:
+    """The same for values of well-known libraries, known by their members: none of the libraries is imported."""
+    for inner in _within(value, _DEEPEST):
+        for members, instead in _INSTEAD:
+            if all(hasattr(inner, member) for member in members):
+                where = "" if inner is value else f" in a {_type_name(value)}"
+                return InvalidResult.of("TW3039", type=_type_name(inner) + where, instead=instead)
+    return None
+
+
+def _within(value: Any, depth: int) -> Iterator[Any]:
+    """The value, and what stands in it."""
+    yield value
+    if depth and isinstance(value, (dict, *_COLLECTIONS)):
+        for inner in value.values() if isinstance(value, dict) else value:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            yield from _within(inner, depth - 1)
 
 
 def _type_name(value: Any) -> str:
@@ -143,6 +184,7 @@ _INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("tolist", "dtype"), "x.tolist()"),
     (("savefig",), "ImageContent.of(data, 'image/png') with what figure.savefig(buffer) has written"),
     (("save", "size", "mode"), "ImageContent.of(data, 'image/png') with what image.save(buffer, 'PNG') has written"),
+    (("cr_await", "cr_code"), "what it gives when it is awaited: await x"),
     (("decode", "hex"), "ImageContent.of(data, 'image/png') for a picture, or base64.b64encode(data).decode()"),
 )
 
@@ -158,22 +200,19 @@ _READY = (str, *_OUTCOMES, *BLOCKS)
 def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOutcome:
     if isinstance(value, _OUTCOMES):
         return structured(value)
-    value = _scalar(value)
     try:
-        return structured(adapter.dump_python(value, mode="json", by_alias=True, warnings="error"))
+        return _with_numbers(
+            lambda it: structured(adapter.dump_python(it, mode="json", by_alias=True, warnings="error")), value
+        )
     except (PydanticSerializationError, UnicodeDecodeError) as error:
-        if _is_json_like(value):
-            raise InvalidResult(f"the result is not of the declared type: {error}") from error
+        if isinstance(value, str | int | float | list | dict | None):  # JSON, of another shape
+            raise _known(value) or InvalidResult.of("TW3049", problem=error) from error
         raise _unfit(value, error) from error
 
 
 def json_text(value: Any) -> str:
     """Any value that has a JSON form, as JSON. ``InvalidResult`` for one that has none."""
     try:
-        return encoded_value(to_jsonable_python(_scalar(value))).decode()
-    except (PydanticSerializationError, UnicodeDecodeError) as error:
+        return _with_numbers(lambda it: encoded_value(to_jsonable_python(it)), value).decode()
+    except _UNWRITABLE as error:
         raise _unfit(value, error) from error
-
-
-def _is_json_like(value: Any) -> bool:
-    return isinstance(value, str | int | float | list | dict | None)

@@ -155,6 +155,8 @@ def _tidy_schema(schema: Any, own_title: str) -> Any:
 def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:
     """The published schema of the arguments, with the defaults that JSON can say."""
     schema = write_schema(adapter, "validation")
+    if _holds_bytes(schema):
+        raise DefinitionError.of("TW3047", what=_of_bytes(signature))
     schema.setdefault("type", "object")
     schema.setdefault("additionalProperties", False)
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
@@ -162,6 +164,21 @@ def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> di
         if parameter.default is not MISSING:
             _publish_default(parameter, properties[parameter.key])
     return schema
+
+
+def _holds_bytes(schema: Any) -> bool:
+    """Whether a part of the schema is for plain ``bytes``, which JSON has not."""
+    if is_array(schema):
+        return any(map(_holds_bytes, schema))
+    if not is_object(schema):
+        return False
+    return schema.get("format") == "binary" or any(map(_holds_bytes, schema.values()))
+
+
+def _of_bytes(signature: Signature) -> str:
+    """The first parameter that takes bytes, however deep."""
+    written = ((one.name, write_schema(adapter_of(one.type), "validation")) for one in signature.parameters)
+    return next(name for name, schema in written if _holds_bytes(schema))
 
 
 def _publish_default(parameter: Parameter, property: dict[str, Any]) -> None:
