@@ -1829,10 +1829,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "sql 在第 {line} 行第 {column} 列无效：{problem}。请更正；list_tables 会说明所用的 SQL 方言。",
     ),
     "TW6212": (
-        "{verb} is no query: run_sql_query reads, by SELECT, WITH … SELECT, VALUES or EXPLAIN SELECT. For a change use "
-        "execute_sql, if there is such a tool.",
-        "{verb} 不是查询：run_sql_query 只读，接受 SELECT、WITH … SELECT、VALUES 或 EXPLAIN SELECT。"
-        "如需更改，请使用 execute_sql（若提供了该工具）。",
+        "{verb} is no query: run_sql_query reads, by SELECT, WITH … SELECT, VALUES or EXPLAIN SELECT, and changes "
+        "nothing. If the user wants a change, use a tool that makes one, or tell the user that there is none.",
+        "{verb} 不是查询：run_sql_query 只读，接受 SELECT、WITH … SELECT、VALUES 或 EXPLAIN SELECT，不作任何更改。"
+        "若用户需要更改，请使用可更改数据的工具；若没有，请告知用户。",
     ),
     "TW6213": (
         "sql has {what}, which is not accepted. Write it without; plain SELECT with joins, groups, windows, WITH is.",

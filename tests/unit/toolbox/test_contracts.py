@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from toolwright import toolbox
 from toolwright.check.report import judge
 from toolwright.check.source import Source
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
 from toolwright.cli.targets import TOOLBOX
+from toolwright.wording import SENTENCES
 
 SETTINGS = {
     "command": {"--allow": "git status"},
@@ -37,7 +39,7 @@ search_products send_email set_config translate update_record upsert_record writ
 PAGES = Path(__file__).parents[3] / "docs" / "toolbox"
 
 
-def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Source]:
+def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access: str | None = None) -> list[Source]:
     """What these families show, set up in an empty folder."""
     monkeypatch.chdir(folder)
     (folder / "served").mkdir()
@@ -47,6 +49,8 @@ def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list
     for family in families.split(","):
         rooted = {"--root": "served"} if "--root" in TOOLBOX[family].options else {}
         said |= {option: (value,) for option, value in {**rooted, **SETTINGS.get(family, {})}.items()}
+    if access is not None:
+        said["--access"] = (access,)
     sources, unjudged = sources_of([families], Family(said), timeout=30.0)
     assert not unjudged
     return list(sources)
@@ -92,3 +96,52 @@ def test_what_a_model_reads_of_a_family_stays_short(family: str, tmp_path: Path,
 def test_a_name_that_people_know_leads_to_a_tool(name: str):
     rows = [line for page in PAGES.glob("*.md") for line in page.read_text("utf-8").splitlines() if line[:1] == "|"]
     assert any(f"`{name}`" in row for row in rows)
+
+
+TOOLBOX_SOURCE = Path(toolbox.__file__).parent
+
+# Sentences that only tools of families with write access say.
+OF_WRITERS = {
+    "files": {"editing.py", "writing.py", "rearranging.py"},
+    "sql": {"TW6230", "TW6237"},
+}
+
+
+def modules_of(family: str) -> set[Path]:
+    """The modules of the toolbox that a family is made of, imported or loaded by name."""
+    found, waiting = set[Path](), [f"toolbox.{family}"]
+    while waiting:
+        path = TOOLBOX_SOURCE.parent.joinpath(*waiting.pop().split("."))
+        for module in (path.with_suffix(".py"), *path.glob("*.py")):
+            if module.exists() and module not in found:
+                found.add(module)
+                waiting += re.findall(r"\b(toolbox(?:\.\w+)+)", module.read_text())
+    return found
+
+
+def codes_of(module: Path) -> set[str]:
+    return set(re.findall(r"\bTW\d{4}\b", module.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("family", "access"), [*((family, None) for family in sorted(TOOLBOX)), ("files", "read"), ("sql", "read")]
+)
+def test_an_error_names_no_tool_that_is_not_served(
+    family: str, access: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "all").mkdir()
+    (tmp_path / "one").mkdir()
+    every = {name for one in listed(",".join(TOOLBOX), tmp_path / "all", monkeypatch) for name in one.contract.tools}
+    served = {name for one in listed(family, tmp_path / "one", monkeypatch, access) for name in one.contract.tools}
+    unsaid = OF_WRITERS[family] if access == "read" else set[str]()
+    modules = {module for module in modules_of(family) if module.name not in unsaid}
+    codes = (set[str]().union(*map(codes_of, modules)) - unsaid) & SENTENCES.keys()
+    named = {code: every & set(re.findall(r"[a-z]+(?:_[a-z]+)+", " ".join(SENTENCES[code]))) for code in codes}
+    assert {code: names - served for code, names in named.items() if names - served} == {}
+
+
+def test_what_a_family_says_is_looked_through():
+    assert {"confined.py", "editing.py", "linear.py", "encodings.py"} <= {one.name for one in modules_of("files")}
+    assert {"confined.py", "reading.py", "unpacking.py"} <= {one.name for one in modules_of("tables")}
+    assert "confined.py" in {one.name for one in modules_of("command")}
+    assert "TW6048" in codes_of(TOOLBOX_SOURCE / "files" / "editing.py")
