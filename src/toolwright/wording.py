@@ -727,6 +727,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "run() serves stdio and takes no settings, so {name!r} says nothing to it. {advice}",
         "run() 提供 stdio 服务，不接受设置，因此 {name!r} 无效。{advice}",
     ),
+    "TW3060": (
+        "read_when names {name!r}, which is no argument of the tool; name one that it takes.",
+        "read_when 中的 {name!r} 不是该工具的参数；请指定它接受的参数。",
+    ),
     "TW3014": ("there is no setting {name!r}; there are {known}.", "没有名为 {name!r} 的设置；可用：{known}。"),
     "TW3015": (
         "a handler of raw JSON takes the arguments, and the context if it wants that: handler(arguments, context).",

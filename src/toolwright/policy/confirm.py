@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,7 @@ _TICKETS_A_DAY = 40
 
 
 class Confirm(Value, frozen=True):
-    """Before which tools a person is asked: those of these ``effects``, and those that say ``confirm=True``.
+    """Before which calls a person is asked: those of these ``effects``, and those of tools that say ``confirm=True``.
 
     ``session_seconds``: how long a yes "for this session" holds. ``questions`` a minute are put to one principal at the
     most. ``max_shown``: a longer question is not put; a ticket shows it. ``store``: the URL of the store of tickets,
@@ -59,8 +59,8 @@ class Confirm(Value, frozen=True):
         """Nobody is asked, unless a rule or a tool says so. For tests, and where the host asks."""
         return cls(effects=frozenset())
 
-    def wants(self, tool: Tool) -> bool:
-        return tool.effect in self.effects if tool.confirm is None else tool.confirm
+    def wants(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+        return tool.effect_with(arguments) in self.effects if tool.confirm is None else tool.confirm
 
 
 def confirm(
@@ -105,7 +105,7 @@ class Confirming(Wrapper, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
             call, tool = await found(self.inner, call)
-        if call.asks is None and not self.settings.wants(tool):
+        if call.asks is None and not self.settings.wants(tool, call.arguments):
             return await self.inner.call_tool(call)
         try:
             decided = await self._decided(call, tool)

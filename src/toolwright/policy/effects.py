@@ -67,4 +67,5 @@ class _Declared(Wrapper, frozen=True):
         if not said:
             return tool
         effect = effect_of(_worst(said), tool.definition.annotations)
-        return tool if effect == tool.effect else replaced(tool, effect=effect)
+        # Where the operator knows worse of a tool than its author does, the author's word on some calls is not taken.
+        return tool if effect == tool.effect else replaced(tool, effect=effect, read_when={})

@@ -60,6 +60,7 @@ class ToolSettings(TypedDict, total=False):
     visible: Callable[[Principal], bool]
     requires: Collection[str]
     confirm: bool
+    read_when: Mapping[str, bool]
     preview: Callable[[dict[str, Any]], Any]
     excused: Mapping[str, str]
     icons: Sequence[wire.Icon]

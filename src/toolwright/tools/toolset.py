@@ -292,7 +292,8 @@ class Tool(Value, frozen=True):
     """A tool as layers see it: the published definition, and what the author declared beside it.
 
     A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: its
-    effect says whether a person is asked. ``preview`` says what a call with these arguments would do, without doing it.
+    effect says whether a person is asked, and that of a call with all of ``read_when`` is ``read``, for its author says
+    that such a call changes nothing. ``preview`` says what a call with these arguments would do, without doing it.
     ``server`` is the label of the server that it comes from, on a host; of such a tool nobody here vouches for what its
     definition says of itself. ``instance`` tells that server from others of its label. ``repair``: arguments that miss
     the schema by their spelling alone are mended. ``sends``: the arguments go to somebody else, so there must be no
@@ -327,10 +328,16 @@ class Tool(Value, frozen=True):
     written: tuple[str, int] | None = None
     replaces: tuple[str, ...] = ()
     deprecated: str = ""
+    read_when: Mapping[str, bool] = {}
 
     @property
     def name(self) -> str:
         return self.definition.name
+
+    def effect_with(self, arguments: Mapping[str, Any]) -> Effect:
+        """The effect of a call with these arguments, the defaults among them."""
+        marks = self.read_when
+        return "read" if marks and all(arguments.get(name) is mark for name, mark in marks.items()) else self.effect
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -174,6 +174,16 @@ def test_a_call_is_checked_again_when_it_runs(root: Path) -> None:
     assert (root / "new").read_text() == "of another"
 
 
+def test_no_person_is_asked_about_a_dry_run(root: Path) -> None:
+    for path in ("a.txt", "AGENTS.md"):
+        asked, text = called(root, "edit_file", {"path": path, "edits": EDITS, "dry_run": True})
+        assert (asked, "+two" in text) == ([], True), text
+        assert (root / path).read_text() == "one\n"
+        asked, _ = called(root, "edit_file", {"path": path, "edits": EDITS, "dry_run": False}, answer=False)
+        assert len(asked) == 1
+        assert (root / path).read_text() == "one\n"
+
+
 @pytest.mark.parametrize("tool", ["write_file", "edit_file"])
 def test_a_dry_run_or_a_preview_of_an_asked_name_asks_no_more_than_it_does(root: Path, tool: str) -> None:
     arguments = {"path": "AGENTS.md", "edits": EDITS, "dry_run": True}

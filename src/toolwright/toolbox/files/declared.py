@@ -34,6 +34,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "effect": "write",
             "idempotent": False,
             "title": "Edit a file",
+            "read_when": {"dry_run": True},
             "examples": ({"path": "a.py", "edits": [{"old_text": "a = 3", "new_text": "a = 5"}]},),
         },
     ),

@@ -333,6 +333,7 @@ def toolset(url: str, access: Access | None = None, *, limits: SqlLimits | None 
             idempotent=False,
             untrusted=True,
             meta=meta,
+            read_when={"dry_run": True},
             preview=database.preview,
             examples=(
                 {

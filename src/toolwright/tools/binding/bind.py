@@ -168,6 +168,9 @@ def _tool(
         if not input_schema.accepts(dict(example)):
             raise DefinitionError.of("TW3010", problem=input_schema.problems(dict(example))[0])
     _check_defaults(properties, defaults, definition.inputSchema.get("$defs"))
+    for name in settings.read_when:
+        if name not in properties:
+            raise DefinitionError.of("TW3060", name=name)
     return Tool(
         definition,
         settings.effect or "write",
@@ -186,6 +189,7 @@ def _tool(
         _preview(definition.name, settings.preview, pool),
         settings.secrets,
         settings.untrusted,
+        read_when=dict(settings.read_when),
         repair=settings.repair,
         personal=settings.personal,
         sends=settings.sends,

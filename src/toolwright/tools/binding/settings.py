@@ -60,6 +60,8 @@ class Settings(Value, frozen=True):
       flags and the time, since a list must not depend on a connection.
     - ``requires``: scopes, all of which a caller needs to call it. Whoever could get them sees the tool, and is told.
     - ``confirm``: whether a person is asked before each call; otherwise the effect decides (``docs/approvals.md``).
+    - ``read_when``: arguments with which a call changes nothing, such as ``{"dry_run": True}``: whether a person is
+      asked about such a call goes by the effect ``read``. It is not published.
     - ``preview(arguments)``: text that says what such a call would do; shown to the person who is asked. It must not do
       anything, and may be ``async``.
     - ``secrets``: ``mask`` those in what the tool says, or ``keep`` them, for a tool whose business they are; the
@@ -101,6 +103,7 @@ class Settings(Value, frozen=True):
     visible: Callable[[Principal], bool] | None = None
     requires: Collection[str] = ()
     confirm: bool | None = None
+    read_when: Mapping[str, bool] = field(default_factory=dict[str, bool])
     preview: Callable[[dict[str, Any]], Any] | None = None
     excused: Mapping[str, str] = field(default_factory=dict[str, str])
     icons: Sequence[wire.Icon] = ()
@@ -187,6 +190,10 @@ def _are_reasons(value: Any) -> bool:
     return is_object(value) and all(isinstance(why, str) and why.strip() for why in value.values())
 
 
+def _are_marks(value: Any) -> bool:
+    return is_object(value) and all(isinstance(one, bool) for one in value.values())
+
+
 # setting → what must hold of it, and how that is said
 _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("name", _is_text, "text"),
@@ -199,6 +206,7 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("at_once", _is_count, "a whole number above 0"),
     ("isolation", lambda value: value == "process", "'process'"),
     ("confirm", _is_yes_or_no, "True or False"),
+    ("read_when", _are_marks, "the names of arguments, each with True or False"),
     ("secrets", lambda value: value in get_args(Secrets), "mask or keep"),
     ("personal", lambda value: value in get_args(Personal), "mask or keep"),
     ("examples", _are_objects, "a list of objects"),

@@ -53,7 +53,7 @@ def test_a_function_that_is_like_no_other_has_none_near(name: str):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_person_is_asked_about_a_change_that_is_known_to_fail(engine: str, tmp_path: Path):
+def test_no_person_is_asked_about_a_change_that_is_known_to_fail_or_is_a_dry_run(engine: str, tmp_path: Path):
     questions: list[str] = []
 
     def answer(question: Any) -> bool:
@@ -65,6 +65,8 @@ def test_no_person_is_asked_about_a_change_that_is_known_to_fail(engine: str, tm
         async with Client(server, elicit=answer) as client:
             for arguments in KNOWN_TO_FAIL:
                 assert (await client.call_tool("execute_sql", arguments)).is_error
+            tried = {"sql": "DELETE FROM orders WHERE id = 1", "dry_run": True}
+            assert (await client.call_tool("execute_sql", tried)).value["committed"] is False
             assert questions == []
             assert not (await client.call_tool("execute_sql", {"sql": "DELETE FROM orders WHERE id = 1"})).is_error
             assert len(questions) == 1
