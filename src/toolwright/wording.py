@@ -2387,9 +2387,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{what} 需要此服务器上尚未安装的附加组件 {extra!r}。请服务器的运营方安装该附加组件。",
     ),
     "TW6310": (
-        "{path} is no table in text, JSON Lines or Parquet: it is binary, an archive or a workbook. Ask the user "
-        "for a CSV export, or name another file.",
-        "{path} 不是文本表格、JSON Lines 或 Parquet：它是二进制文件、压缩包或工作簿。请让用户导出为 CSV，或换一个文"
+        "{path} is no table in text, JSON, Parquet or Excel (.xlsx): it is binary, or an archive. Ask the user for a "
+        "CSV export, or name another file.",
+        "{path} 不是文本、JSON、Parquet 或 Excel (.xlsx) 表格：它是二进制文件或压缩包。请让用户导出为 CSV，或换一个文"
         "件。",
     ),
     "TW6311": (
@@ -2538,6 +2538,24 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This needs more than the {limit} MiB of memory that one call has: too many different groups, or too much "
         "to sort. Filter more, group by a column with fewer values, or ask for fewer columns.",
         "所需内存超过单次调用的 {limit} MiB：分组过多，或排序量过大。请加强筛选、按取值较少的列分组，或减少列数。",
+    ),
+    "TW6341": (
+        "{path} has no sheet {sheet} that can be read; there are: {sheets}. Name one in read_as.sheet, letter by "
+        "letter.",
+        "{path} 中没有可读取的工作表 {sheet}；现有：{sheets}。请在 read_as.sheet 中按字符写出其中一个。",
+    ),
+    "TW6342": (
+        "{path} is an Excel workbook of the old format (.xls), or one with a password. Ask the user to save it as "
+        ".xlsx or CSV, without a password.",
+        "{path} 是旧格式 (.xls) 或带密码的 Excel 工作簿。请让用户去掉密码并另存为 .xlsx 或 CSV。",
+    ),
+    "TW6343": (
+        "{path} cannot be read as an Excel workbook: {problem}. Ask the user for a CSV export.",
+        "无法将 {path} 读作 Excel 工作簿：{problem}。请让用户导出为 CSV。",
+    ),
+    "TW6344": (
+        "The sheet {sheet} of {path} is empty; there are: {sheets}. Name another one in read_as.sheet.",
+        "{path} 的工作表 {sheet} 为空；现有：{sheets}。请在 read_as.sheet 中指定另一个。",
     ),
     # state
     "TW7001": (

@@ -48,6 +48,7 @@ OWNERS = {
     "langchain_core": ("host/adapters/langchain.py",),
     "pydantic_ai": ("host/adapters/pydantic_ai.py",),
     "matplotlib": ("toolbox/tables/charts.py",),
+    "openpyxl": ("toolbox/tables/workbook_reader.py",),
     "backports": ("toolbox/tables/zstd.py",),
     "compression": ("toolbox/tables/zstd.py",),
     "pytest": ("testing/plugin.py",),

@@ -29,6 +29,8 @@ MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
     (("pymysql",), ("list", "sql", "--database", "mysql://localhost/shop"), 2, "TW6200", "sql,mysql"),
     (("duckdb",), ("list", "tables", "--root", "."), 2, "TW6301", "data"),
     (("matplotlib",), ("call", "tables", "chart_csv", "path=a.csv", "by=city", "--root", "."), 1, "TW6302", "charts"),
+    (("openpyxl",), ("call", "tables", "describe_csv", "path=a.xlsx", "--root", "."), 1, "TW6302", "xlsx"),
+    (("defusedxml",), ("call", "tables", "describe_csv", "path=a.xlsx", "--root", "."), 1, "TW6302", "xlsx"),
     (
         ("backports.zstd", "compression.zstd"),
         ("call", "tables", "describe_csv", "path=a.csv.zst", "--root", "."),
@@ -61,6 +63,7 @@ for packages, words in json.loads(sys.argv[1]):
 def test_without_its_packages_a_tool_names_the_command_that_installs_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("city,price\nBern,1\n")
     (tmp_path / "a.csv.zst").write_bytes(bytes.fromhex("28b52ffd"))
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04 [Content_Types].xml")
     commands = json.dumps([case[:2] for case in MISSING])
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS, commands], cwd=tmp_path, capture_output=True, text=True, timeout=120

@@ -398,7 +398,7 @@ def test_what_the_caller_says_of_a_file_is_followed(tmp_path: Path, said: dict[s
 @pytest.mark.parametrize(
     ("said", "accepted"),
     [
-        ({"colour": "red"}, "the keys encoding, delimiter, decimal, header, quotes"),
+        ({"colour": "red"}, "the keys encoding, delimiter, decimal, sheet, header, quotes"),
         ({"encoding": "klingon"}, "utf-8, utf-16, "),
         ({"delimiter": "\t"}, ",, ;, tab, |"),
         ({"header": "perhaps"}, "true, false"),

@@ -7,7 +7,7 @@ from typing import Any
 from toolwright.errors import ToolError
 from toolwright.loading import load
 
-__all__ = ["extra"]
+__all__ = ["extra", "missing"]
 
 
 def extra(place: str, what: str, name: str) -> Any:
@@ -17,4 +17,9 @@ def extra(place: str, what: str, name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("toolwright"):
             raise
-        raise ToolError.of("TW6302", what=what, extra=name) from error
+        raise missing(what, name) from error
+
+
+def missing(what: str, name: str) -> ToolError:
+    """The refusal of ``what`` needs the extra ``name``."""
+    return ToolError.of("TW6302", what=what, extra=name)

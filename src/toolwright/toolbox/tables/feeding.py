@@ -20,6 +20,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.tables.arrays import lines_of
 from toolwright.toolbox.tables.reading import Layout, Limits
 from toolwright.toolbox.tables.unpacking import unpacked
+from toolwright.toolbox.tables.workbooks import Sheet, sheet_of
 
 __all__ = ["Feed", "fed"]
 
@@ -46,11 +47,24 @@ def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
     if layout.format == "parquet" or (layout.plain and not _needs_work(fd, shown, layout)):
         yield Feed(f"/proc/self/fd/{fd}", os.fstat(fd).st_size)
         return
+    if layout.sheet is not None and layout.content is None:
+        with (
+            sheet_of(fd, layout.sheet, shown, limits.bounds, limits.memory_mib) as sheet,
+            _piped(fd, shown, layout, limits, sheet) as feed,
+        ):
+            yield feed
+        return
+    with _piped(fd, shown, layout, limits, None) as feed:
+        yield feed
+
+
+@contextmanager
+def _piped(fd: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> Generator[Feed]:
     read, write = os.pipe2(os.O_CLOEXEC)
     with suppress(OSError):  # a user may have reached what the system grants
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
     feed = Feed(f"/proc/self/fd/{read}", os.fstat(fd).st_size)
-    thread = threading.Thread(target=_write, args=(feed, fd, write, shown, layout, limits), daemon=True)
+    thread = threading.Thread(target=_write, args=(feed, fd, write, shown, layout, limits, sheet), daemon=True)
     try:
         thread.start()
     except Exception:  # the system has none to give
@@ -61,6 +75,8 @@ def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
         yield feed
     finally:
         os.close(read)  # the thread, if it still writes, ends by that
+        if sheet is not None:
+            sheet.stop()
         thread.join()
 
 
@@ -84,13 +100,12 @@ def _check_quotes(quotes: int, layout: Layout, shown: str) -> None:
         raise ToolError.of("TW6318", path=shown)
 
 
-def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: Limits) -> None:
+def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> None:
     quotes = 0
     with os.fdopen(write, "wb", buffering=0) as pipe:
         try:
             with os.fdopen(fd, "rb", buffering=0, closefd=False) as file:
-                file.seek(0)
-                for part in _text(cast(BinaryIO, file), feed, shown, layout, limits):
+                for part in _text(cast(BinaryIO, file), feed, shown, layout, limits, sheet):
                     quotes += part.count(b'"')
                     rest = memoryview(part)
                     while rest:
@@ -102,12 +117,19 @@ def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: 
             feed.errors.append(error)
 
 
-def _text(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
+def _text(
+    file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None
+) -> Iterator[bytes]:
+    if layout.content is not None:
+        return _lines(iter((layout.content,)))
+    if sheet is not None:
+        return _lines(sheet.parts())
     parts = _decoded(_raw(file, feed, shown, layout, limits), shown, layout)
     return lines_of(parts, layout.array, shown, limits.row_bytes) if layout.array else _lines(parts)
 
 
 def _raw(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits) -> Iterator[bytes]:
+    file.seek(0)
     parts = (
         unpacked(file, layout.packing, shown, limits.bounds) if layout.packing else iter(lambda: file.read(CHUNK), b"")
     )

@@ -26,17 +26,21 @@ from toolwright.toolbox.encodings import HEAD, Encoding, Found, How, decodes, en
 from toolwright.toolbox.tables.arrays import Array, Elements, array_of
 from toolwright.toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
 from toolwright.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
+from toolwright.toolbox.tables.workbooks import sheet_of
 
 __all__ = ["Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out"]
 
 SAMPLED = 2000
 """Rows of the beginning that are looked at."""
 
-Format = Literal["delimited", "json lines", "json array", "parquet"]
+Format = Literal["delimited", "json lines", "json array", "xlsx", "parquet"]
 Delimiter = Literal[",", ";", "tab", "|"]
 DELIMITERS: dict[Delimiter, str] = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 
-_ARCHIVES = (b"PK\x03\x04", b"7z\xbc\xaf", b"Rar!", b"\xd0\xcf\x11\xe0", b"\xfd7zXZ")
+_ZIP = b"PK\x03\x04"
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
+"""Also what a workbook with a password is wrapped in."""
+_ARCHIVES = (_ZIP, b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class ReadAs(TypedDict):
     encoding: NotRequired[Encoding]
     encoding_from: NotRequired[Annotated[How, Field(description="What says so; a guess may be wrong")]]
     key: NotRequired[Annotated[str, Field(description="Of the object in which the array stands")]]
+    sheet: NotRequired[str]
+    sheets: NotRequired[Annotated[list[str], Field(description="Those that there are; read_as.sheet chooses one")]]
     delimiter: NotRequired[Delimiter]
     header: NotRequired[Annotated[bool, Field(description="Whether the first row names the columns")]]
     renamed: NotRequired[Annotated[list[Renamed], Field(description="Columns whose names were missing or not unique")]]
@@ -93,6 +99,7 @@ class Said:
     header: bool = True
     quotes: bool = True
     decimal: Decimal | None = None
+    sheet: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,10 @@ class Layout:
     """Before the first row."""
     array: Array | None = None
     """What is turned into JSON Lines on the way to the engine."""
+    sheet: str | None = None
+    """Of a workbook, which reaches the engine as CSV."""
+    content: bytes | None = None
+    """All of that, where it is small."""
     notations: Notations = field(default_factory=Notations)
 
 
@@ -130,8 +141,14 @@ def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
     start = os.pread(fd, HEAD, 0)
     if start.startswith(b"PAR1"):
         return Layout("parquet", (), ReadAs(format="parquet"))
+    if start.startswith(_OLD_WORKBOOK):
+        raise ToolError.of("TW6342", path=shown)
+    if start.startswith(_ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):
+        return _workbook(fd, shown, said, limits)
     if start.startswith(_ARCHIVES):
         raise ToolError.of("TW6310", path=shown)
+    if said.sheet is not None:
+        raise ToolError.of("TW6341", path=shown, sheet=said.sheet[:100], sheets="none, it is no workbook")
     packing = packing_of(start)
     head = _head(fd, packing, shown, limits.bounds) if packing else start
     read_as = ReadAs(format="delimited")
@@ -159,6 +176,25 @@ def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
         _plain(packing, encoding),
         len(text[: len(text) - len(text.lstrip("\r\n"))].splitlines()),
     )
+
+
+def _workbook(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
+    """A sheet as it is handed to the engine; one that is small is kept, so that it is read once."""
+    head = b""
+    with sheet_of(fd, said.sheet, shown, limits.bounds, limits.memory_mib) as sheet:
+        for part in sheet.parts():
+            head += part
+            if len(head) >= HEAD:
+                break
+    whole = len(head) < HEAD
+    text = _text(head[:HEAD], "utf-8", shown)
+    read_as = ReadAs(format="xlsx", sheet=sheet.name, sheets=sheet.names, header=said.header)
+    if not text.strip():
+        raise ToolError.of("TW6344", path=shown, sheet=sheet.name, sheets=", ".join(sheet.names))
+    columns = _columns(text, whole, shown, replace(said, quotes=True), ",", limits, read_as)
+    columns = tuple(replace(column, typed=at in sheet.typed) for at, column in enumerate(columns))
+    content = head if whole else None
+    return Layout("delimited", columns, read_as, header=said.header, plain=False, sheet=sheet.name, content=content)
 
 
 def _plain(packing: Packing | None, encoding: Encoding) -> bool:

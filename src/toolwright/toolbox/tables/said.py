@@ -46,6 +46,7 @@ _ACCEPTED: Mapping[str, tuple[str, Callable[[str | bool], object]]] = {
     "encoding": _one_of(get_args(Encoding)),
     "delimiter": _one_of(get_args(Delimiter)),
     "decimal": _one_of(get_args(Decimal)),
+    "sheet": ("the name of a sheet", lambda value: value if isinstance(value, str) else None),
     "header": ("true, false (columns are then column_1, column_2, …)", _truth),
     "quotes": ('true, false (" is then an ordinary character)', _truth),
 }

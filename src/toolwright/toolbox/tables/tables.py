@@ -102,7 +102,7 @@ class Tables:
         context: RequestContext,
         start_column: Annotated[int, "First column, from 1", Field(ge=1, le=100_000)] = 1,
         read_as: Annotated[
-            Corrections, "Corrects read_as of the result: encoding, delimiter, header, quotes, decimal"
+            Corrections, "Corrects read_as of the result: encoding, delimiter, header, quotes, decimal, sheet"
         ] = NOTHING,
     ) -> Description:
         """Describe a table file (表格: CSV, JSON, Excel, Parquet, packed too): columns, types, ranges, how it was read.
