@@ -105,7 +105,7 @@ def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
     return Pattern(
         row["code"],
         Severity(row["weight"]),
-        tuple(_needed(language, one) for one in (*marks, *row["needs"])),
+        tuple(_needed(language, one) for one in (*marks, *row.get("needs", said))),
         said,
         unless=row.get("unless", ""),
         cased=row.get("cased", False),
@@ -126,7 +126,7 @@ def _needed(language: str, words: str) -> frozenset[str]:
     )
 
 
-_NAME: Final = re.compile(r"\{\w+\}")
+_NAME: Final = re.compile(r"\{[a-z]\w*\}")
 
 
 @functools.cache
