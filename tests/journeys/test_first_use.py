@@ -16,6 +16,7 @@ import pytest
 
 from journeys.serving import META, SERVER, command, environment
 from journeys.test_cli import other, run
+from toolwright.protocol import versions
 from toolwright.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -267,6 +268,31 @@ def test_a_server_under_a_host_says_nothing_of_that():
     for words in (command("serve", str(SERVER)), [sys.executable, str(SERVER)]):
         done = subprocess.run(words, input="", capture_output=True, text=True, timeout=LIMIT, env=environment())
         assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- revisions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+def test_a_revision_is_spoken_where_one_is_asked_for(revision: str, tmp_path: Path):
+    argv = [sys.executable, str(SERVER)]
+    file = written(tmp_path, json.dumps({"mcpServers": {"a": {"command": argv[0], "args": argv[1:]}}}), "mcp.json")
+    env = {"XDG_STATE_HOME": str(tmp_path)}
+    assert run("trust", file, "--yes", **env).returncode == 0
+    said = run("inspect", " ".join(argv), "--revision", revision, "--json").stdout
+    assert json.loads(said)["server"]["revision"] == revision
+    assert run("call", " ".join(argv), "add", "a=1", "--revision", revision).stdout == "3\n"
+    [server] = json.loads(run("inspect", file, "--revision", revision, "--json", **env).stdout)["servers"]
+    assert server["revision"] == revision
+    assert run("call", file, "a_add", "a=1", "--revision", revision, **env).stdout == "3\n"
+
+
+def test_a_revision_that_a_server_does_not_speak_is_an_error(tmp_path: Path):
+    legacy = other(tmp_path, LENIENT)
+    assert run("list", legacy).returncode == 0
+    done = run("list", legacy, "--revision", "2026-07-28")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert run("list", legacy, "--revision", "2020-01-01").returncode == 2
 
 
 # -- audit -------------------------------------------------------------------------------------------------------------

@@ -15,14 +15,14 @@ import click
 from toolwright.app import Server
 from toolwright.cli import families
 from toolwright.cli.asking import asked_here
-from toolwright.cli.connecting import connected, show_log, target_of
+from toolwright.cli.connecting import connected, revision_option, show_log, target_of
 from toolwright.cli.families import Family
-from toolwright.cli.hosting import TYPED, check_any, is_config, opened
+from toolwright.cli.hosting import TYPED, check_any, is_config, opened, speaking_only
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_result
 from toolwright.cli.printing import one_line, tell
 from toolwright.cli.usage import Verb, unknown_tool
-from toolwright.client.answers import Elicit, Elicitation
+from toolwright.client.answers import Elicitation
 from toolwright.client.client import Result, Target
 from toolwright.client.config import read_config
 from toolwright.errors import ConfigurationError, RpcError
@@ -45,6 +45,7 @@ _SECONDS = 60.0
 )
 @families.options
 @click.option("--timeout", type=SECONDS, show_default="60, or what the file says", help="Seconds to wait.")
+@revision_option
 @click.option("--yes", is_flag=True, help="Answer every question with yes, its defaults taken.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def command(
@@ -54,6 +55,7 @@ def command(
     whole: str | None,
     family: Family,
     timeout: float | None,
+    revision: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -63,10 +65,11 @@ def command(
     """
     elicit = _yes if yes else asked_here(target)
     if is_config(target):
-        result, tools = asyncio.run(_call_one(target, tool, arguments, whole, timeout))
+        result, tools = asyncio.run(_call_one(target, tool, arguments, whole, timeout, revision))
     else:
         found = target_of(target, family)
-        result, tools = asyncio.run(_call(found, target, tool, arguments, whole, timeout or _SECONDS, elicit))
+        settings = {"timeout": timeout or _SECONDS, "elicit": elicit, "revision": revision}
+        result, tools = asyncio.run(_call(found, target, tool, arguments, whole, settings))
     show_json(result.raw) if as_json else show_result(result)
     if result.is_error and tool not in tools:  # some servers answer so to a call of a tool that they do not have
         raise unknown_tool(target, tool, tools)
@@ -88,11 +91,10 @@ async def _call(
     name: str,
     pairs: tuple[str, ...],
     whole: str | None,
-    timeout: float,
-    elicit: Elicit | None,
+    settings: Mapping[str, Any],
 ) -> _Answer:
     served = target.serving() if isinstance(target, Server) else contextlib.nullcontext()
-    async with served, connected(target, timeout=timeout, elicit=elicit) as client:
+    async with served, connected(target, **settings) as client:
         tools = _by_names(await client.list_tools())
         arguments = {**_whole(whole), **read_arguments(pairs, tools.get(name))}
         with _known(typed, name, tools):
@@ -102,10 +104,12 @@ async def _call(
     return result, tools
 
 
-async def _call_one(file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float | None) -> _Answer:
+async def _call_one(
+    file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float | None, revision: str | None
+) -> _Answer:
     """The same for a tool of one of the servers of a file, by its name there. To start is no answer: it may take the
     time that it takes unless said."""
-    config = read_config(file)
+    config = read_config(file) if revision is None else speaking_only(file, revision)
     servers = tuple(replace(one, seconds=timeout or one.seconds or _SECONDS) for one in config.servers)
     async with opened(replace(config, servers=servers), max(timeout or 0.0, _SECONDS), **TYPED) as host:
         check_any(host, file)

@@ -7,17 +7,26 @@ import shlex
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import click
+
 from toolwright.cli.families import Family
 from toolwright.cli.printing import one_line, tell
 from toolwright.cli.targets import Spec, is_ours, load_server
 from toolwright.client.client import Client, Target
 from toolwright.errors import ConfigurationError, RpcError, TransportError
 from toolwright.loading import load
+from toolwright.protocol import versions
 from toolwright.transport.carrier import Auth
 
-__all__ = ["auth_of", "connected", "show_log", "target_of"]
+__all__ = ["auth_of", "connected", "revision_option", "show_log", "target_of"]
 
 _SHOWN_LINES = 20
+
+revision_option = click.option(
+    "--revision",
+    type=click.Choice(versions.ALL),
+    help="Speak this protocol revision, and no other. Default: the newest that both sides speak.",
+)
 
 
 def target_of(target: str, family: Family | None = None, config: str | None = None) -> Target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from toolwright.cli.asking import agrees, answered, is_somebody_here, prompted
 from toolwright.cli.language import spoken
 from toolwright.cli.printing import one_line, tell
 from toolwright.client.client import Target
-from toolwright.client.config import AskInput, Config, Input
+from toolwright.client.config import AskInput, Config, Input, read_config
 from toolwright.errors import TransportError
 from toolwright.host.fronts import at_terminal
 from toolwright.host.host import Elicit, Host, ServerStatus
@@ -25,7 +26,16 @@ from toolwright.state.facts import Facts
 from toolwright.tools.toolset import Provider
 from toolwright.wording import sentence
 
-__all__ = ["approve_here", "check_any", "elicit_here", "is_config", "opened", "problem_of", "show_request"]
+__all__ = [
+    "approve_here",
+    "check_any",
+    "elicit_here",
+    "is_config",
+    "opened",
+    "problem_of",
+    "show_request",
+    "speaking_only",
+]
 
 
 def is_config(target: str) -> bool:
@@ -74,6 +84,12 @@ def problem_of(status: ServerStatus) -> str:
         return ""
     said = "" if status.reason is None else f": {status.reason.say()}"
     return one_line(f"{status.name} is {status.state}{said}")
+
+
+def speaking_only(file: str, revision: str) -> Config:
+    """The servers of a file, each spoken to in this protocol revision, whatever the file says of it."""
+    config = read_config(file)
+    return replace(config, servers=tuple(replace(one, revision=revision) for one in config.servers))
 
 
 def check_any(host: Host, file: str) -> None:

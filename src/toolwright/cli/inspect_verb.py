@@ -10,9 +10,9 @@ import click
 
 from toolwright.app import Server
 from toolwright.cli import families
-from toolwright.cli.connecting import connected, target_of
+from toolwright.cli.connecting import connected, revision_option, target_of
 from toolwright.cli.families import Family
-from toolwright.cli.hosting import TYPED, is_config, opened
+from toolwright.cli.hosting import TYPED, is_config, opened, speaking_only
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_json, show_rows
 from toolwright.cli.printing import one_line, tell
@@ -31,19 +31,22 @@ __all__ = ["command"]
 @families.options
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as toolwright.toml.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@revision_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, family: Family, config: str | None, timeout: float, as_json: bool) -> None:
+def command(
+    target: str, family: Family, config: str | None, timeout: float, revision: str | None, as_json: bool
+) -> None:
     """Inspect TARGET.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
     (mcpServers JSON, TOML).
     """
     if is_config(target):
-        host = asyncio.run(_look_at_all(target, timeout))
+        host = asyncio.run(_look_at_all(target, timeout, revision))
         show_json(host) if as_json else _show_host(host)
         return
     found = target_of(target, family, config)
-    facts, tools = asyncio.run(_look(found, timeout))
+    facts, tools = asyncio.run(_look(found, timeout, revision))
     report = {
         "server": _server(facts),
         "tools": len(tools),
@@ -55,14 +58,14 @@ def command(target: str, family: Family, config: str | None, timeout: float, as_
     show_json(report) if as_json else _show(report)
 
 
-async def _look(target: Target, timeout: float) -> tuple[ServerFacts, Sequence[Tool]]:
-    async with connected(target, timeout=timeout) as client:
+async def _look(target: Target, timeout: float, revision: str | None) -> tuple[ServerFacts, Sequence[Tool]]:
+    async with connected(target, timeout=timeout, revision=revision) as client:
         return client.facts, await client.list_tools()
 
 
-async def _look_at_all(file: str, timeout: float) -> dict[str, Any]:
+async def _look_at_all(file: str, timeout: float, revision: str | None) -> dict[str, Any]:
     """The servers of a file: how each is, what it has, and what of that nobody gets to see."""
-    async with opened(file, timeout, **TYPED) as host:
+    async with opened(file if revision is None else speaking_only(file, revision), timeout, **TYPED) as host:
         return {
             "servers": [
                 {

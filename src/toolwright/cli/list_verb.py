@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from toolwright.cli import families
-from toolwright.cli.connecting import connected, target_of
+from toolwright.cli.connecting import connected, revision_option, target_of
 from toolwright.cli.families import Family
-from toolwright.cli.hosting import TYPED, check_any, is_config, opened
+from toolwright.cli.hosting import TYPED, check_any, is_config, opened, speaking_only
 from toolwright.cli.language import spoken
 from toolwright.cli.numbers import SECONDS
 from toolwright.cli.output import show_entries, show_json, show_tools
@@ -28,15 +28,18 @@ __all__ = ["command"]
 @click.option("--resources", "what", flag_value="resources", help="List resources and templates instead.")
 @click.option("--prompts", "what", flag_value="prompts", help="List prompts instead.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")
+@revision_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(target: str, family: Family, what: str | None, timeout: float, as_json: bool) -> None:
+def command(target: str, family: Family, what: str | None, timeout: float, revision: str | None, as_json: bool) -> None:
     """List the tools of TARGET, its resources, or its prompts.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
     (mcpServers JSON, TOML).
     """
     entries = asyncio.run(
-        _list_all(target, what, timeout) if is_config(target) else _list(target, family, what, timeout)
+        _list_all(target, what, timeout, revision)
+        if is_config(target)
+        else _list(target, family, what, timeout, revision)
     )
     if not entries and not as_json:
         tell(sentence(_NONE[what], spoken(), {"target": target}))
@@ -48,8 +51,8 @@ def command(target: str, family: Family, what: str | None, timeout: float, as_js
 _NONE: Mapping[str | None, str] = {None: "TW4015", "resources": "TW4016", "prompts": "TW4017"}
 
 
-async def _list(target: str, family: Family, what: str | None, timeout: float) -> list[Any]:
-    async with connected(target_of(target, family), timeout=timeout) as client:
+async def _list(target: str, family: Family, what: str | None, timeout: float, revision: str | None) -> list[Any]:
+    async with connected(target_of(target, family), timeout=timeout, revision=revision) as client:
         try:
             match what:
                 case "resources":
@@ -64,9 +67,9 @@ async def _list(target: str, family: Family, what: str | None, timeout: float) -
             return []  # it has not said that it has any
 
 
-async def _list_all(file: str, what: str | None, timeout: float) -> list[Any]:
+async def _list_all(file: str, what: str | None, timeout: float, revision: str | None) -> list[Any]:
     """The same over all servers of a file, by their names there."""
-    async with opened(file, timeout, **TYPED) as host:
+    async with opened(file if revision is None else speaking_only(file, revision), timeout, **TYPED) as host:
         check_any(host, file)
         context, provider = host.context(), host.provider
         match what:

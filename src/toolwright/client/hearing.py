@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from toolwright.client.answers import Answers
-from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode, is_id, is_object
-from toolwright.jsonrpc.peer import Exchange
+from toolwright.client.questions import TokenBucket
+from toolwright.jsonrpc.messages import Id, Json, Notification, Request, encode, is_id, is_number, is_object
+from toolwright.jsonrpc.peer import Exchange, internal_error
 from toolwright.protocol.modern import SUBSCRIPTION_ID
 
 __all__ = ["LISTS", "Changed", "Ears", "Hearing", "Log", "LogMessage", "Progress", "Updated", "Watch"]
 
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
-"""``(progress, total, message)``, as the server reports it."""
+"""``(progress, total, message)``, as the server reports it: 100 times at once and then 20 a second at most, the newest
+again when the call ends. A message has at most 2,000 characters."""
 
 Changed: TypeAlias = Callable[[], None]
 Updated: TypeAlias = Callable[[str], None]
@@ -73,6 +75,42 @@ class Calls(Protocol):
     def may_be_asked(self) -> bool: ...
 
 
+@dataclass(slots=True)
+class _Following:
+    """Follows one call, which may run as several requests. Reports in between are left out of too many."""
+
+    told: Progress
+    ids: list[Id] = field(default_factory=list[Id])
+    _bucket: TokenBucket = field(default_factory=lambda: TokenBucket(_BURST, _PER_SECOND))
+    _left: dict[str, Json] | None = None
+
+    def hear(self, params: dict[str, Json]) -> None:
+        if self._bucket.take():
+            self._left = None
+            self._tell(params)
+        else:
+            self._left = params
+
+    def end(self) -> None:
+        """Tell the newest report, where it was left out."""
+        if self._left is not None:
+            try:
+                self._tell(self._left)
+            except Exception as error:  # noqa: BLE001 - as of every notification: the answer is not lost by it
+                internal_error(error)
+
+    def _tell(self, params: dict[str, Json]) -> None:
+        progress, total, message = params.get("progress"), params.get("total"), params.get("message")
+        if is_number(progress):
+            said = message[:_MAX_MESSAGE] if isinstance(message, str) else None
+            self.told(progress, total if is_number(total) else None, said)
+
+
+_BURST = 100
+_PER_SECOND = 20.0
+_MAX_MESSAGE = 2_000
+
+
 class Hearing:
     """The client's handler of its peer. What is not understood, or belongs to nothing, is passed over."""
 
@@ -82,7 +120,7 @@ class Hearing:
         self._calls = calls
         self._answers = answers
         self._ears = ears
-        self._progress: dict[Id, tuple[Progress, list[Id]]] = {}
+        self._progress: dict[Id, _Following] = {}
         self._tokens = 0
         self._subscriptions: dict[Id, Callable[[Json], None]] = {}
         self._acknowledgements: set[Id] = set()
@@ -98,15 +136,17 @@ class Hearing:
     def expect(self, progress: Progress) -> Id:
         """The token of a call that wants to hear of its progress."""
         self._tokens += 1
-        self._progress[self._tokens] = (progress, [])
+        self._progress[self._tokens] = _Following(progress)
         return self._tokens
 
     def runs_as(self, token: Id, id: Id) -> None:
         """The call with this token has become the request ``id``."""
-        self._progress[token][1].append(id)
+        self._progress[token].ids.append(id)
 
     def forget(self, token: Id) -> None:
-        self._progress.pop(token, None)
+        """The call with this token has ended."""
+        if (following := self._progress.pop(token, None)) is not None:
+            following.end()
 
     def subscribe(self, id: Id, acknowledged: Callable[[Json], None]) -> None:
         """The request ``id`` opens a subscription; tell when the server has acknowledged it, and how much of it."""
@@ -153,10 +193,9 @@ class Hearing:
         token = params.get("progressToken")
         expected = self._progress.get(token) if is_id(token) else None
         if expected is not None:
-            progress, ids = expected
-            for id in ids:
+            for id in expected.ids:
                 self._calls.hear_of(id)
-            progress(params.get("progress", 0.0), params.get("total"), params.get("message"))
+            expected.hear(params)
 
     def _cancelled(self, params: dict[str, Json]) -> None:
         id = params.get("requestId")

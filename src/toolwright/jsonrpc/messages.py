@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, islice
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -29,6 +29,7 @@ __all__ = [
     "Notification",
     "Request",
     "answered_id",
+    "answered_ids",
     "canonical",
     "check_depth",
     "decode",
@@ -41,6 +42,7 @@ __all__ = [
     "is_array",
     "is_finite",
     "is_id",
+    "is_number",
     "is_object",
     "parse",
 ]
@@ -60,6 +62,11 @@ _decode = msgspec.json.Decoder().decode
 def is_object(value: object) -> TypeGuard[dict[str, Json]]:
     """Whether a decoded JSON value is an object; their keys are always strings."""
     return isinstance(value, dict)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a decoded JSON value is a number: to Python a truth value is one too."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_finite(value: Any) -> bool:
@@ -244,6 +251,40 @@ def answered_id(frame: bytes) -> Id | None:
     except ParseError:
         return None
     return None if "method" in members else _meant(members.get("id"))
+
+
+def answered_ids(frame: bytes, limit: int) -> list[Id]:
+    """The same for an array of answers, refused as a whole: the ids of the first ``limit`` that it holds."""
+    return [id for id in map(_answered, islice(_elements(frame), limit)) if id is not None]
+
+
+def _answered(part: bytes) -> Id | None:
+    try:
+        value = decode(part)
+    except ParseError:
+        return answered_id(part)
+    is_answer = is_object(value) and "method" not in value and not value.keys().isdisjoint(("result", "error"))
+    return _meant(value.get("id")) if is_answer else None
+
+
+def _elements(frame: bytes) -> Iterator[bytes]:
+    """The elements of an array as they stand there, however deep they nest and however they end: one pass."""
+    begin, depth = 0, 0
+    for found in _STRUCTURE.finditer(frame):
+        sign = found[0]
+        depth += _LEVELS.get(sign, 0)
+        if begin == 0:
+            begin = found.end()
+        elif depth == 0 or (depth == 1 and sign == b","):
+            yield frame[begin : found.start()]
+            begin = found.end()
+    if depth:
+        yield frame[begin:]
+
+
+# A string without an end goes on to the end of the frame: whatever stands there, no byte is looked at twice.
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
+_LEVELS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
 def is_id(value: object) -> TypeGuard[Id]:

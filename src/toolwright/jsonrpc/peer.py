@@ -35,6 +35,7 @@ from toolwright.jsonrpc.messages import (
     Notification,
     Request,
     answered_id,
+    answered_ids,
     decode,
     encode_answer,
     encode_failure,
@@ -196,10 +197,13 @@ class Peer:
 
     def _undecoded(self, error: ParseError, frame: bytes) -> None:
         """What is refused as JSON, for its depth or its size, and was an answer by what stands outside of its parts."""
-        id = answered_id(frame)
-        if id is not None and id in self._waiting:
+        is_batch = frame.lstrip().startswith(b"[") and self._handler.takes_batches
+        meant = [
+            id for id in (answered_ids(frame, MAX_BATCH) if is_batch else [answered_id(frame)]) if id in self._waiting
+        ]
+        for id in meant:
             self._refuse(id, str(error).rstrip("."))
-        else:
+        if not meant:
             self._drop(str(error))
 
     def _misread(self, error: RpcError) -> None:

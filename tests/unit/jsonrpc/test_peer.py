@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from growth import grows_in_proportion
 from toolwright.errors import ConnectionLost, InvalidAnswer, InvalidParams, RequestTimeout, UnknownTool
-from toolwright.jsonrpc.messages import Notification, Request, encode
+from toolwright.jsonrpc.messages import Notification, Request, answered_ids, encode
 from toolwright.jsonrpc.peer import MAX_BATCH, MAX_RUNNING, Exchange, Peer
 from toolwright.testing.state import LIMIT
 
@@ -393,6 +394,61 @@ def test_an_answer_that_cannot_be_decoded_is_named_to_whoever_waits_for_it(case:
         assert caught.value.code == "TW5009"
 
     conversation(test)
+
+
+BATCHES = {
+    "alone": "[%s]",
+    "the last": '[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":9,"result":[]},%s]',
+    "the first": ' [ %s , {"jsonrpc":"2.0","id":9,"result":{}} ] ',
+    "behind text that looks like a part": '[{"id":9,"result":"]},{\\"id\\":3,"},%s]',
+}
+
+
+@pytest.mark.parametrize("batch", BATCHES.values(), ids=BATCHES)
+@pytest.mark.parametrize("case", UNDECODED)
+def test_so_it_is_in_a_batch(case: str, batch: str):
+    answer, problem = UNDECODED[case]
+    frame = batch.replace("%s", answer)
+
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = asyncio.ensure_future(peer.request("m", {}, timeout=None))
+        await wire.count(1)
+        peer.feed(frame.encode())
+        async with asyncio.timeout(LIMIT):
+            with pytest.raises(InvalidAnswer, match=re.escape(problem)) as caught:
+                await asked
+        assert caught.value.code == "TW5009"
+
+    if "unfinished" not in case and "cut" not in case and ("many" not in case or batch == BATCHES["alone"]):
+        conversation(test, takes_batches=True)
+
+
+@pytest.mark.parametrize("beside", ['"ok"', "{}", "[1]", "null", '{"a":[{"b":"]"}]}'])
+def test_an_array_that_cannot_be_decoded_ends_every_request_that_it_answers(beside: str):
+    async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
+        asked = [asyncio.ensure_future(peer.request("m", {}, timeout=None)) for _ in range(3)]
+        await wire.count(3)
+        deep = '{"jsonrpc":"2.0","id":2,"result":%s}'.replace("%s", DEEP)
+        request = '{"jsonrpc":"2.0","id":3,"method":"m","params":{"result":[]}}'
+        peer.feed(f'[{{"jsonrpc":"2.0","id":1,"result":{beside}}},{request},{deep}]'.encode())
+        async with asyncio.timeout(LIMIT):
+            for one in asked[:2]:
+                with pytest.raises(InvalidAnswer, match="100 levels"):
+                    await one
+        peer.feed(json.dumps(result(3, "real")).encode())
+        assert await asked[2] == "real"
+
+    conversation(test, takes_batches=True)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['"', '\\"', '"\\', "[", "]", "{},", '[{"id":1,"result":[', '"a",', "\\", "[[[]],", '{"id":1,"result":{},"id":1},'],
+)
+def test_an_array_of_anything_is_looked_at_in_one_pass(piece: str):
+    assert grows_in_proportion(
+        lambda frame: answered_ids(frame, 100), lambda count: b"[" + piece.encode() * count, 2_000
+    )
 
 
 @pytest.mark.parametrize(
