@@ -10,8 +10,17 @@ from typing import Any
 import pytest
 
 from security.fakes import FAKES
-from toolwright import Client, Server
+from services.site import Said, running
+from toolwright import Client, Context, ResourceLink, Server
+from toolwright.policy.confirm import Confirm
+from toolwright.protocol.types import TextResource
+from toolwright.toolbox.command import read_text
+from toolwright.toolbox.command import toolset as commands
 from toolwright.toolbox.files import toolset
+from toolwright.toolbox.tables.tables import toolset as tables
+from toolwright.toolbox.web.tools import WebSettings
+from toolwright.toolbox.web.tools import toolset as web
+from toolwright.tools.keeping import PART
 
 TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PEM = next(text for kind, text in FAKES if kind == "private-key")
@@ -104,3 +113,143 @@ def test_c08_twin_what_stands_beside_a_secret_is_read(tmp_path: Path, offset: in
 def test_c08_twin_lines_behind_a_private_key_are_read(tmp_path: Path):
     (tmp_path / "a.txt").write_text(f"{PEM}\nnext\n")
     assert read(tmp_path, path="a.txt", start_line=len(PEM.splitlines()) + 1) == "next\n"
+
+
+# -- other tools that show parts ---------------------------------------------------------------------------------------
+
+
+SHOW = """
+[commands.show]
+run = ["/bin/cat"]
+description = "Shows a file"
+effect = "read"
+arguments = [{ name = "file", type = "path" }]
+"""
+
+
+def called(tools: Any, tool: str, **arguments: Any) -> Any:
+    async def once() -> Any:
+        async with Client(Server("t", toolsets=[tools], confirm=Confirm.never())) as client:
+            return (await client.call_tool(tool, arguments)).structured
+
+    return asyncio.run(once())
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("context_lines", [0, 1, 3])
+@pytest.mark.parametrize("line", range(1, 6))
+def test_c08_lines_that_a_search_finds_within_a_private_key_are_masked(tmp_path: Path, line: int, context_lines: int):
+    (tmp_path / "a.txt").write_text(f"name\n{PEM}\nnext\n")
+    wanted = PEM.splitlines()[line][:6]
+    found = called(toolset([tmp_path]), "search_files", content=wanted, context_lines=context_lines)
+    for shown in PEM.splitlines()[1:-1]:
+        assert shown[:20] not in str(found)
+    assert "[secret masked: private-key" in str(found)
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("at", [3, 12, 20, 38])
+@pytest.mark.parametrize("before", [0, 1_995, 2_985])
+def test_c08_a_line_that_a_search_cuts_is_masked(tmp_path: Path, before: int, at: int):
+    line = "- " * (before // 2) + TOKEN + " -" * 3_000
+    (tmp_path / "a.txt").write_text(f"{line}\n")
+    found = called(toolset([tmp_path]), "search_files", content=TOKEN[at:])
+    assert TOKEN[at : at + 12] not in str(found)
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_a_search_shows_what_stands_beside_a_private_key(tmp_path: Path):
+    (tmp_path / "a.txt").write_text(f"a first line\na second line\n{PEM}\nnext\nand more\n")
+    found = called(toolset([tmp_path]), "search_files", content="second", context_lines=1)
+    [match] = found["matches"]
+    assert (match["before"], match["text"]) == (["a first line"], "a second line")
+    [match] = called(toolset([tmp_path]), "search_files", content="next", context_lines=1)["matches"]
+    assert (match["text"], match["after"]) == ("next", ["and more"])
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("cut", range(1, 40, 6))
+def test_c08_a_cell_of_a_table_that_is_cut_is_masked(tmp_path: Path, cut: int):
+    cell = "x " * ((2_000 - cut) // 2) + "y" * (cut % 2) + TOKEN
+    short = "x " * ((200 - cut) // 2) + "y " * (cut % 2) + TOKEN
+    (tmp_path / "a.csv").write_text(f"a,b\n{cell},{short}\n{cell},{short}\n")
+    rows, described = (
+        called(tables([tmp_path]), "query_csv", path="a.csv"),
+        called(tables([tmp_path]), "describe_csv", path="a.csv"),
+    )
+    for shown in (rows, described):
+        assert TOKEN[: max(8, cut - 2)] not in str(shown)
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_a_cell_that_is_cut_shows_its_beginning(tmp_path: Path):
+    (tmp_path / "a.csv").write_text(f"a,b\n{'a word ' * 400},1\n{'a word ' * 400},2\n")
+    assert called(tables([tmp_path]), "query_csv", path="a.csv")["rows"][0][0] == ("a word " * 400)[:2_000]
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("cut", range(4, 40, 6))
+@pytest.mark.parametrize("is_end", [False, True])
+def test_c08_output_of_a_command_that_is_cut_is_masked(tmp_path: Path, cut: int, is_end: bool):
+    before, behind = (8_192 - cut, 20_000) if not is_end else (20_000, 8_192 - cut)
+    (tmp_path / "out.txt").write_text(f"{'- ' * (before // 2)}{TOKEN}{' -' * (behind // 2)}")
+    shown = called(commands(read_text(SHOW), [tmp_path]), "execute_command", command="show", args=["out.txt"])
+    left = TOKEN[-cut:] if is_end else TOKEN[:cut]
+    assert len(shown["stdout"]) > 16_000
+    assert left not in shown["stdout"]
+    assert "[secret masked: github-token" in shown["stdout"]
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_output_of_a_command_that_is_cut_shows_both_ends(tmp_path: Path):
+    (tmp_path / "out.txt").write_text("begin " + "a word " * 5_000 + "end")
+    shown = called(commands(read_text(SHOW), [tmp_path]), "execute_command", command="show", args=["out.txt"])
+    assert shown["stdout"].startswith("begin a word")
+    assert shown["stdout"].endswith("a word end")
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("start", range(3, 43, 8))
+def test_c08_a_part_of_a_page_of_the_web_is_masked(start: int):
+    with running(lambda asked: Said(200, f"key {TOKEN} and more", (("content-type", "text/plain"),))) as site:
+        tools = web(WebSettings(inside=(site.url,)))
+        behind = called(tools, "fetch_url", url=f"{site.url}/a", start=start)["text"]
+        before = called(tools, "fetch_url", url=f"{site.url}/a", max_chars=start + 4)["text"]
+    assert behind.endswith(" and more")
+    assert TOKEN[-6:] not in behind
+    assert before.startswith("key [secret masked: github-token")
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_a_part_of_a_page_is_read_as_it_is():
+    with running(lambda asked: Said(200, f"key {TOKEN} and more", (("content-type", "text/plain"),))) as site:
+        tools = web(WebSettings(inside=(site.url,)))
+        assert called(tools, "fetch_url", url=f"{site.url}/a", start=5 + len(TOKEN))["text"] == "and more"
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("cut", range(0, 40, 5))
+def test_c08_a_kept_result_is_masked_before_it_is_divided(cut: int):
+    server = Server("t")
+    text = "- " * ((PART - cut) // 2) + TOKEN + " -" * PART
+
+    @server.tool(effect="read")
+    def report(context: Context) -> list[ResourceLink]:
+        return [context.keep(text, "report.txt")]
+
+    async def read() -> str:
+        async with Client(server) as client:
+            [link] = (await client.call_tool("report", {})).content
+            uri, whole = link.uri, ""
+            while uri:
+                first, *behind = await client.read_resource(uri)
+                assert isinstance(first, TextResource)
+                whole += first.text
+                uri = behind[0].uri if behind else ""
+            return whole
+
+    shown = asyncio.run(read())
+    assert len(shown) > 2 * PART
+    assert TOKEN[:12] not in shown
+    assert TOKEN[-12:] not in shown
+    assert "[secret masked: github-token" in shown

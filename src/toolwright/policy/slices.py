@@ -13,8 +13,13 @@ __all__ = ["cut_secrets"]
 
 
 def cut_secrets(slices: Sequence[Slice], found: list[str]) -> dict[str, str]:
-    """For each shown text that holds a part of a secret, what is shown in its place; ``found`` gets the masks."""
-    return {one.shown: clean for one in slices if (clean := _clean(one, found)) != one.shown}
+    """For each text of a result that holds a part of a secret, what is shown in its place; ``found`` gets the masks."""
+    cleaned = dict[str, str]()
+    for one in slices:
+        if (clean := _clean(one, found)) != one.shown:
+            text = one.within or one.shown
+            cleaned[text] = cleaned.get(text, text).replace(one.shown, clean, 1)
+    return cleaned
 
 
 def _clean(one: Slice, found: list[str]) -> str:

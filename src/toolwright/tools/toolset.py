@@ -160,13 +160,22 @@ SILENT = _Silent()
 class Slice(Value, frozen=True):
     """A text of a result that is cut out of a longer one: ``data`` with what stands before and behind it there, where a
     secret may begin or end. ``shown`` is how the result has it: as text, of which the bytes are in ``encoding``, or
-    else in base64."""
+    else in base64. ``within`` is the text of the result that ``shown`` is a part of, where it is no text by itself."""
 
     shown: str
     before: bytes
     data: bytes
     behind: bytes
     encoding: str | None = "utf-8"
+    within: str = ""
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int, within: str = "") -> Slice:
+        """The characters of ``text`` from ``start`` up to ``end``, as a result shows them."""
+        before, behind = text[max(0, start - cls.BEFORE) : start], text[end : end + cls.BEHIND]
+        return cls(
+            text[start:end], before.encode(errors="replace"), b"", behind.encode(errors="replace"), within=within
+        )
 
     BEFORE: ClassVar[int] = 8_192
     """So much is looked at before a slice: a private key begins that far off."""

@@ -22,7 +22,7 @@ from toolwright.toolbox.sandbox.machine import HOLDS
 from toolwright.toolbox.sandbox.process import Bounds, Ended, Job, run, what_holds
 from toolwright.tools.content import structured
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import Context
+from toolwright.tools.toolset import Context, Slice
 from toolwright.wording import sentence
 
 __all__ = ["TOOLS", "Commands", "toolset"]
@@ -262,8 +262,10 @@ def _shown(data: bytes, name: str, links: list[ResourceLink], context: Context) 
         return text
     link = context.keep(text, f"{name}.txt", description=f"All of {name}")
     links.append(link)
-    half = SHOWN // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out; all of it: {link.uri} …]\n{text[-half:]}"
+    half, size = SHOWN // 2, len(text)
+    shown = f"{text[:half]}\n[… {size - 2 * half} characters left out; all of it: {link.uri} …]\n{text[-half:]}"
+    context.slices.extend((Slice.of(text, 0, half, shown), Slice.of(text, size - half, size, shown)))
+    return shown
 
 
 def _last_line(part: bytes) -> str | None:

@@ -36,7 +36,7 @@ class Searcher:
             context.progress(looked_at, None, f"{looked_at} entries looked at, {matches} matches")
 
         result = SearchResult(path=shown, matches=[], looked_at=0)
-        search = Search(wanted, self.limits, self.clock, tell, result)
+        search = Search(wanted, self.limits, self.clock, tell, result, context.slices)
         guide = None if include_ignored else Ignoring()
         try:
             # A thread cannot be stopped from here; the search is told to, and ends at its next entry.

@@ -23,6 +23,7 @@ from toolwright.toolbox.files.lines import LinedFile, lined_file
 from toolwright.toolbox.files.patterns import Glob, Ignores
 from toolwright.toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
 from toolwright.toolbox.files.walking import Meetings, Met
+from toolwright.tools.toolset import Slice
 
 __all__ = ["Ignoring", "Place", "Search", "Wanted", "finder_of", "place_of"]
 
@@ -167,6 +168,7 @@ class Search:
     tell: Callable[[int, int], None]
     """How many entries were looked at, and how many matches there are."""
     result: SearchResult
+    slices: list[Slice]
     _stopped: threading.Event = field(default_factory=threading.Event)
     _room: int = 0
     _until: float = 0.0
@@ -226,6 +228,7 @@ class Search:
                 here, behind = part.line(number, begin, end)
                 match = SearchMatch(path=place.way, line=line, text=self._line(part.data, begin, at, end))
                 self._surround(match, file, here, behind)
+                self._cut(match, file, part.data[begin:end].decode(errors="replace"), here, behind)
                 is_whole = end < len(part.data)  # the end of a line that is longer than a part is still to come
                 if full := self._add(match, Place(place.way, line if is_whole else line - 1, behind)):
                     return full
@@ -255,6 +258,19 @@ class Search:
             match["after"] = self._around(file, end, end + _AROUND)[: self.wanted.context_lines]
         if file.coding is not UTF_8:
             match["encoding"] = file.coding.encoding
+
+    def _cut(self, match: SearchMatch, file: LinedFile, line: str, begin: int, end: int) -> None:
+        """Says what stands around each line that is shown: a secret may have several, or be longer than the line."""
+        before, after = file.lines(max(0, begin - _AROUND), begin), file.lines(end, end + _AROUND)
+        shown = [*match.get("before", ()), match.get("text", ""), *match.get("after", ())]
+        first = len(before) - len(match.get("before", ()))
+        lines = [*before, line, *after]
+        whole, at = "\n".join(lines), sum(len(text) + 1 for text in lines[:first])
+        for text, full in zip(shown, lines[first:], strict=False):
+            plain = text.removeprefix("…").removesuffix("…")
+            start = at + max(0, full.find(plain))
+            self.slices.append(Slice.of(whole, start, start + len(plain), text))
+            at += len(full) + 1
 
     def _around(self, file: LinedFile, begin: int, end: int) -> list[str]:
         """The lines between two offsets."""

@@ -8,14 +8,16 @@ from typing import Any
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.engine import Query
 from toolwright.toolbox.tables.found import Found
-from toolwright.toolbox.tables.reading import Layout
 from toolwright.toolbox.tables.results import ColumnDescription, ColumnType, Description, plain
 from toolwright.toolbox.tables.sql import Table
+from toolwright.tools.toolset import Slice
 
 __all__ = ["described"]
 
 DESCRIBED = 50
 """Columns in one description."""
+_SHOWN = 200
+"""Characters of a cell that is an example."""
 
 
 def described(found: Found, start: int, query: Query, table: Table) -> Description:
@@ -32,9 +34,7 @@ def described(found: Found, start: int, query: Query, table: Table) -> Descripti
         read_as=found.layout.read_as,
         rows=row[0],
         column_count=len(table.names),
-        columns=[
-            _column(name, row[1 + width * n : 1 + width * (n + 1)], table, found.layout) for n, name in enumerate(names)
-        ],
+        columns=[_column(name, row[1 + width * n : 1 + width * (n + 1)], table, found) for n, name in enumerate(names)],
     )
     if start - 1 + len(names) < len(table.names):
         result["next_start_column"] = start + len(names)
@@ -57,13 +57,13 @@ def _facts(table: Table, name: str) -> tuple[str, ...]:
         f"approx_count_distinct({cell})",
         f"min({number})",
         f"max({number})",
-        f"left(min({text}), 200)",
-        f"left(max({text}), 200)",
+        f"left(min({text}), {_SHOWN + Slice.BEHIND})",
+        f"left(max({text}), {_SHOWN + Slice.BEHIND})",
         f"count(*) FILTER ({text} < 'A' AND left({text}, 1) IN ({_FORMULA}) AND {number} IS NULL)",
     )
 
 
-def _column(name: str, facts: Sequence[Any], table: Table, layout: Layout) -> ColumnDescription:
+def _column(name: str, facts: Sequence[Any], table: Table, found: Found) -> ColumnDescription:
     filled, numbers, integers, dates, truths, distinct, least, most, first, last, formulas = facts
     kind: ColumnType = "text"
     if not filled:
@@ -75,16 +75,16 @@ def _column(name: str, facts: Sequence[Any], table: Table, layout: Layout) -> Co
     elif truths == filled:
         kind = "boolean"
     by_number = kind in ("integer", "decimal", "float")
-    samples = next((column.samples for column in layout.columns if column.name == name), ())
+    samples = next((column.samples for column in found.layout.columns if column.name == name), ())
     result = ColumnDescription(
         name=name,
         type=kind,
         filled=filled,
         numbers=numbers,
         distinct=min(distinct, filled),
-        min=plain(least if by_number else first),
-        max=plain(most if by_number else last),
-        examples=[cell[:200] for cell in list(dict.fromkeys(samples))[:3]],
+        min=plain(least if by_number else first and found.beginning(first, _SHOWN)),
+        max=plain(most if by_number else last and found.beginning(last, _SHOWN)),
+        examples=[found.beginning(cell, _SHOWN) for cell in list(dict.fromkeys(samples))[:3]],
     )
     if formulas:
         result["formulas"] = formulas

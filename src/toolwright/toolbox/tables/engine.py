@@ -18,6 +18,7 @@ import duckdb
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.feeding import Feed
 from toolwright.toolbox.tables.reading import Layout, Limits
+from toolwright.tools.toolset import Slice
 
 __all__ = ["Query", "Running", "Stopped", "TooWide", "Unfit", "check_pattern", "queried"]
 
@@ -46,6 +47,8 @@ class Running:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._feed: Feed | None = None
         self._stopped = False
+        self.slices: list[Slice] = []
+        """The cells of which the beginning is shown."""
 
     def stop(self) -> None:
         with self._lock:

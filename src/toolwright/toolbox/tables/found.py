@@ -8,6 +8,7 @@ from typing import TypeVar
 from toolwright.toolbox.tables.notation import told_of
 from toolwright.toolbox.tables.reading import Layout
 from toolwright.toolbox.tables.results import Analysis, Description, Rows, Skipped
+from toolwright.tools.toolset import Slice
 
 __all__ = ["Found"]
 
@@ -25,6 +26,13 @@ class Found:
     size: int
     skipped: list[Skipped]
     """What the last reading has left out, if anything."""
+    slices: list[Slice]
+
+    def beginning(self, cell: str, most: int) -> str:
+        """So much of a cell, with word of what was cut off: a secret may end there."""
+        if len(cell) > most:
+            self.slices.append(Slice.of(cell, 0, most))
+        return cell[:most]
 
     def call_ambiguous(self, name: str) -> None:
         """Tells of a column whose first number that may be ambiguous stands far down in the file."""

@@ -75,7 +75,7 @@ def _page(
     cut = formulas = 0
     room = limits.result_bytes
     for row in rows[: order.limit]:
-        cells: list[str | None] = [cell and cell[: limits.cell_characters] for cell in row]
+        cells: list[str | None] = [cell and found.beginning(cell, limits.cell_characters) for cell in row]
         room -= sum(len(cell.encode()) if cell else 4 for cell in cells)
         if shown and room < 0:
             break

@@ -211,24 +211,24 @@ class Tables:
     # The work, on a thread
 
     def _describe(self, run: Running, path: str, said: Said, start: int) -> Description:
-        with self._opened(path, said) as found:
+        with self._opened(run, path, said) as found:
             return found.note(self._asked(run, found, None, partial(described, found, start)))
 
     def _query(self, run: Running, path: str, said: Said, columns: Sequence[str], filter: str, order: Order) -> Rows:
         node = parse(filter) if filter else None
-        with self._opened(path, said) as found:
+        with self._opened(run, path, said) as found:
             order.offset(found.version)  # before the file is read: a cursor of another file is refused
             asking = partial(rows_of, found, columns, node, order, self._limits)
             return found.note(self._asked(run, found, node, asking))
 
     def _analyze(self, run: Running, path: str, said: Said, asked: Asked) -> Analysis:
         node = parse(asked.filter) if asked.filter else None
-        with self._opened(path, said) as found:
+        with self._opened(run, path, said) as found:
             exact = found.size <= self._limits.exact_bytes and found.layout.packing is None
             return found.note(self._asked(run, found, node, partial(analyzed, found, asked, node, exact)))
 
     @contextmanager
-    def _opened(self, path: str, said: Said) -> Generator[Found]:
+    def _opened(self, run: Running, path: str, said: Said) -> Generator[Found]:
         target = self._file(path)
         with (
             worded(target.shown, target),
@@ -238,7 +238,7 @@ class Tables:
             status = os.fstat(fd)
             version = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
             layout = lay_out(fd, target.shown, said, self._limits)
-            yield Found(fd, target.shown, layout, version, status.st_size, [])
+            yield Found(fd, target.shown, layout, version, status.st_size, [], run.slices)
 
     def _file(self, path: str) -> Target:
         target = self._folders.target(path)
@@ -314,6 +314,7 @@ async def _while(context: RequestContext, work: Callable[[Running], T]) -> T:
             percent = run.percent()
             if percent > 0:
                 context.progress(percent, 100.0)
+        context.slices.extend(run.slices)
         return task.result()
     except asyncio.CancelledError:
         run.stop()

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict  # pydantic refuses that of typing befor
 from toolwright.errors import ToolError
 from toolwright.toolbox.asking import BUSY, Patience, patient, wait_of
 from toolwright.toolbox.web.reading import Document, Kind, Part, kind_of, read
-from toolwright.tools.toolset import RequestContext
+from toolwright.tools.toolset import RequestContext, Slice
 from toolwright.transport.fetch import Answer, Fetcher, NotFetched
 from toolwright.transport.urls import ascii_url
 
@@ -100,7 +100,10 @@ class Pages:
         if found is None:
             found = await self._read(address, part, context)
             self._keep(key, found)
-        return _part(found, url, start, max_chars)
+        page = _part(found, url, start, max_chars)
+        if len(page["text"]) < page["total_chars"]:
+            context.slices.append(Slice.of(found.document.text, start, start + len(page["text"])))
+        return page
 
     async def _read(self, url: str, part: Part, context: RequestContext) -> _Read:
         answer = await self._answer(url, context)
