@@ -1962,6 +1962,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "DuckDB 对该更改的执行计划会（直接或经由视图）读取或写入此处隐藏的内容，或无法判断。"
         "请只更改 list_tables 列出的表，数据取自给定的值或这些表；不能使用读取更多内容的视图。",
     ),
+    "TW6240": (
+        "{view!r} is a view, and something is hidden here: a change through it may reach that. Change a table that "
+        "list_tables shows, or ask the user to change it elsewhere.",
+        "{view!r} 是视图，而此处有隐藏的内容：通过它更改可能触及这些内容。"
+        "请更改 list_tables 列出的表，或让用户在别处更改。",
+    ),
+    "TW6241": (
+        "There is no column {name!r} in the tables of sql. Near it are: {near}. describe_table shows all.",
+        "sql 所涉及的表中没有列 {name!r}。相近的有：{near}。用 describe_table 可查看全部。",
+    ),
     "TW6601": (
         "$.query has no word to look for. Give words of a name or a description, such as 'wireless headphones'.",
         "$.query 中没有可查找的词。请给出名称或描述中的词，例如“无线耳机”。",

@@ -44,12 +44,22 @@ class Relation:
 class Catalog:
     """The relations that ``access`` lets through. ``home``: the schema that names without one belong to."""
 
-    def __init__(self, relations: Iterable[Relation], home: str, access: Access, *, folds: bool = False) -> None:
+    def __init__(
+        self,
+        relations: Iterable[Relation],
+        home: str,
+        access: Access,
+        *,
+        folds: bool = False,
+        types: Iterable[str] = (),
+    ) -> None:
         """``folds``: names in quotes are another thing than names without, and a name without a schema is looked for
-        in several (PostgreSQL)."""
+        in several (PostgreSQL). ``types``: those of the database that a statement may name."""
         self.home = home
         self.qualifies = folds
         self.functions = frozenset(name.lower() for name in access.functions)
+        self.types = frozenset(types) | self.functions
+        self.hides_anything = bool(access.hidden or access.tables)
         self._folds = folds
         self._access = access
         there = tuple(relations)
@@ -58,6 +68,9 @@ class Catalog:
         self._known: Mapping[tuple[str, str], Relation] = {
             (relation.schema.lower(), self._key(relation.name)): relation for relation in self.relations
         }
+        shown = {relation.name.lower() for relation in self.relations}
+        columns = {name.lower() for relation in self.relations for name in relation.hides}
+        self.hidden_names = frozenset({relation.name.lower() for relation in there} - shown | columns)
 
     def _key(self, name: str) -> str:
         return name if self._folds else name.lower()
@@ -105,14 +118,20 @@ class Catalog:
             raise ToolError.of("TW6231", name=name[:80], schema=self.home)
 
 
-def with_hidden(relation: Relation, access: Access, columns: Callable[[], Iterable[str]]) -> Relation:
-    """The relation with the columns that ``access`` hides. What ``columns`` it has is asked only where a pattern may be
-    about one of them."""
+def with_hidden(relation: Relation, access: Access, columns: Callable[[], Iterable[tuple[str, str]]]) -> Relation:
+    """The relation with the columns that ``access`` hides, and those that are generated from them. ``columns`` are
+    their names and the expressions of their values; it is asked only where a pattern may be about one of them."""
     if not any(_is_column(pattern, Relation("", relation.name, "table")) for pattern in access.hidden):
         return relation
-    names = tuple(columns())
-    hides = frozenset(name for name in names if _matches(f"{relation.name}.{name}", access.hidden))
-    return replace(relation, columns=names, hides=hides, is_partial=bool(hides))
+    expressions = dict(columns())
+    hides = {name for name in expressions if _matches(f"{relation.name}.{name}", access.hidden)}
+    while made := {name for name, text in expressions.items() if name not in hides and _tells(text, hides)}:
+        hides |= made
+    return replace(relation, columns=tuple(expressions), hides=frozenset(hides), is_partial=bool(hides))
+
+
+def _tells(expression: str, hides: set[str]) -> bool:
+    return any(name.lower() in expression.lower() for name in hides)
 
 
 def _is_column(pattern: str, relation: Relation) -> bool:

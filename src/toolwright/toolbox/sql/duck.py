@@ -7,6 +7,7 @@ would leave it every file of the machine; so external access is off, and the con
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
 from toolwright.toolbox.sql.duck_plan import check_plan
 from toolwright.toolbox.sql.duck_tree import check_query
-from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
+from toolwright.toolbox.sql.engine import Outcome, file_of, first_line, of_columns
 from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
@@ -106,6 +107,12 @@ def _is_taken(error: duckdb.Error) -> bool:
     return "lock" in str(error) or "different configuration" in str(error)
 
 
+_NO_COLUMN = re.compile(
+    r'Binder Error: (?:Referenced (?:update )?column "?(.+?)"? not found|'
+    r'(?:Table|Values list) ".+" does not have a column (?:named|with name) "(.+)"|Column "(.+)" does not exist)'
+)
+
+
 def _worded(error: duckdb.Error) -> ToolError:
     problem = first_line(error)
     match error:
@@ -125,7 +132,7 @@ def _worded(error: duckdb.Error) -> ToolError:
             return ToolError.of("TW6226", problem="another call or process has the file open")
         case _:
             code = "TW6234" if "read-only" in problem else "TW6225"
-            return ToolError.of(code, problem=problem)
+            return of_columns(ToolError.of(code, problem=problem), _NO_COLUMN)
 
 
 class _Session:
@@ -141,8 +148,8 @@ class _Session:
         return Catalog((self._relation(*row) for row in self._all(_TABLES)), "main", self._access)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
-        def columns() -> Iterator[str]:
-            return (row[0] for row in self._all(_COLUMNS, schema, name))
+        def columns() -> Iterator[tuple[str, str]]:
+            return ((row[0], row[3] or "") for row in self._all(_COLUMNS, schema, name))
 
         return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
 

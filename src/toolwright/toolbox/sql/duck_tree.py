@@ -6,6 +6,7 @@ judge of statements has put there. Kinds of sources that are not listed are refu
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -94,10 +95,11 @@ def _check_function(node: dict[str, Any], catalog: Catalog, macros: frozenset[st
     elif node.get("class") == "FUNCTION":
         name = str(node.get("function_name", "")).lower()
         if name in macros - catalog.functions:
-            raise ToolError.of("TW6214", name=name[:60], near="count, sum, avg, coalesce")
+            raise ToolError.of("TW6214", name=name[:60], near="(none)")
 
 
 def check_table_function(name: str, catalog: Catalog) -> None:
     """``ToolError`` for a function in the place of a table, unless it is known to read none."""
     if name.lower() not in _TABLE_FUNCTIONS | catalog.functions:
-        raise ToolError.of("TW6214", name=name[:60], near="generate_series, unnest")
+        near = difflib.get_close_matches(name.lower(), sorted(_TABLE_FUNCTIONS), n=3, cutoff=0.75)
+        raise ToolError.of("TW6214", name=name[:60], near=", ".join(near) or "(none)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement
 from toolwright.toolbox.sql.values import Column, SqlLimits, TableDescription
 
-__all__ = ["Engine", "Outcome", "Session", "engine_of", "file_of", "first_line"]
+__all__ = ["Engine", "Outcome", "Session", "engine_of", "file_of", "first_line", "of_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,14 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
         command = load("extras:install_command")(extra)
         raise ConfigurationError.of("TW6200", scheme=scheme, package=package, extra=extra, command=command) from None
     return make(url, access, limits)
+
+
+def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
+    """The error, or that which names the column, where ``pattern`` finds in its ``problem`` that there is none."""
+    found = pattern.match(str(error.facts["problem"]))
+    if found is None:
+        return error
+    return ToolError.of("TW6241", name=next(name for name in found.groups() if name is not None)[:80], near="(none)")
 
 
 def first_line(error: Exception) -> str:

@@ -15,14 +15,14 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
-from pymysql.constants import FIELD_TYPE
+from pymysql.constants import CLIENT, FIELD_TYPE
 from pymysql.cursors import SSCursor
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.state.places import without_password
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from toolwright.toolbox.sql.engine import Outcome, first_line
+from toolwright.toolbox.sql.engine import Outcome, first_line, of_columns
 from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
@@ -33,8 +33,8 @@ _TABLES = """\
 SELECT table_schema, table_name, IF(table_type = 'VIEW', 'view', 'table'), table_rows FROM information_schema.tables
 WHERE table_schema = DATABASE() AND table_type IN ('BASE TABLE', 'VIEW')"""
 _COLUMNS = """\
-SELECT column_name, column_type, is_nullable, column_default, column_comment FROM information_schema.columns
-WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position"""
+SELECT column_name, column_type, is_nullable, column_default, column_comment, generation_expression
+FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position"""
 _KEYS = """\
 SELECT constraint_name, column_name, referenced_table_name, referenced_column_name
 FROM information_schema.key_column_usage
@@ -57,6 +57,19 @@ _NUMBERS = (
     *(FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.LONG, FIELD_TYPE.INT24, FIELD_TYPE.LONGLONG, FIELD_TYPE.YEAR),
 )
 _TYPES = {number: name.lower() for name, number in vars(FIELD_TYPE).items() if name.isupper()}
+
+
+_SETTINGS = (
+    # A value that does not fit is an error, not another value; and "name" is text, as the parser takes it.
+    "sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "sql_auto_is_null = 0",
+    "foreign_key_checks = 1",
+    "unique_checks = 1",
+    "default_week_format = 0",
+    "div_precision_increment = 4",
+    "completion_type = 0",
+)
+"""What the server may set otherwise for each session, by ``init_connect``; the package has set the character set."""
 
 
 class Mysql:
@@ -87,6 +100,7 @@ class Mysql:
             charset="utf8mb4",
             local_infile=False,
             autocommit=True,
+            client_flag=CLIENT.FOUND_ROWS,  # a row that an UPDATE leaves as it was counts, as everywhere else
             connect_timeout=max(2, round(self._limits.connect_seconds)),
             read_timeout=seconds,
             write_timeout=seconds,
@@ -152,10 +166,15 @@ _CODES: Mapping[int, str] = {
 }
 
 
+_NO_COLUMN = re.compile("Unknown column '(.+)' in '")
+
+
 def _worded(error: pymysql.MySQLError) -> ToolError:
     number, problem = (*error.args, "", "")[:2]
     code = _CODES.get(number, "TW6225") if isinstance(number, int) else "TW6227"
-    return ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="")
+    by_hand = number == 1644  # SIGNAL, in a trigger
+    said = ToolError.of(code, problem=first_line(Exception(str(problem))), seconds="", by_hand=by_hand)
+    return of_columns(said, _NO_COLUMN)
 
 
 def _grants(db: pymysql.Connection[Any]) -> Iterator[tuple[set[str], str, str]]:
@@ -187,13 +206,17 @@ class _Session:
         self._writes = writes
         self._home = db.db.decode() if isinstance(db.db, bytes) else str(db.db)
         is_mariadb = "mariadb" in db.get_server_info().lower()
-        seconds = f"max_statement_time = {limits.seconds}" if is_mariadb else ""
+        seconds = f"max_statement_time = {limits.seconds}"
         milliseconds = f"max_execution_time = {round(limits.seconds * 1000)}"
-        self._do(f"SET SESSION {seconds or milliseconds}")
-        self._do(f"SET SESSION lock_wait_timeout = {max(1, round(limits.lock_seconds))}")
-        self._do(f"SET SESSION innodb_lock_wait_timeout = {max(1, round(limits.lock_seconds))}")
-        # A value that does not fit is an error, not another value; and "name" is text, as the parser takes it.
-        self._do("SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'")
+        locks = max(1, round(limits.lock_seconds))
+        settings = (
+            *_SETTINGS,
+            *((seconds, "check_constraint_checks = 1") if is_mariadb else (milliseconds,)),
+            f"lock_wait_timeout = {locks}",
+            f"innodb_lock_wait_timeout = {locks}",
+        )
+        self._do("SET SESSION " + ", ".join(settings))
+        self._db.select_db(self._home)
         self._do(f"START TRANSACTION {'READ WRITE' if writes else 'READ ONLY'}")
 
     def _do(self, sql: str) -> None:
@@ -209,8 +232,8 @@ class _Session:
         return Catalog((self._relation(*row) for row in self._all(_TABLES)), self._home, self._access)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
-        def columns() -> Iterator[str]:
-            return (row[0] for row in self._all(_COLUMNS, schema, name))
+        def columns() -> Iterator[tuple[str, str]]:
+            return ((row[0], f"{row[5] or ''} {row[3] or ''}") for row in self._all(_COLUMNS, schema, name))
 
         relation = with_hidden(Relation(schema, name, kind, rows), self._access, columns)
         # Columns that the account may not read are not even named to it, and SELECT * would be refused for them.
@@ -267,7 +290,7 @@ class _Session:
         return TableDescription(
             table=relation.name,
             kind=relation.kind,
-            columns=[_column(*row) for row in self._all(_COLUMNS, *whole)],
+            columns=[_column(*row[:5]) for row in self._all(_COLUMNS, *whole)],
             primary_key=[column for name, column, _, _ in keys if name == "PRIMARY"],
             foreign_keys=list(_foreign_keys(keys)),
             indexes=list(_indexes(self._all(_INDEXES, *whole))),

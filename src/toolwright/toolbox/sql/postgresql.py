@@ -8,6 +8,7 @@ their schemas (:mod:`statement`). What is sent goes by the extended protocol, wh
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -21,7 +22,7 @@ from toolwright.errors import ConfigurationError, ToolError
 from toolwright.state.places import without_password
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from toolwright.toolbox.sql.engine import Outcome, first_line
+from toolwright.toolbox.sql.engine import Outcome, first_line, of_columns
 from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
@@ -58,6 +59,9 @@ SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), NOT a.attnotn
     pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.col_description(a.attrelid, a.attnum)
 FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+_ENUMS = """\
+SELECT n.nspname || '.' || t.typname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+WHERE t.typtype = 'e' AND n.nspname !~ '\\.' AND t.typname !~ '\\.'"""
 _KEYS = """\
 SELECT k.contype, (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = r.relnamespace) || '.' || r.relname,
     (SELECT pg_catalog.json_agg(a.attname ORDER BY p.n) FROM unnest(k.conkey) WITH ORDINALITY p(num, n)
@@ -129,6 +133,23 @@ ORDER BY 1, 2"""
 )
 
 
+_SETTINGS = {
+    "standard_conforming_strings": "on",  # a backslash in text is one, as the parser takes it
+    "backslash_quote": "safe_encoding",
+    "transform_null_equals": "off",
+    "array_nulls": "on",
+    "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "xmloption": "content",
+    "quote_all_identifiers": "off",
+    "row_security": "on",
+    "idle_in_transaction_session_timeout": "60000",
+}
+"""What a role, a database or a server may have set otherwise."""
+
+
 class Postgresql:
     dialect: Dialect = "postgres"
     wall = "the rights of the role"
@@ -152,9 +173,10 @@ class Postgresql:
         }
         db = psycopg.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **said)
         try:
+            home = _settle(db, limits)
             if (mighty := _mighty(db)) is not None and not self._access.mighty_roles:
                 raise ToolError.of("TW6203", role=mighty[0], why=mighty[1])
-            return _Session(db, self._access, limits, writes=writes)
+            return _Session(db, home, self._access, writes=writes)
         except BaseException:
             db.close()
             raise
@@ -183,10 +205,27 @@ _CODES: Mapping[str, str] = {
 """SQLSTATE, or how it begins → what it means to the model"""
 
 
+_NO_COLUMN = re.compile(r'column (?:"(.+?)"|(\S+)) (?:of relation ".+" |specified in USING clause )?does not exist')
+
+
 def _worded(error: psycopg.Error) -> ToolError:
     state = error.sqlstate or ("08" if isinstance(error, psycopg.OperationalError) else "")
     code = next((code for start, code in _CODES.items() if state.startswith(start)), "TW6225")
-    return ToolError.of(code, problem=first_line(error), seconds="")
+    by_hand = state == "P0001" or bool(error.diag.context)  # of a function: a trigger, a default, a check
+    return of_columns(ToolError.of(code, problem=first_line(error), seconds="", by_hand=by_hand), _NO_COLUMN)
+
+
+def _settle(db: psycopg.Connection, limits: SqlLimits) -> str:
+    """Sets what changes how a text is read, or a value written, whatever the role or the database has set, and returns
+    the schema that names without one belong to."""
+    # By their full names, and first: a schema in the path of the role may have functions and operators of its own.
+    row = db.execute("SELECT pg_catalog.current_schema(), pg_catalog.set_config('search_path', '', false)").fetchone()
+    times = {"statement_timeout": limits.seconds, "lock_timeout": limits.lock_seconds}
+    wanted = {**_SETTINGS, **{name: str(round(seconds * 1000)) for name, seconds in times.items()}}
+    # Out of a transaction these hold for the session, which is as long as the call.
+    calls = (f"set_config(${2 * number + 1}, ${2 * number + 2}, false)" for number in range(len(wanted)))
+    db.execute(f"SELECT {', '.join(calls)}".encode(), [text for pair in wanted.items() for text in pair])
+    return str(row[0]) if row and row[0] else "public"
 
 
 def _mighty(db: psycopg.Connection) -> tuple[str, str] | None:
@@ -196,7 +235,7 @@ def _mighty(db: psycopg.Connection) -> tuple[str, str] | None:
 
 
 class _Session:
-    def __init__(self, db: psycopg.Connection, access: Access, limits: SqlLimits, *, writes: bool) -> None:
+    def __init__(self, db: psycopg.Connection, home: str, access: Access, *, writes: bool) -> None:
         self._db = db
         self._access = access
         self._writes = writes
@@ -207,27 +246,17 @@ class _Session:
         for known in db.adapters.types:
             if known.array_oid:
                 db.adapters.register_loader(known.array_oid, TextLoader)
-        row = db.execute("SELECT current_schema()").fetchone()
-        self._home = str(row[0]) if row and row[0] else "public"
-        # Out of a transaction these hold for the session, which is as long as the call.
-        for name, value in (
-            ("search_path", ""),
-            ("statement_timeout", str(round(limits.seconds * 1000))),
-            ("lock_timeout", str(round(limits.lock_seconds * 1000))),
-            ("idle_in_transaction_session_timeout", "60000"),
-            ("row_security", "on"),
-            ("standard_conforming_strings", "on"),  # a backslash in text is one, as the parser takes it
-        ):
-            db.execute("SELECT pg_catalog.set_config($1, $2, false)", (name, value))
+        self._home = home
         db.execute("BEGIN READ WRITE" if writes else "BEGIN READ ONLY")
 
     def catalog(self) -> Catalog:
         found = self._db.execute(_TABLES).fetchall()
-        return Catalog((self._relation(*row) for row in found), self._home, self._access, folds=True)
+        types = [row[0] for row in self._db.execute(_ENUMS)]
+        return Catalog((self._relation(*row) for row in found), self._home, self._access, folds=True, types=types)
 
     def _relation(self, schema: str, name: str, kind: Any, rows: int | None) -> Relation:
-        def columns() -> Iterator[str]:
-            return (row[0] for row in self._db.execute(_COLUMNS, (_quoted(schema, name),)))
+        def columns() -> Iterator[tuple[str, str]]:
+            return ((row[0], row[3] or "") for row in self._db.execute(_COLUMNS, (_quoted(schema, name),)))
 
         return with_hidden(Relation(schema, name, kind, rows), self._access, columns)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql import accepted
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation, with_hidden
-from toolwright.toolbox.sql.engine import Outcome, file_of, first_line
+from toolwright.toolbox.sql.engine import Outcome, file_of, first_line, of_columns
 from toolwright.toolbox.sql.exposure import Exposure
 from toolwright.toolbox.sql.statement import Statement, spelt
 from toolwright.toolbox.sql.values import Column, ForeignKey, Index, SqlLimits, TableColumn, TableDescription
@@ -24,7 +25,9 @@ __all__ = ["Sqlite"]
 
 _TABLES = """\
 SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"""
-_COLUMNS = 'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid'
+_COLUMNS = """\
+SELECT name, type, "notnull", dflt_value, pk, hidden > 1 FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"""
+_DEFINITION = "SELECT coalesce(sql, '') FROM sqlite_schema WHERE name = ? AND type IN ('table', 'view')"
 _KEYS = 'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq'
 _INDEXES = """\
 SELECT list.name, list."unique", info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info
@@ -74,6 +77,11 @@ class Sqlite:
         return _worded(error) if isinstance(error, sqlite3.Error | sqlite3.Warning) else None
 
 
+_NO_COLUMN = re.compile(
+    "no such column: (.+)|table .+ has no column named (.+)|cannot join using column (.+) - column not present"
+)
+
+
 def _worded(error: sqlite3.Error | sqlite3.Warning) -> ToolError:
     name = str(getattr(error, "sqlite_errorname", ""))
     said = first_line(error)
@@ -86,10 +94,10 @@ def _worded(error: sqlite3.Error | sqlite3.Warning) -> ToolError:
     if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "prohibited" in said or "not authorized" in said:
         return ToolError.of("TW6234", problem=said)
     if name.startswith("SQLITE_CONSTRAINT"):
-        return ToolError.of("TW6233", problem=said)
-    if name == "SQLITE_SCHEMA" or said.startswith(("no such table", "no such column")):
+        return ToolError.of("TW6233", problem=said, by_hand=name == "SQLITE_CONSTRAINT_TRIGGER")
+    if name == "SQLITE_SCHEMA" or said.startswith("no such table"):
         return ToolError.of("TW6224", problem=said)
-    return ToolError.of("TW6225", problem=said)
+    return of_columns(ToolError.of("TW6225", problem=said), _NO_COLUMN)
 
 
 def _text(data: bytes) -> str | bytes:
@@ -127,8 +135,11 @@ class _Session:
         return Catalog((self._relation(*row) for row in found), "main", self._access)
 
     def _relation(self, name: str, kind: Any) -> Relation:
-        def columns() -> Iterator[str]:
-            return (row[0] for row in self._db.execute(_COLUMNS, (name,)))
+        def columns() -> Iterator[tuple[str, str]]:
+            # From which columns one is generated, SQLite does not tell apart: it may be any.
+            definition = self._db.execute(_DEFINITION, (name,)).fetchone()[0]
+            found = self._db.execute(_COLUMNS, (name,)).fetchall()
+            return ((row[0], definition if row[5] else "") for row in found)
 
         return with_hidden(Relation("main", name, kind), self._access, columns)
 
@@ -141,7 +152,7 @@ class _Session:
         return TableDescription(
             table=name,
             kind=relation.kind,
-            columns=[_column(*row) for row in found],
+            columns=[_column(*row[:5]) for row in found],
             primary_key=[row[0] for row in sorted(found, key=lambda row: row[4]) if row[4]],
             foreign_keys=list(_foreign_keys(self._db.execute(_KEYS, (name,)))),
             indexes=list(_indexes(self._db.execute(_INDEXES, (name,)))),

@@ -13,7 +13,7 @@ import difflib
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sqlglot
@@ -24,6 +24,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql import accepted
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation
 from toolwright.toolbox.sql.lexing import PARAMETER, quote_ends
+from toolwright.toolbox.sql.reaching import check_alone, check_changed, check_plan_of, check_type
 from toolwright.toolbox.sql.spelling import are_same, odd_text
 
 __all__ = ["Statement", "change_of", "query_of", "spelt"]
@@ -71,6 +72,10 @@ class Statement:
     """Whether a change has no condition: it concerns every row."""
     returns: bool = False
     """Whether a change gives back rows."""
+    named: tuple[Relation, ...] = ()
+    """The tables and views that it names."""
+    leaves_out: bool = False
+    """Whether a change may write fewer rows than are counted: those that are there already are left out."""
 
 
 def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None = None) -> Statement:
@@ -78,30 +83,34 @@ def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None 
     LIMIT is cut down to."""
     explained = _EXPLAIN.match(_without_comments(text, dialect))
     if explained is None:
-        tree = _judged(text, dialect, catalog, "query")
+        tree, named = _judged(text, dialect, catalog, "query")
         _clamp(tree, most)
-        return _written(tree, dialect, "query", is_ordered=bool(tree.args.get("order")))
+        return _written(tree, dialect, "query", named, is_ordered=bool(tree.args.get("order")))
     rest = _without_comments(text, dialect)[explained.end() :]
-    plan = _written(_judged(rest, dialect, catalog, "query"), dialect, "query")
+    tree, named = _judged(rest, dialect, catalog, "query")
+    check_plan_of(named, catalog)
+    plan = _written(tree, dialect, "query", named)
     how = " ".join((explained["how"] or "").upper().split())
     if how == "QUERY PLAN" or (dialect == "sqlite" and not how):
         how = "QUERY PLAN" if dialect == "sqlite" else ""
     prefix = "ANALYZE " if dialect == "mysql" and how == "ANALYZE" else f"EXPLAIN {how}".strip() + " "
-    return Statement(prefix + plan.sql, "plan", plan.names, "EXPLAIN")
+    return replace(plan, sql=prefix + plan.sql, kind="plan", verb="EXPLAIN")
 
 
 def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
     """The change that ``text`` is. ``ToolError`` for anything else, and for what is not undone when it fails."""
-    tree = _judged(text, dialect, catalog, "change")
+    tree, named = _judged(text, dialect, catalog, "change")
     return _written(
         tree,
         dialect,
         "change",
+        named,
         verb=_verb(tree),
         changes=tuple(_changed(tree)),
         counting=_counting(tree, dialect),
-        rows=len(tree.expression.expressions) if isinstance(tree.args.get("expression"), exp.Values) else None,
-        everything=isinstance(tree, exp.Update | exp.Delete) and tree.args.get("where") is None,
+        rows=_rows(tree),
+        leaves_out=_leaves_out(tree),
+        everything=isinstance(tree, exp.Update | exp.Delete) and not (tree.args.get("where") or tree.args.get("limit")),
         returns=tree.find(exp.Returning) is not None,
     )
 
@@ -109,15 +118,17 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
 # From text to a tree
 
 
-def _judged(text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> Node:
-    """The tree that is written for the engine: that of our own spelling of ``text``, with its tables resolved."""
+def _judged(
+    text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]
+) -> tuple[Node, tuple[Relation, ...]]:
+    """The tree that is written for the engine: that of our own spelling of ``text``, with its tables resolved; and
+    what these are."""
     tree = _parsed(text, dialect)
     _check_tree(tree, dialect, catalog, kind)
     names = _take_parameters(tree)
     tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
     _check_tree(tree, dialect, catalog, kind)
-    _resolve(tree, catalog)
-    return tree
+    return tree, tuple(_resolve(tree, catalog))
 
 
 def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> None:
@@ -133,6 +144,9 @@ def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["q
         if count >= MOST_NODES:
             raise ToolError.of("TW6218", limit=MOST_NODES)
         _check(node, nodes, functions, kind)
+        if isinstance(node, exp.DataType):
+            check_type(node, dialect, catalog)
+    check_alone(tree, _verb(tree))
 
 
 def _parsed(text: str, dialect: Dialect) -> Node:
@@ -277,9 +291,9 @@ def _kind(tree: Node) -> str:
 # Which tables
 
 
-def _resolve(tree: Node, catalog: Catalog) -> None:
+def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
     """Each table is one that may be seen; where a name could mean several, it is called by its schema too."""
-    made = _made(tree)
+    made, targets, named = _made(tree), {id(table) for table in _targets(tree)}, list[Relation]()
     tables = list(tree.find_all(exp.Table))
     queries = {id(table): query for table in tables if (query := _named_query(table, catalog)) is not None}
     names = {id(query): _fresh(query, number, catalog) for number, query in enumerate(tree.find_all(exp.CTE), 1)}
@@ -296,10 +310,14 @@ def _resolve(tree: Node, catalog: Catalog) -> None:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
             table.set("this", names[id(queries[id(table)])].copy())
         else:
-            quoted = bool(table.this.args.get("quoted"))
-            _place(table, catalog.find(table.name, table.db, table.catalog, quoted=quoted), catalog.qualifies)
+            found = catalog.find(table.name, table.db, table.catalog, quoted=bool(table.this.args.get("quoted")))
+            if id(table) in targets:
+                check_changed(found, catalog)
+            named.append(found)
+            _place(table, found, catalog.qualifies)
     for query in tree.find_all(exp.CTE):
         query.args["alias"].set("this", names[id(query)])
+    return named
 
 
 def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
@@ -367,18 +385,29 @@ def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
 
 def _changed(tree: Node) -> Iterator[str]:
     """The tables that a change writes to, first the one that it is about."""
-    seen: dict[str, None] = {}
-    for node in tree.find_all(*_ROOTS["change"]):
-        several = node.args.get("tables") if isinstance(node, exp.Drop) else None
-        if isinstance(node, exp.Drop) and node is not tree:
-            continue  # a part of ALTER
-        if isinstance(node, exp.TruncateTable):
-            several = node.expressions
-        if isinstance(node, exp.Update):  # MySQL changes all that are joined
-            several = [table for table in node.this.find_all(exp.Table) if table.find_ancestor(exp.Query) is None]
-        targets = several or [node.this if isinstance(node.this, exp.Table) else node.find(exp.Table)]
-        seen |= {target.name: None for target in targets if target is not None}
-    yield from seen
+    yield from {table.name: None for table in (*_targets(tree), *_defined(tree))}
+
+
+def _targets(tree: Node) -> Iterator[exp.Table]:
+    """The tables whose rows a change writes to."""
+    if isinstance(tree, exp.TruncateTable):
+        yield from tree.expressions
+    elif isinstance(tree, exp.Update):  # MySQL changes all that are joined
+        yield from (table for table in tree.this.find_all(exp.Table) if table.find_ancestor(exp.Query) is None)
+    elif isinstance(tree, exp.Insert | exp.Delete | exp.Merge) and (target := _table_of(tree)) is not None:
+        yield target
+
+
+def _defined(tree: Node) -> Iterator[exp.Table]:
+    """The tables and views that a change makes, alters or drops."""
+    if isinstance(tree, exp.Drop):
+        yield from tree.args.get("tables") or ()
+    elif isinstance(tree, exp.Create | exp.Alter) and (target := _table_of(tree)) is not None:
+        yield target
+
+
+def _table_of(node: Node) -> exp.Table | None:
+    return node.this if isinstance(node.this, exp.Table) else node.find(exp.Table)
 
 
 # From the tree to text
@@ -398,6 +427,7 @@ def _written(
     tree: Node,
     dialect: Dialect,
     kind: Kind,
+    named: tuple[Relation, ...] = (),
     *,
     verb: str = "SELECT",
     changes: tuple[str, ...] = (),
@@ -406,6 +436,7 @@ def _written(
     is_ordered: bool = False,
     everything: bool = False,
     returns: bool = False,
+    leaves_out: bool = False,
 ) -> Statement:
     """The statement as its engine spells it. Parameters are ``:name`` to us; how the engine writes them, :func:`spelt`
     says."""
@@ -414,7 +445,9 @@ def _written(
     sql = _text_of(written, dialect, verb)
     if not are_same(_reparsed(sql, names, dialect), tree):
         raise ToolError.of("TW6238")
-    return Statement(sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns)
+    return Statement(
+        sql, kind, tuple(names), verb, changes, counting, rows, is_ordered, everything, returns, named, leaves_out
+    )
 
 
 def _take_parameters(tree: Node) -> list[str]:
@@ -467,27 +500,64 @@ def spelt(statement: Statement, style: str) -> str:
 
 
 def _counting(tree: Node, dialect: Dialect) -> Statement | None:
-    """A query for the number of rows that a change is about."""
-    one = exp.select(exp.Count(this=exp.Star(), big_int=True))
-    query: exp.Select | None = None
+    """A query for the number of rows that a change is about, where one can tell."""
+    source: Node | None = None
     if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):
-        if tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
-            return None
-        table = tree.this.copy()
-        joins = table.args.pop("joins", None)
-        query = one.from_(table)
-        query.set("joins", joins)
-        if (where := tree.args.get("where")) is not None:
-            query = query.where(where.this.copy())
-    elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Query):
-        source = tree.expression.copy()
-        query = one.from_(exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("t"))))
+        source = _met(tree)
+    elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Query) and not _updates(tree):
+        source = _subquery(_with_names(tree.expression.copy()))
     elif isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1:
-        query = one.from_(tree.expressions[0].copy())
+        source = tree.expressions[0].copy()
     elif isinstance(tree, exp.Drop) and _kind(tree) == "TABLE" and len(tree.args["tables"]) == 1:
-        query = one.from_(tree.args["tables"][0].copy())
-    if query is None:
+        source = tree.args["tables"][0].copy()
+    if source is None:
         return None
+    query = exp.select(exp.Count(this=exp.Star(), big_int=True)).from_(source)
     if (named := tree.args.get("with_")) is not None:
         query.set("with_", named.copy())
     return _written(query, dialect, "query")
+
+
+def _met(tree: exp.Update | exp.Delete) -> Node | None:
+    """The rows that the condition of a change meets, as a source. Of a join nobody can say how often it changes one."""
+    if any(tree.args.get(part) for part in ("from_", "using", "tables")) or tree.this.args.get("joins"):
+        return None
+    query = exp.select("1").from_(tree.this.copy())
+    for part in ("where", "limit"):
+        if (said := tree.args.get(part)) is not None:
+            query.set(part, said.copy())
+    return _subquery(query)
+
+
+def _subquery(query: Node) -> Node:
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("t")))
+
+
+def _with_names(query: Node) -> Node:
+    """The query with a name for each column: two of the same name cannot be in one source."""
+    for number, column in enumerate(query.expressions if isinstance(query, exp.Select) else ()):
+        if not (isinstance(column, exp.Alias) or column.is_star):
+            column.replace(exp.alias_(column.copy(), f"c{number}"))
+    return query
+
+
+def _updates(tree: exp.Insert) -> bool:
+    """Whether rows that are there already are changed instead, which MySQL counts twice."""
+    conflict = tree.args.get("conflict")
+    return isinstance(conflict, exp.OnConflict) and bool(conflict.args.get("duplicate"))
+
+
+def _rows(tree: Node) -> int | None:
+    """How many rows a change writes, where it says so itself."""
+    if not isinstance(tree, exp.Insert) or _updates(tree) or not isinstance(tree.expression, exp.Values):
+        return None
+    return len(tree.expression.expressions)
+
+
+def _leaves_out(tree: Node) -> bool:
+    """Whether rows that are there already may be left out."""
+    if not isinstance(tree, exp.Insert):
+        return False
+    conflict = tree.args.get("conflict")
+    keeps = isinstance(conflict, exp.OnConflict) and (not conflict.expressions or bool(conflict.args.get("where")))
+    return keeps or bool(tree.args.get("ignore")) or str(tree.args.get("alternative") or "").upper() == "IGNORE"

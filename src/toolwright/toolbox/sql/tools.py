@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from toolwright.toolbox.sql.engine import Outcome, Session, engine_of
 from toolwright.toolbox.sql.exposure import check_exposure, walls_of
 from toolwright.toolbox.sql.running import Runner
 from toolwright.toolbox.sql.statement import Statement, change_of, query_of
+from toolwright.toolbox.sql.telling import Asked, near_columns, told
 from toolwright.toolbox.sql.values import (
     Cell,
     ChangeResult,
@@ -35,7 +36,7 @@ from toolwright.toolbox.sql.values import (
 )
 from toolwright.toolbox.walls import WALLS
 from toolwright.tools.local import LocalToolset, ToolSettings
-from toolwright.tools.toolset import Context
+from toolwright.tools.toolset import Context, RequestContext
 
 __all__ = ["TOOLS", "Database", "toolset"]
 
@@ -60,6 +61,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     ),
 )
 
+T = TypeVar("T")
 Parameter = str | int | float | bool | None
 
 SqlText = Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -161,12 +163,34 @@ class Database:
             raise ToolError.of("TW6228", limit=self._limits.far)
         most = min(limit, self._limits.rows)
 
-        def work(session: Session) -> QueryResult:
-            statement = query_of(sql, self._engine.dialect, session.catalog(), most=far + most + 1)
+        def work(session: Session, asked: Asked) -> QueryResult:
+            asked.catalog = session.catalog()
+            asked.statement = statement = query_of(sql, self._engine.dialect, asked.catalog, most=far + most + 1)
             outcome = session.run(statement, _values(statement, parameters), far + most + 1)
             return self._page(statement, outcome, far, most, _digest(sql, parameters))
 
-        return await self._runner.run(work, context)
+        return await self._ask(work, context, Asked(f"{sql} {parameters}"))
+
+    async def _ask(
+        self,
+        work: Callable[[Session, Asked], T],
+        context: RequestContext | None,
+        asked: Asked,
+        *,
+        writes: bool = False,
+        commits: bool = False,
+    ) -> T:
+        """What ``work`` makes with a session. Its errors tell nothing of what is hidden."""
+        try:
+            return await self._runner.run(lambda session: work(session, asked), context, writes=writes, commits=commits)
+        except ToolError as error:
+            if error.code != "TW6241":
+                raise told(error, asked) from error
+            missing = error
+        try:
+            raise await self._runner.run(lambda session: near_columns(missing, session, asked), context)
+        except ToolError as error:  # that one, or why there was no second look
+            raise (error if error.code in ("TW6224", "TW6241") else missing) from None
 
     def _page(self, statement: Statement, outcome: Outcome, far: int, most: int, digest: str) -> QueryResult:
         rows, more = self._rows(islice(outcome.rows, far, None), most)
@@ -209,15 +233,21 @@ class Database:
         nothing; a second call changes it again. In MySQL, CREATE, ALTER, DROP and TRUNCATE cannot be undone.
         """
 
-        def work(session: Session) -> ChangeResult:
-            return self._change(session, sql, parameters, at_most, dry_run)
+        def work(session: Session, asked: Asked) -> ChangeResult:
+            statement = self._changing(session, asked, sql, parameters, is_undone=dry_run or at_most is not None)
+            return self._change(session, statement, parameters, at_most, dry_run)
 
-        return await self._runner.run(work, context, writes=True, commits=not dry_run)
+        asked = Asked(f"{sql} {parameters}")
+        return await self._ask(work, context, asked, writes=True, commits=not dry_run)
 
     def _change(
-        self, session: Session, sql: str, parameters: Mapping[str, Any] | None, at_most: int | None, dry_run: bool
+        self,
+        session: Session,
+        statement: Statement,
+        parameters: Mapping[str, Any] | None,
+        at_most: int | None,
+        dry_run: bool,
     ) -> ChangeResult:
-        statement = self._changing(session, sql, parameters, is_undone=dry_run or at_most is not None)
         before = None if _counts(statement) else _counted(session, statement, parameters)
         outcome = session.run(statement, _values(statement, parameters), self._limits.rows)
         rows, _ = self._rows(outcome.rows, self._limits.rows)
@@ -234,10 +264,11 @@ class Database:
         return result
 
     def _changing(
-        self, session: Session, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
+        self, session: Session, asked: Asked, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
     ) -> Statement:
         """The change that ``sql`` is. ``ToolError`` for one that is known to fail."""
-        statement = change_of(sql, self._engine.dialect, session.catalog())
+        asked.catalog = session.catalog()
+        asked.statement = statement = change_of(sql, self._engine.dialect, asked.catalog)
         if is_undone and not _can_be_undone(self._engine.dialect, statement):
             raise ToolError.of("TW6235", verb=statement.verb)
         _values(statement, parameters)
@@ -249,12 +280,12 @@ class Database:
         sql, parameters = str(arguments.get("sql", "")), arguments.get("parameters")
         dry_run, at_most = bool(arguments.get("dry_run")), arguments.get("at_most")
 
-        def work(session: Session) -> tuple[Statement, int | None]:
-            statement = self._changing(session, sql, parameters, is_undone=dry_run or at_most is not None)
+        def work(session: Session, asked: Asked) -> tuple[Statement, int | None]:
+            statement = self._changing(session, asked, sql, parameters, is_undone=dry_run or at_most is not None)
             counted = _counted(session, statement, parameters)
             return statement, statement.rows if counted is None else counted
 
-        statement, count = await self._runner.run(work, None)
+        statement, count = await self._ask(work, None, Asked(f"{sql} {parameters}"))
         return _worded(statement, count, dry_run=dry_run)
 
 
@@ -273,7 +304,8 @@ def _counted(session: Session, statement: Statement, parameters: Mapping[str, An
 
 def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> str:
     tables = ", ".join(statement.changes)
-    rows = "how many rows is not known before" if count is None else f"{count} rows as of now"
+    bound = "at most " if statement.leaves_out else ""
+    rows = "how many rows is not known before" if count is None else f"{bound}{count} rows as of now"
     everything = "; no WHERE: EVERY row" if statement.everything else ""
     undone = "; a dry run: it is undone" if dry_run else ""
     return f"{statement.verb} of {tables}: {rows}{everything}{undone}."

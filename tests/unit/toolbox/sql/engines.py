@@ -28,7 +28,7 @@ import pytest
 
 from unit.state.postgres import database as postgres_database
 
-__all__ = ["ENGINES", "SHOP", "run_as_owner", "shop"]
+__all__ = ["ENGINES", "SHOP", "owner_of", "run_as_owner", "shop"]
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
 
@@ -96,6 +96,13 @@ def _postgresql(folder: Path, statements: tuple[str, ...]) -> Generator[str]:
 
 _OWNERS: dict[str, str] = {}
 """The URL of a shop in PostgreSQL → that of its owner."""
+
+
+def owner_of(url: str) -> str:
+    """The URL of the shop at ``url`` through a role that may do everything. That of a file is the same."""
+    if url.startswith("mysql:"):
+        return _mysql_server().rstrip("/") + urlsplit(url).path
+    return _OWNERS.get(url, url)
 
 
 def run_as_owner(url: str, *statements: str) -> None:

@@ -11,7 +11,9 @@ import pytest
 from toolwright import Client, Server
 from toolwright.errors import ToolError
 from toolwright.toolbox.sql import Access, toolset
-from toolwright.toolbox.sql.statement import query_of
+from toolwright.toolbox.sql.engine import engine_of
+from toolwright.toolbox.sql.statement import Statement, query_of
+from toolwright.toolbox.sql.values import SqlLimits
 from unit.toolbox.sql.engines import ENGINES, shop
 from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 
@@ -50,6 +52,51 @@ def test_a_function_that_is_like_no_other_has_none_near(name: str):
     with pytest.raises(ToolError) as caught:
         query_of(f"SELECT {name}('x')", "postgres", catalog_of("postgres"))
     assert "(none)" in str(caught.value)
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM read_csv('x')", "SELECT told()"])
+def test_a_function_of_duckdb_that_is_like_no_other_has_none_near(sql: str, tmp_path: Path):
+    """Past the judge of statements, by DuckDB's own reading."""
+    with shop("duckdb", tmp_path, ("CREATE MACRO told() AS 1",)) as url:
+        session = engine_of(url, Access(), SqlLimits()).open(writes=False)
+        with pytest.raises(ToolError) as caught:
+            session.run(Statement(sql, "query"), {}, 10)
+        session.close()
+    assert "(none)" in str(caught.value)
+
+
+MISSING = (
+    ("SELECT custmer FROM orders", "customer"),
+    ("SELECT o.custmer FROM orders AS o", "customer"),
+    ("SELECT u.nam FROM users AS u JOIN orders AS o ON o.id = u.id", "name"),
+    ("SELECT id FROM orders WHERE stat = 'x'", "state"),
+    ("SELECT id FROM orders ORDER BY totl", "total"),
+    ("SELECT * FROM orders AS a JOIN orders AS b USING (custmer)", "customer"),
+    ("SELECT xyzzy FROM orders", "(none)"),
+    ("SELECT password_hsh FROM users", "(none)"),
+    ("SELECT password_hash FROM users", "(none)"),
+    ("SELECT ammount FROM orders", "(none)"),
+    ("UPDATE orders SET stat = 'x'", "state"),
+    ("INSERT INTO orders (custmer) VALUES ('x')", "customer"),
+    ("DELETE FROM orders WHERE custmer = 'x'", "customer"),
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_column_that_is_not_there_is_told_with_those_near_it_that_are_shown(engine: str, tmp_path: Path):
+    access = Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True)
+
+    async def once(url: str) -> None:
+        server = Server("shop", toolsets=[toolset(url, access)])
+        async with Client(server, elicit=lambda _: True) as client:
+            for sql, near in MISSING:
+                tool = "run_sql_query" if sql.startswith("SELECT") else "execute_sql"
+                text = (await client.call_tool(tool, {"sql": sql})).text
+                assert text.endswith("[TW6241]"), text
+                assert f"Near it are: {near}." in text, text
+
+    with shop(engine, tmp_path) as url:
+        asyncio.run(once(url))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
