@@ -48,7 +48,7 @@ security-count: setup  ## count how many variants of each attack are tried, for 
 	@$(BIN)/python docs/generate.py
 
 fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors"
-	$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz $(FUZZ)
+	$(BIN)/python -m pytest tests/properties --timeout=0 --hypothesis-profile=fuzz $(FUZZ)
 
 endurance: setup  ## what nothing may hurt, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
 	@PYTHONPATH=tests $(BIN)/python -m endurance.run $(ENDURANCE)

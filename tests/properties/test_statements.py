@@ -1,0 +1,107 @@
+"""No statement tells what is hidden, or changes it, on any engine, whatever stands in which place of it.
+
+Each is put to two databases that differ in nothing but what is hidden: where the answers differ, or have a secret in
+them, something has told of it. ``make fuzz FUZZ="-k statements"`` tries many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+import sqlglot
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlglot.errors import ErrorLevel
+
+from properties.querying import changes, queries
+from toolwright.toolbox.sql.statement import Statement, spelt
+from unit.toolbox.sql.engines import ENGINES
+from unit.toolbox.sql.slots import outside_of_quotes
+from unit.toolbox.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, worlds
+from variants import tried
+
+ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
+FEW = 30
+DIFFERENT = 20
+MANY = settings().max_examples
+QUICKLY = settings(
+    max_examples=MANY if MANY > 1000 else FEW,
+    phases=(Phase.reuse, Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+Pair = tuple[World, World]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Pair]:
+    with worlds(request.param, tmp_path_factory.mktemp(request.param)) as both:
+        yield both
+
+
+@pytest.mark.attack(*ROWS)
+@pytest.mark.variants(DIFFERENT)
+def test_f18_no_query_tells_what_is_hidden(pair: Pair):
+    check_all(pair, writes=False)
+
+
+@pytest.mark.attack(*ROWS)
+@pytest.mark.variants(DIFFERENT)
+def test_f18_no_change_tells_what_is_hidden_or_touches_it(pair: Pair):
+    check_all(pair, writes=True)
+
+
+def check_all(pair: Pair, *, writes: bool) -> None:
+    made = (changes if writes else queries)(pair[0].dialect)
+
+    @QUICKLY
+    @given(made)
+    def check(sql: str) -> None:
+        tried(sql)
+        one, other = asked(pair, sql, writes=writes)
+        check_told(one, pair[0])
+        check_told(other, pair[1])
+        assert one.answer == other.answer
+
+    check()
+
+
+def check_told(told: Told, world: World) -> None:
+    assert not any(secret in told.answer for one in SECRETS for secret in one), told.answer
+    assert UNSAID not in told.answer, told.answer
+    for statement in told.sent:
+        check_sent(statement, world)
+
+
+def check_sent(statement: Statement, world: World) -> None:
+    """It is one statement, reads as it was written, and has nothing odd outside of its quotes."""
+    text = spelt(statement, ":{name}").removeprefix("EXPLAIN ").removeprefix("QUERY PLAN ").removeprefix("ANALYZE ")
+    [tree] = sqlglot.parse(text, read=world.dialect)
+    assert tree is not None
+    again = tree.sql(
+        dialect=world.dialect, comments=False, normalize_functions=False, unsupported_level=ErrorLevel.RAISE
+    )
+    assert again == text
+    code = outside_of_quotes(text, world.dialect)
+    assert not any(odd in code for odd in (";", "--", "/*", "'", '"', "`", "\\", "\x02")), text
+
+
+@pytest.mark.twin(*ROWS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_f18_twin_with_nothing_hidden_the_same_statements_tell_the_worlds_apart(engine: str, tmp_path: Path):
+    """So the property above can fail."""
+    found: set[str] = set()
+    with worlds(engine, tmp_path, OPEN) as pair:
+
+        @settings(QUICKLY, max_examples=FEW)
+        @given(
+            st.sampled_from(("SELECT * FROM ledger", "SELECT password_hash FROM users", "SELECT count(*) FROM vault"))
+        )
+        def look(sql: str) -> None:
+            one, other = asked(pair, sql, writes=False)
+            if one.answer != other.answer:
+                found.add(sql)
+
+        look()
+    assert len(found) == 3
