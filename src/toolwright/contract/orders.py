@@ -7,9 +7,10 @@ What only speaks of an order is none: a quotation beside a word such as *detects
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolwright.contract.mentions import without_quotations
 from toolwright.contract.names import words
@@ -69,31 +70,43 @@ class Order:
     excerpt: str
 
 
+_Candidates: TypeAlias = list[tuple[Pattern, set[str]]]
+
+
 def orders(text: str) -> Iterator[Order]:
     """What stands in a text, each pattern once, and what it says there."""
-    left = [one for one in _plausible(text) if not one.keys or " " not in text]
-    for written, only_lines in _readings(text, any(one.by_line for one in left)) if left else ():
-        found = _places(written, [one for one in left if one.by_line or not only_lines])
+    left = [one for one in _plausible(text) if not one[0].keys or " " not in text]
+    for written, only_lines in _readings(text, any(one.by_line for one, _ in left)) if left else ():
+        found = _found(written, [one for one in left if one[0].by_line or not only_lines])
         if found and (reading := without_quotations(written)) != written:
-            found = _places(reading, [pattern for pattern, _ in found])
-        for pattern, place in found:
-            left.remove(pattern)
-            yield Order(pattern, excerpt(written, *place))
+            found = _found(reading, [one for one in left if one[0] in found])
+        left = [one for one in left if one[0] not in found]
+        yield from (Order(pattern, excerpt(written, *place)) for pattern, place in found.items())
 
 
-def _places(reading: str, some: list[Pattern]) -> list[tuple[Pattern, tuple[int, int]]]:
+def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
     """Those of some patterns that stand in a text, and where."""
     small, signs = lowered(reading), signs_in(reading)
-    sentences = [(span, words_of(reading[slice(*span)]) | signs) for span in _sentences(reading)]
-    found: list[tuple[Pattern, tuple[int, int]]] = []
-    for pattern in some:
-        spans = [span for span, have in sentences if pattern.may_be_in(have)]
+    sentences = list(_sentences(reading))
+    found: dict[Pattern, tuple[int, int]] = {}
+    for pattern, needs in some:
+        near = dict.fromkeys(span for need in needs for span in _around(need, small, sentences))
+        spans = [span for span in near if pattern.may_be_in(words_of(reading[slice(*span)]) | signs)]
         if spans and (place := pattern.first_in(reading if pattern.cased else small, spans)):
-            found.append((pattern, place))
+            found[pattern] = place
     return found
 
 
-def _plausible(text: str) -> list[Pattern]:
+def _around(word: str, text: str, sentences: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The sentences in which a word stands."""
+    at = text.find(word)
+    while at >= 0:
+        place = bisect(sentences, (at, len(text)))
+        yield from (one for one in sentences[max(0, place - 2) : place] if at < one[1])
+        at = text.find(word, max(at + 1, sentences[place - 1][1] - 1))
+
+
+def _plausible(text: str) -> _Candidates:
     """The patterns that have a word of each group in one sentence of a text: cheap to see, and most texts have none."""
     if text.isascii() and text.isalpha() and text.islower():
         return []  # a word

@@ -21,7 +21,7 @@ from toolwright.contract.tokens import frequency, is_cjk, token
 __all__ = ["LANGUAGES", "Pattern", "candidates", "patterns"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
     """Said by all of ``said`` in one sentence, in any order. ``needs`` are groups of tokens (``tokens.py``), of each
     of which one is in all that the pattern matches. What ``unless`` finds around a match excuses it; ``mention``: so
@@ -183,14 +183,17 @@ def _letter(char: str) -> str:
 # -- what is needed ----------------------------------------------------------------------------------------------------
 
 
-def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[Pattern]:
-    """The patterns that may match one of these sentences: the words of each are given, and the signs of all."""
+def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pattern, set[str]]]:
+    """The patterns that may match one of these sentences, of each of which the words are given, and the signs of all;
+    each with words of which one is in all such sentences."""
     by_need, triggers = _by_need(), _triggers()
-    found: dict[int, Pattern] = {}
+    found: dict[int, tuple[Pattern, set[str]]] = {}
     for have in sentences:
         for need in triggers & have:
             have |= signs
-            found |= {id(one): one for one in by_need[need] if one.may_be_in(have)}
+            for one in by_need[need]:
+                if one.may_be_in(have):
+                    found.setdefault(id(one), (one, set()))[1].add(need)
     return list(found.values())
 
 
