@@ -7,6 +7,8 @@ import gzip
 import json
 import os
 import threading
+from collections import Counter
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +281,66 @@ def test_a_chart_is_a_picture(root: Path) -> None:
         "rows": 4,
     }
     assert code_of(root, "chart_csv", path="sales.csv", by="city", operation="sum") == "TW6333"
+
+
+DAYS = ["2024-12-30", "2024-12-31T23:59:59Z", "2025-01-01 00:00", "2025/1/2", "20250401", "2025年4月1日", "1.5.2025"]
+
+
+@pytest.mark.parametrize(
+    ("bin", "groups"),
+    [
+        ("day", ["2024-12-30", "2024-12-31", "2025-01-01", "2025-01-02", "2025-04-01", "2025-04-01", "2025-05-01"]),
+        ("week", ["2025-W01"] * 4 + ["2025-W14"] * 2 + ["2025-W18"]),
+        ("month", ["2024-12", "2024-12", "2025-01", "2025-01", "2025-04", "2025-04", "2025-05"]),
+        ("quarter", ["2024-Q4", "2024-Q4", "2025-Q1", "2025-Q1", "2025-Q2", "2025-Q2", "2025-Q2"]),
+        ("year", ["2024", "2024", "2025", "2025", "2025", "2025", "2025"]),
+    ],
+)
+def test_dates_are_grouped_by_their_parts(tmp_path: Path, bin: str, groups: list[str]) -> None:
+    (tmp_path / "t.csv").write_text("\n".join(["at\tn", *(f"{day}\t1" for day in DAYS)]))
+    key = f"at:{bin}"
+    found = ask(tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["n"], group_by=[key], sort="key")
+    assert [(group["by"][key], group["rows"]) for group in found["groups"]] == sorted(Counter(groups).items())
+    result = result_of(tmp_path, "chart_csv", path="t.csv", by=key, operation="sum", column="n", kind="line")
+    assert result.content[0].text == f"sum of n by at:{bin}: {len(set(groups))} of {len(set(groups))} values, 7 rows."
+
+
+@pytest.mark.parametrize(
+    ("cells", "groups"),
+    [
+        (["8/30/2024", "1/2/2024"], ["2024-01", "2024-08"]),
+        (["30/8/2024 10:00", "1/2/2024"], ["2024-02", "2024-08"]),
+        # Nothing shows which number is the day, or both are; and what is no date.
+        (["1/2/2024", "3/4/2024"], ["1/2/2024", "3/4/2024"]),
+        (["30/8/2024", "8/30/2024"], ["30/8/2024", "8/30/2024"]),
+        (["2024-02-30", "n/a", "2024-02-01"], ["2024-02", "2024-02-30", "n/a"]),
+        (["2024-13-01", "123456789"], ["123456789", "2024-13-01"]),
+    ],
+)
+def test_what_is_no_certain_date_is_a_group_of_its_own(tmp_path: Path, cells: list[str], groups: list[str]) -> None:
+    (tmp_path / "t.csv").write_text("\n".join(["at\tn", *(f"{cell}\t1" for cell in cells)]))
+    found = ask(
+        tmp_path, "analyze_csv", path="t.csv", operations=["sum"], columns=["n"], group_by=["at:month"], sort="key"
+    )
+    assert [group["by"]["at:month"] for group in found["groups"]] == groups
+
+
+def test_a_column_with_a_colon_in_its_name_goes_first(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("at,at:month\n2024-05-01,x\n")
+    found = ask(tmp_path, "analyze_csv", path="t.csv", operations=["count"], columns=["at"], group_by=["at:month"])
+    assert found["groups"][0]["by"] == {"at:month": "x"}
+    for name in ("at:hour", "on:month", ":month", "at:"):
+        assert code_of(tmp_path, "chart_csv", path="t.csv", by=name) == "TW6330"
+
+
+def test_a_daily_series_of_two_years_is_drawn(tmp_path: Path) -> None:
+    first = date(2023, 1, 1)
+    (tmp_path / "t.csv").write_text("day,n\n" + "".join(f"{first + timedelta(n)},{n}\n" for n in range(731)))
+    for by, top, shown in (("day", 1000, 731), ("day:month", 50, 24)):
+        result = result_of(
+            tmp_path, "chart_csv", path="t.csv", by=by, operation="sum", column="n", kind="line", top=top
+        )
+        assert (result.value["shown"], result.value["group_count"]) == (shown, shown)
 
 
 def test_labels_of_a_chart_are_text(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolwright.errors import ToolError
+from toolwright.toolbox.tables.dates import BINS, binned, order_of
 from toolwright.toolbox.tables.engine import Query
 from toolwright.toolbox.tables.filters import Node
 from toolwright.toolbox.tables.found import Found
@@ -24,6 +25,7 @@ _QUANTILES: Mapping[str, float] = {"median": 0.5, "p10": 0.1, "p25": 0.25, "p75"
 @dataclass(frozen=True, slots=True)
 class Asked:
     operations: tuple[Operation, ...]
+    """None of them: the rows of each group are counted."""
     columns: Sequence[str]
     """None of them: all with numbers."""
     group_by: Sequence[str]
@@ -34,15 +36,17 @@ class Asked:
 
     def order(self, keys: int) -> str:
         by_key = ", ".join(f"r{n} NULLS LAST" for n in range(keys))
-        first = {"rows": f"r{keys} DESC, ", "value": f"r{keys + 3} DESC NULLS LAST, ", "key": ""}[self.sort]
+        # Without a measure, the largest groups are those with the most rows.
+        sort = "rows" if self.sort == "value" and not self.operations else self.sort
+        first = {"rows": f"r{keys} DESC, ", "value": f"r{keys + 3} DESC NULLS LAST, ", "key": ""}[sort]
         return first + by_key
 
 
 def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: Query, table: Table) -> Analysis:
     """What was ``asked``, of the rows that ``node`` lets through; quantiles are estimated unless ``exact``.
     ``ToolError`` where there is no group to start with."""
-    names = asked.columns or _numeric(table, found.layout)
-    keys = [table.text(name, "$.group_by") for name in asked.group_by]
+    names = (asked.columns or _numeric(table, found.layout)) if asked.operations else ()
+    keys = [_key(table, found.layout, name) for name in asked.group_by]
     measures = [_measure(table, name, op, exact) for name in names for op in asked.operations]
     numeric = names if _needs_numbers(asked.operations) else []
     misses = [part for name in numeric for part in _missing(table, name, bool(keys))]
@@ -59,6 +63,15 @@ def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: 
     if asked.start > 1 and not (keys and rows):
         raise ToolError.of("TW6336", start=asked.start)
     return _analysis(found, table, asked, names, numeric, rows, exact)
+
+
+def _key(table: Table, layout: Layout, name: str) -> str:
+    """The text of a column, or the day, week, … of it; a column of just that name goes first."""
+    column, _, bin = name.rpartition(":")
+    if name in table.names or bin not in BINS or column not in table.names:
+        return table.text(name, "$.group_by")
+    samples = next((each.samples for each in layout.columns if each.name == column), ())
+    return binned(table.text(column), bin, order_of(samples))
 
 
 def _needs_numbers(operations: Sequence[Operation]) -> bool:

@@ -152,7 +152,7 @@ class Tables:
             "Else all with numbers",
             Field(max_length=50),
         ] = (),
-        group_by: Annotated[Sequence[str], "Columns", Field(max_length=4)] = (),
+        group_by: Annotated[Sequence[str], "Columns, as by of chart_csv", Field(max_length=4)] = (),
         filter: FilterArgument = "",
         sort: Annotated[Sort, "First groups: most rows, largest value, by key"] = "rows",
         top: Annotated[int, "Most groups", Field(ge=1, le=1000)] = 50,
@@ -171,7 +171,7 @@ class Tables:
     async def chart_csv(
         self,
         path: PathArgument,
-        by: Annotated[str, "Column of the horizontal axis"],
+        by: Annotated[str, "Column; date:month is the month of column date (day, week, quarter, year)"],
         context: RequestContext,
         operation: Annotated[Operation, "The height"] = "count",
         column: Annotated[str, "Of this column; needed unless count"] = "",
@@ -187,14 +187,14 @@ class Tables:
         """
         draw: Callable[..., bytes] = extra("toolbox.tables.charts:draw", "chart_csv", "charts")
         said = said_of(read_as)
-        asked = Asked((operation,), [column or by], [by], filter, sort, top)
-        if not column and operation not in ("count", "distinct"):
+        asked = Asked((operation,) if column else (), [column], [by], filter, sort, top)
+        if not column and operation != "count":
             raise ToolError.of("TW6333", operation=operation)
 
         def work(run: Running) -> CallToolResult:
             found = self._analyze(run, path, said, asked)
-            title = "rows" if operation == "count" and not column else f"{operation} of {column or by}"
-            points = [(group["by"][by] or "", _height(group, column, by, operation)) for group in found["groups"]]
+            title = "rows" if operation == "count" and not column else f"{operation} of {column}"
+            points = [(group["by"][by] or "", _height(group, column, operation)) for group in found["groups"]]
             chart = Chart(
                 path=found["path"],
                 title=f"{title} by {by}",
@@ -352,10 +352,10 @@ def _unclear(name: str, query: Query, table: Table) -> bool:
     return bool(unclear)
 
 
-def _height(group: Group, column: str, by: str, operation: Operation) -> float:
-    if operation == "count" and not column:
+def _height(group: Group, column: str, operation: Operation) -> float:
+    if not column:
         return float(group["rows"])
-    value = group["values"][column or by][operation]
+    value = group["values"][column][operation]
     return math.nan if value is None else float(value)
 
 
