@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import sqlite3
@@ -17,7 +18,9 @@ from typing import Any
 import pytest
 
 from journeys.serving import LIMIT, Process, command, environment, started
+from security.fakes import FAKES
 from toolwright import Client, RpcError, Server
+from toolwright.cli.main import main
 from toolwright.policy.audit_settings import Audit
 from toolwright.policy.pipeline import Guard, standard
 from toolwright.policy.recorder import Recorder
@@ -27,6 +30,7 @@ from toolwright.state.verify import verify
 from toolwright.tools.library import LocalLibrary, shelved
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+from variants import tried
 
 SERVER = Path(__file__).parents[1] / "journeys" / "audited.py"
 
@@ -392,3 +396,142 @@ def test_a_process_that_is_killed_loses_no_more_than_its_last_group(tmp_path: Pa
     texts = [record["arguments"].get("text") for record in records(tmp_path)]
     assert texts[:50] == [str(number) for number in range(50)]
     assert faults(tmp_path, "--unsealed") == []  # killed before its first seal, perhaps
+
+
+# --- families ---------------------------------------------------------------------------------------------------------
+
+
+def verified(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """As :func:`faults`, by the command in this process."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    monkeypatch.setattr(sys, "argv", ["toolwright", "audit", "verify"])
+    capsys.readouterr()
+    with contextlib.suppress(SystemExit):
+        main()
+    return capsys.readouterr().err.splitlines()[:-1]
+
+
+def restored(folder: Path, kept: bytes) -> None:
+    for name in ("audited.db-wal", "audited.db-shm"):
+        file(folder).with_name(name).unlink(missing_ok=True)
+    file(folder).write_bytes(kept)
+
+
+CHANGED = {
+    **{f"{old} becomes {new}": f"replace(record, '{old}', '{new}')" for old, new in (
+        ('"ok"', '"no"'), ('"tool"', '"tulip"'), ('"local"', '"root"'), ("2", "3"), ('":', '" :'), (",", ", "),
+        ("t", "T"), ("e", "\u0435"),
+    )},
+    "a member more": "substr(record, 1, length(record) - 1) || ',\"x\":1}'",
+    "cut by a byte": "substr(record, 1, length(record) - 1)",
+    "a space behind": "record || ' '",
+    "a zero behind": "record || char(0)",
+    "emptied": "'{}'",
+    "of another": "(SELECT record FROM log WHERE position = 8)",
+}  # fmt: skip
+OF_ANOTHER = "(SELECT {} FROM log WHERE position = 8)"
+COLUMNS = {
+    "who wrote it": "writer = 'me'",
+    "the hash": f"hash = {OF_ANOTHER.format('hash')}",
+    "the one before": f"previous = {OF_ANOTHER.format('previous')}",
+    "both": f"hash = {OF_ANOTHER.format('hash')}, previous = {OF_ANOTHER.format('previous')}",
+    "all": f"(writer, record, previous, hash) = {OF_ANOTHER.format('writer, record, previous, hash')}",
+}
+
+
+@pytest.mark.attack("J03")
+@pytest.mark.variants(50)
+def test_j03_no_change_of_a_record_goes_unseen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    write_some(tmp_path)
+    kept = file(tmp_path).read_bytes()
+    assert verified(tmp_path, capsys, monkeypatch) == []
+    edits = {**{name: f"record = {edit}" for name, edit in CHANGED.items()}, **COLUMNS}
+    for (name, edit), position in itertools.product(edits.items(), (1, 7, 20)):
+        tried((name, position))
+        restored(tmp_path, kept)
+        cut(tmp_path, f"UPDATE log SET {edit} WHERE position = {position}")
+        found = verified(tmp_path, capsys, monkeypatch)
+        assert [line for line in found if line.startswith(f"{position}:")], (name, position, found)
+
+
+def copied(source: int, target: int) -> str:
+    copy = f"SELECT {target}, writer, record, previous, hash FROM log WHERE position = {source}"
+    return f"INSERT INTO log {copy}"
+
+
+def exchanged(first: int, second: int) -> str:
+    steps = ((first, -1), (second, first), (-1, second))
+    return ";".join(f"UPDATE log SET position = {there} WHERE position = {here}" for here, there in steps)
+
+
+def without(position: int) -> str:
+    return f"DELETE FROM log WHERE position = {position}"
+
+
+def moved_up(position: int) -> str:
+    """Those behind it, by one; below zero for a moment, since no two may have one position."""
+    moved = f"UPDATE log SET position = 1 - position WHERE position > {position}"
+    return f"{moved}; UPDATE log SET position = -position WHERE position < 0"
+
+
+MOVED = {
+    **{f"{one} and {other} exchanged": exchanged(one, other) for one, other in ((1, 2), (5, 6), (5, 15), (19, 20))},
+    **{f"{position} taken out": without(position) for position in (1, 2, 10, 19, 20)},
+    **{f"{position} closed up": f"{without(position)}; {moved_up(position)}" for position in (1, 2, 10, 19)},
+    **{f"{position} again at the end": copied(position, 21) for position in (1, 10, 20)},
+    **{f"one at {position}": copied(20, position) for position in (0, -1, -7, 22, 100)},
+    "moved on by one": "UPDATE log SET position = -position; UPDATE log SET position = 1 - position",
+    "turned around": "UPDATE log SET position = -position; UPDATE log SET position = position + 21",
+}
+
+
+@pytest.mark.attack("J05")
+@pytest.mark.variants(20)
+def test_j05_no_record_is_moved_taken_out_or_put_in_unseen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    write_some(tmp_path)
+    kept = file(tmp_path).read_bytes()
+    for name, statements in MOVED.items():
+        tried(name)
+        restored(tmp_path, kept)
+        cut(tmp_path, statements)
+        assert verified(tmp_path, capsys, monkeypatch), name
+
+
+@pytest.mark.attack("J04")
+@pytest.mark.variants(20)
+def test_j04_no_end_of_a_log_is_cut_off_unseen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """By any number of records; also where others of its own kind are put in their place."""
+    write_some(tmp_path)
+    kept = file(tmp_path).read_bytes()
+    for dropped in range(1, 21):
+        tried(dropped)
+        restored(tmp_path, kept)
+        cut(tmp_path, f"DELETE FROM log WHERE position > {20 - dropped}")
+        assert verified(tmp_path, capsys, monkeypatch), dropped
+
+
+@pytest.mark.attack("J02")
+@pytest.mark.variants(2 * len(FAKES))
+def test_j02_no_secret_of_any_kind_is_recorded():
+    for kind, secret in FAKES:
+        for place, arguments in {"a value": {"user": secret}, "a name": {"user": "a", secret[:200]: 1}}.items():
+            tried((kind, secret, place))
+            text = json.dumps(json.loads(in_memory("sign_in", arguments)), ensure_ascii=False)
+            parts = [line for line in secret.splitlines() if len(line) > 7 and "-----" not in line]
+            assert not [part for part in parts if part in text], (kind, place, text)
+
+
+@pytest.mark.attack("J10")
+@pytest.mark.variants(24)
+def test_j10_no_clock_changes_the_order_of_records():
+    for jumps in itertools.permutations((100.5, 200.5, 1e9, 0.0), 3):
+        tried(jumps)
+        times = iter(jumps)
+        order = sorted(range(3), key=lambda number: jumps[number])
+        assert with_clock(lambda: next(times)) == [number + 1 for number in order]  # noqa: B023

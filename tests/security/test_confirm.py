@@ -4,6 +4,7 @@ alike and must pass."""
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -464,7 +465,7 @@ AGAIN: dict[str, dict[str, Any]] = {
     "with facts of another kind": {"_meta": OTHER_META},
     "with a member more": {"again": True},
     "with an answer more": {"inputResponses": {**YES, "other": {"action": "accept"}}},
-    "with content": {"inputResponses": {"toolwright:confirm": {"action": "accept", "content": {"yes": True}}}},
+    "with content": {"inputResponses": {"toolwright:confirm": {"action": "accept", "content": {"answer": "once"}}}},
     "without content": {"inputResponses": {"toolwright:confirm": {"action": "accept"}}},
     "with the time of a progress": {"_meta": {**OTHER_META, "progressToken": 7}},
     "with a note in the answer": {"inputResponses": {"toolwright:confirm": {"action": "accept", "_meta": {"a": 1}}}},
@@ -621,6 +622,15 @@ NO_ANSWERS: dict[str, Any] = {
     **{
         f"the action {action!r}": {"toolwright:confirm": {"action": action, "content": {}}}
         for action in ("decline", "cancel", "ACCEPT", "Accept", "accept ", "yes", "", True, 1, None, ["accept"])
+    },
+    **{
+        f"the content {json.dumps(content)}": {"toolwright:confirm": {"action": "accept", "content": content}}
+        for content in (
+            {"answer": "no"}, {"answer": "Once"}, {"answer": ""}, {"answer": None}, {"answer": True},
+            {"answer": ["once"]},
+            {"approved": False}, {"confirm": "no"}, {"Answer": "deny"}, {"answers": "deny"}, {"answer": "once",
+            "approved": False},
+        )
     },
     "an error": {"toolwright:confirm": {"error": {"code": -1, "message": "gone"}}},
     "an action elsewhere": {"toolwright:confirm": {"content": {"action": "accept"}}},

@@ -469,6 +469,31 @@ def test_b44_twin_a_page_of_this_machine_may_ask(mounts: Mounts) -> None:
     assert who(answer) == ["local:http"]
 
 
+FROM_ELSEWHERE = [
+    "10.0.0.1",
+    "172.16.0.1",
+    "169.254.1.1",
+    "100.64.0.1",
+    "0.0.0.0",
+    "255.255.255.255",
+    "fe80::1",
+    "fd00::1",
+    "::",
+    "::2",
+    "::ffff:10.0.0.1",
+    "::ffff:8.8.8.8",
+    "64:ff9b::7f00:1",
+    "2002:7f00:1::",
+    "::127.0.0.1",
+    "localhost",
+    "127.0.0.1.evil.example",
+    "127.1",
+    "unix:/x",
+    "",
+]
+FORWARDING = ["x-forwarded-for", "forwarded", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "via"]
+
+
 @pytest.mark.attack("B45")
 @pytest.mark.parametrize(
     ("peer", "headers"),
@@ -479,6 +504,8 @@ def test_b44_twin_a_page_of_this_machine_may_ask(mounts: Mounts) -> None:
         ("127.0.0.1", {"x-forwarded-for": "198.51.100.7"}),
         ("127.0.0.1", {"x-forwarded-for": "127.0.0.1, 198.51.100.7"}),
         ("127.0.0.1", {"forwarded": "for=198.51.100.7"}),
+        *((peer, {}) for peer in FROM_ELSEWHERE),
+        *((peer, {name: "127.0.0.1"}) for peer in ("192.168.1.7", "2001:db8::7") for name in FORWARDING),
     ],
 )
 def test_b45_nobody_from_elsewhere_is_the_local_user(peer: str, headers: dict[str, str]) -> None:

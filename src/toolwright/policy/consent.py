@@ -62,8 +62,10 @@ class Consent(Question[Said]):
     def read(self, answer: Mapping[str, Json]) -> Said:
         if answer["action"] != "accept":
             return "deny" if answer["action"] == "decline" else "cancel"
-        said = answer.get("content", {}).get("answer", "once")
-        if said not in ("once", "session", "deny"):
+        content = answer.get("content", {})
+        said = content.get("answer", "once")
+        # A field that was not asked for may say no: {"approved": false} is no choice, and no yes.
+        if said not in ("once", "session", "deny") or content.keys() - {"answer"}:
             raise ValueError("answer: once, session or deny")
         return said
 

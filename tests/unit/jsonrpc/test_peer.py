@@ -301,7 +301,13 @@ def test_an_error_of_the_peer_is_raised():
 
 
 @pytest.mark.requirement("BASE-04", "BASE-05")
-@pytest.mark.parametrize("id", ["01", " 1", "1.0", "\uff11", "-1", "x", 2, None, 99])
+@pytest.mark.parametrize(
+    "id",
+    [
+        *("01", " 1", "1.0", "\uff11", "-1", "x", "1 ", "+1", "0x1", "\u0661", "1e0", "", "null", "true"),
+        *(2, None, 99, 0, -1, 10**20, True, False, [1], {"id": 1}),
+    ],
+)
 def test_b33_an_answer_that_nobody_asked_for_changes_nothing(id: Any):
     async def test(peer: Peer, handler: Handler, wire: Wire) -> None:
         asked = asyncio.ensure_future(peer.request("m", {}, timeout=LIMIT))
