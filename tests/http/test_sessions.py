@@ -85,7 +85,31 @@ def test_a_session_of_other_keys_is_unknown(mounts: Mounts) -> None:
     assert (answer.status, answer.json) == (404, UNKNOWN)
 
 
-@pytest.mark.parametrize("change", ["", "x", "{}x", "x{}", "{}=", "{} {}", "é"])
+@pytest.mark.attack("B30")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "",
+        "x",
+        "{}x",
+        "x{}",
+        "{}=",
+        "{} {}",
+        "é",
+        "{},{}",
+        "{};",
+        "'{}'",
+        '"{}"',
+        "{}%00",
+        "{}.",
+        "v2.{}",
+        "0",
+        "null",
+        "*",
+        "../{}",
+        "{}{}",
+    ],
+)
 def test_a_token_that_was_not_given_out_is_404(mounts: Mounts, change: str) -> None:
     async def scenario(endpoint: Endpoint) -> Answer:
         token = await endpoint.initialize()

@@ -270,8 +270,18 @@ def test_b80_twin_a_token_goes_to_the_stream_and_to_the_endpoint_of_its_server()
     assert {request.path for request in server.heard} == {"/mcp", "/messages"}
 
 
+SECOND = [
+    *("messages/x", "/messages;x", "/messages%20", "/%6dessages"),
+    "/messages?other", "/messages/", "/Messages", "/other", "messages2", "./other",
+    "../messages2", "//evil.test/m",
+    "http://evil.test/m", "https://evil.test/m", "http://127.0.0.1:1/m", "javascript:x", "file:///etc/passwd",
+    "data:,x", "", " ", "?x", "#",
+    "/messages\x00", "http://u@evil.test/m",
+]  # fmt: skip
+
+
 @pytest.mark.attack("B81")
-@pytest.mark.parametrize("second", ["/messages?other", "//evil.test/m", "javascript:x", ""])
+@pytest.mark.parametrize("second", SECOND)
 def test_b81_a_second_endpoint_ends_the_connection(second: str):
     class Moving(Old):
         async def posted(self, request: Heard, reply: Reply) -> None:

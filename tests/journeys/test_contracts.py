@@ -168,8 +168,27 @@ def test_a_value_that_does_not_fit_the_output_schema_never_leaves(caplog: pytest
     assert str(record.args[1]) in result.text
 
 
+NAN, INFINITY = float("nan"), float("inf")
+NO_JSON: list[Any] = [
+    *(
+        NAN,
+        INFINITY,
+        -INFINITY,
+        [NAN],
+        [INFINITY],
+        {"a": NAN},
+        {"a": [-INFINITY]},
+        [[NAN]],
+        [1.5, NAN],
+        {"a": {"b": NAN}},
+    ),
+    *("\ud800", "\udfff", "a\udc80b", ["\ud800"], {"a": "\ud800"}, {"\ud800": 1}, [["\udc00"]]),
+    *(object(), [object()], {"a": object()}, lambda: 1, int),
+]
+
+
 @pytest.mark.attack("C28")
-@pytest.mark.parametrize("value", [float("nan"), [float("inf")], object(), "\ud800", ["\ud800"]])
+@pytest.mark.parametrize("value", NO_JSON, ids=ascii)
 def test_what_json_does_not_have_never_leaves(value: Any):
     def tool():
         return value

@@ -588,6 +588,59 @@ def test_c18_c19_c20_what_is_not_what_it_is_said_to_be_is_left_out(block: Any):
     assert result.raw["_meta"][CLEANED]["left out"]
 
 
+KINDS = ["exec", "Exec", "script", "html", "TEXT", "Text", "text ", "texts", "image/png", "img", "video", "",
+"tool_use", "tool_call",
+         "resource_links", "system", "user", "__proto__", "function", "embedded"]  # fmt: skip
+
+
+@pytest.mark.attack("C18")
+@pytest.mark.parametrize("kind", KINDS)
+def test_c18_no_kind_of_content_that_does_not_exist_leaves(kind: str):
+    block = {"type": kind, "text": "hidden-payload", "command": "rm", "data": "AAAA", "mimeType": "image/png"}
+    result = result_of(lambda: CallToolResult([TextContent(text="before"), block]))  # type: ignore[list-item]
+    assert "hidden-payload" not in json.dumps(result.raw)
+
+
+PAGES = [
+    *(
+        b"<html>",
+        b"<!doctype html>",
+        b"  <!DOCTYPE HTML><script>",
+        b"<svg onload=alert(1)>",
+        b"<?xml version='1.0'?><svg/>",
+    ),
+    *(
+        b"\xef\xbb\xbf<html>",
+        "\ufeff<html>".encode("utf-16-le"),
+        "\ufeff \n<svg>".encode("utf-16-be"),
+        b"<script>alert(1)</script>",
+    ),
+    *(b"<!-- x --><html>", b"\n\n<body>", b"%PDF-1.7"),
+]
+
+
+@pytest.mark.attack("C19")
+@pytest.mark.parametrize("mime_type", ["image/png", "image/jpeg", "image/gif", "image/webp", "IMAGE/PNG"])
+@pytest.mark.parametrize("data", PAGES, ids=repr)
+def test_c19_nothing_but_a_picture_leaves_as_one(data: bytes, mime_type: str):
+    result = result_of(lambda: CallToolResult([ImageContent.of(data, mime_type)]))
+    assert base64.b64encode(data).decode() not in json.dumps(result.raw)
+    assert result.raw["_meta"][CLEANED]["left out"]
+
+
+BROKEN = ["A", "AAA", "AAAAA", "=", "====", "A===", "AA=A", "AAAA=", "AAAA====", "AA==AA==", "AA-_", "AA A", "AA\tA",
+"AA\r\nAA", " AAAA", "AAAA ", "AA\0A", "\uff21AAA",
+          "AAA\u200b", "data:image/png;base64,AAAA", "%41AAA", "AAAA\x1b[2J"]  # fmt: skip
+
+
+@pytest.mark.attack("C20")
+@pytest.mark.parametrize("data", BROKEN)
+def test_c20_nothing_that_is_no_base64_leaves(data: str):
+    for block in (ImageContent(data=data, mimeType="image/png"), AudioContent(data=data, mimeType="audio/wav")):
+        result = result_of(lambda block=block: CallToolResult([block]))
+        assert data not in [one.get("data") for one in result.raw["content"]]
+
+
 @pytest.mark.twin("C18", "C19", "C20")
 @pytest.mark.parametrize(
     "block",

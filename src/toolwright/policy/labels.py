@@ -153,15 +153,24 @@ _TURNS = (
     "|function(?:_(?:calls?|results?|response))?|(?:antml:)?(?:invoke|parameter|thinking)|system[-_]reminder"
     "|instructions?|important|(?:start|end)_of_turn|bos|eos|think"
 )
+
+
+def _wide(word: str) -> str:
+    """The word in letters of either width."""
+    return "".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
+
+
+# What stands in the brackets of a picture: escapes, one more pair of brackets, and line breaks.
+_ALT = r"\[(?:\\.|[^\[\]\\]|\[[^\[\]]{0,100}\]){0,400}\]"
 # Every repetition has a limit: a text may be long, and made to be slow.
 _LOOKS_LIKE = re.compile(
-    rf"[{_LESS}](?=[^\w<>]{{0,8}}untrusted[\W_]{{0,8}}data)"  # a mark of ours
+    rf"[{_LESS}](?=[^\w<>]{{0,8}}{_wide('untrusted')}[\W_]{{0,8}}{_wide('data')})"  # a mark of ours
     rf"|[{_LESS}](?=\s{{0,8}}[|｜¦][^<>\n]{{1,60}}[|｜¦]\s{{0,8}}[{_GREATER}])"  # <|im_start|>
     rf"|[{_LESS}](?=\s{{0,8}}/?\s{{0,8}}(?:{_TURNS})(?:\s[^<>]{{0,200}})?\s{{0,8}}/?\s{{0,8}}[{_GREATER}])"  # </user>
     rf"|[{_LESS}](?=[{_LESS}]\s{{0,8}}/?SYS\s{{0,8}}[{_GREATER}])"
     r"|[\[［](?=\s{0,8}/?\s{0,8}(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\s{0,8}[\]］])"
     # A picture is fetched by whoever shows it, and its address may carry something away.
-    r"|!(?=\[[^\]\n]{0,400}\]\s{0,4}(?:\(\s{0,8}[<\"']?(?:https?:)?//|\[))"
+    rf"|!(?={_ALT}\s{{0,4}}(?:\(\s{{0,8}}[<\"']?(?:https?:)?//|\[))"
     rf"|[{_LESS}](?=\s{{0,8}}(?:img|iframe|image|object|embed|video|audio|link|script)\b[^<>]{{0,400}}(?:https?:)?//)",
     re.IGNORECASE,
 )

@@ -24,6 +24,7 @@ _BEGINNINGS = (
     ("audio/ogg", re.compile(rb"OggS")),
     ("application/pdf", re.compile(rb"%PDF-")),
     ("text/html", re.compile(rb"(?:\xef\xbb\xbf)?\s*<[!?A-Za-z]")),
+    ("text/html", re.compile(rb"\xff\xfe(?:\s\0)*<\0[!?A-Za-z]\0|\xfe\xff(?:\0\s)*\0<\0[!?A-Za-z]")),
 )
 _OTHER_NAMES = {
     "image/jpg": "image/jpeg",
@@ -47,6 +48,8 @@ def bytes_problem(mime_type: str, digits: str) -> str | None:
     try:
         data = binascii.a2b_base64(digits, strict_mode=True)
     except (binascii.Error, ValueError):
+        return "it is not base64"
+    if len(digits) % 4 or digits.endswith("==="):  # the strict mode takes more signs at the end than there may be
         return "it is not base64"
     declared = mime_type.partition(";")[0].strip().lower()
     if declared == "image/svg+xml":

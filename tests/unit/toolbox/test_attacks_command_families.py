@@ -124,7 +124,7 @@ def test_e01_no_line_of_shell_is_a_command(root: Path) -> None:
     assert [name for name, (refused, _) in zip(names, said, strict=True) if not refused] == []
 
 
-@pytest.mark.attack("E06")
+@pytest.mark.attack("E06", "B14")
 @pytest.mark.variants(60)
 def test_e06_no_control_character_gets_into_a_word(root: Path) -> None:
     server = served(root, entry("say", "echo", arguments=ANYTHING, dashes=False))
