@@ -5,7 +5,8 @@
 A row counts as blocked when at least ``ENOUGH`` variants of its attack are tried: each case of a parametrized test is
 one, and a test marked ``variants(n)`` tries n (see ``variants.py``). How many there are is counted into ``tried.toml``
 by ``make security-count``, for the page that states it; a test falls where there are fewer by now. A row whose
-detection is heuristic states figures that ``recall.py`` measures instead.
+detection is heuristic states figures that ``recall.py`` measures instead, and one that is a single fixed condition says
+which.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ _NAMED = re.compile(r"test_(?P<id>[a-k][0-9]{2})_(?P<twin>twin_)?")
 @dataclass(frozen=True, slots=True)
 class Row:
     """An attack. ``later`` says what it waits for where nothing is tested yet; ``heuristic`` names the measurement that
-    says how much of it is found."""
+    says how much of it is found; ``single`` says why it is one fixed condition, of which there is no family."""
 
     id: str
     attack: str
     later: str | None = None
     heuristic: str | None = None
+    single: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ def state(row: Row, count: int) -> str:
         return f"later: {row.later}"
     if row.heuristic is not None:
         return measure(row.heuristic).state()
+    if row.single is not None:
+        return f"single: {row.single}"
     return f"blocked ({count} variants)" if count >= ENOUGH else f"tried ({count})"
 
 

@@ -773,3 +773,60 @@ def test_b57_twin_a_tool_is_there_for_those_that_may_know_of_it() -> None:
     server.add_tool(returns_one, name="his", visible=lambda principal: principal.id == "bob")
     assert outcome(server, "hers") == "one"
     assert outcome(server, "his") == outcome(server, "nothing").replace("nothing", "his")
+
+
+KINDS_OF_RULES = {
+    "by its name": 'tools = "NAME"',
+    "by a pattern": 'tools = "*NAME"',
+    "by its effect": 'tools = "NAME"\neffect = "write"',
+    "to local callers": 'tools = "NAME"\nprincipal = "local"',
+    "by its arguments": 'tools = "NAME"\narguments.properties.box.type = "string"',
+    "at this server": 'tools = "NAME"\nserver = "shop"',
+}
+VERDICTS = ("deny", "hide", "ask")
+
+
+@pytest.mark.process
+@pytest.mark.attack("B27")
+@pytest.mark.variants(22)
+def test_b27_each_kind_of_rule_and_limit_holds_on_stdio(tmp_path: Path):
+    kinds = [each for each in itertools.product(KINDS_OF_RULES, VERDICTS) if each != ("by its arguments", "hide")]
+    names = {each: f"t{number}" for number, each in enumerate(kinds)}
+    tools = "\n".join(
+        f"@server.tool(effect='write')\nasync def {name}(box: str = 'a') -> str: return 'ran'"
+        for name in [*names.values(), "last"]
+    )
+    limited = "@server.tool(requires=['shop:close'])\nasync def close() -> str: return 'ran'"
+    (tmp_path / "shop.py").write_text(f"from toolwright import Server\nserver = Server('shop')\n{tools}\n{limited}\n")
+    rules = [
+        f'[[rules]]\n{KINDS_OF_RULES[kind].replace("NAME", name)}\nthen = "{verdict}"\n'
+        for (kind, verdict), name in names.items()
+    ]
+    rest = '[scopes]\nlocal = ["shop:read"]\n[[rules]]\ntools = ["t*", "close", "last"]\nthen = "allow"\n'
+    (tmp_path / "toolwright.toml").write_text(rest.replace("[[rules]]", "".join(rules) + "[[rules]]", 1))
+    config = str(tmp_path / "toolwright.toml")
+    command = [sys.executable, "-c", "from toolwright.cli.main import main; main()", "serve", str(tmp_path / "shop.py")]
+    calls: list[tuple[Any, str, dict[str, Any]]] = [(each, name, {"box": "a"}) for each, name in names.items()]
+    calls += [("a scope that is not there", "close", {}), ("no such tool", "nothing", {})]
+    calls += [
+        ("an unknown argument", "last", {"x": 1}),
+        ("another type", "last", {"box": 1}),
+        ("too much", "last", {"box": "x" * 9_000_000}),
+    ]
+
+    async def main() -> list[str]:
+        said: list[str] = []
+        async with Client([*command, "--config", config]) as client:
+            for _, name, arguments in calls:
+                try:
+                    result = await client.call_tool(name, arguments)
+                    said.append(f"{result.is_error} {result.text}")
+                except RpcError as error:
+                    said.append(f"True {error}")
+            assert (await client.call_tool("last")).text == "ran"
+        return said
+
+    said = asyncio.run(main())
+    for each, _, _ in calls:
+        tried(each)
+    assert [(each, text) for (each, _, _), text in zip(calls, said, strict=True) if not text.startswith("True")] == []

@@ -8,7 +8,7 @@ import pytest
 
 from collected import Named, whole_suite
 from security.recall import MEASUREMENTS
-from security.table import counted, load, recorded, rows_of
+from security.table import ENOUGH, counted, load, recorded, rows_of
 
 pytest_plugins = ("pytester",)
 
@@ -48,6 +48,12 @@ def test_no_attack_is_tried_in_fewer_variants_than_the_page_states(suite: list[N
     counts = counted(suite)
     fewer = {id: (said, counts.get(id, 0)) for id, said in recorded().items() if counts.get(id, 0) < said}
     assert fewer == {}, "run make security-count"
+
+
+def test_a_single_condition_is_neither_measured_nor_awaited_nor_a_family(suite: list[Named]):
+    counts = counted(suite)
+    single = [row for row in ROWS.values() if row.single is not None]
+    assert [row.id for row in single if row.heuristic or row.later or counts.get(row.id, 0) >= ENOUGH] == []
 
 
 def test_each_heuristic_row_names_a_measurement():
