@@ -17,6 +17,7 @@
     │   └── UnsupportedVersion    -32022
     ├── ToolError                 the model can mend it: becomes a result with ``isError``
     │   ├── InvalidArguments
+    │   ├── NeedsAgreement                a person has to agree first, and the tool could not ask
     │   ├── ToolTimeout
     │   ├── Unreachable                   the carrier failed under a call
     │   └── InvalidResult                 the tool broke its own contract; the model cannot mend it
@@ -62,6 +63,7 @@ __all__ = [
     "ModelAway",
     "ModelBusy",
     "ModelError",
+    "NeedsAgreement",
     "ParseError",
     "RequestTimeout",
     "RpcError",
@@ -213,6 +215,19 @@ class ToolError(ToolwrightError):
 
 class InvalidArguments(ToolError):
     """The arguments do not fit the tool's input schema."""
+
+
+class NeedsAgreement(ToolError):
+    """A person has to agree to this very call, which the tool could not ask for; nothing has been done.
+
+    ``reason`` is what they have to know. Where approvals are kept, the call gets a ticket instead of this refusal.
+    """
+
+    reason: str = ""
+
+    def because(self, reason: str) -> Self:
+        self.reason = reason
+        return self
 
 
 class ToolTimeout(ToolError):

@@ -268,6 +268,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "由人用 `toolwright approvals allow {ticket}` 批准；批准后请原样重复此调用。"
         "给运维人员：若宿主会在每次调用前自行询问用户，可用 `toolwright serve … --no-confirm` 将询问交给宿主。",
     ),
+    "TW2470": (
+        "{tool} was not run: a person has to agree first, and this client cannot ask them. Tell the user that ticket "
+        "{ticket} waits: a person approves it with `toolwright approvals allow {ticket}`; repeat the identical call "
+        "once it is approved.",
+        "{tool} 未运行：须先由人同意，而此客户端无法询问。请告知用户工单 {ticket} 待处理："
+        "由人用 `toolwright approvals allow {ticket}` 批准；批准后请原样重复此调用。",
+    ),
     "TW2404": (
         "{tool} was not run again: its approval has been used, and the call has run. If it has to run once more, tell "
         "the user that ticket {ticket} waits: a person approves it with `toolwright approvals allow {ticket}`; repeat "

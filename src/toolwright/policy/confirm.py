@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from toolwright.contract.contract import pin
-from toolwright.errors import ConfigurationError, RpcError, StateError, ToolError
+from toolwright.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
 from toolwright.policy.approvals import Approvals, Wanted
 from toolwright.policy.consent import AnsweredGrant, Consent, StandingGrant, TicketGrant, put_to
 from toolwright.protocol.types import InputRequiredResult, ToolOutcome, Value, replaced
@@ -106,7 +106,16 @@ class Confirming(Wrapper, frozen=True):
         if (tool := call.tool) is None:
             call, tool = await found(self.inner, call)
         if call.asks is None and not self.settings.wants(tool, call.arguments):
-            return await self.inner.call_tool(call)
+            try:
+                return await self.inner.call_tool(call)
+            except NeedsAgreement as error:
+                # As a stake: no yes holds that was given without it.
+                call = replaced(call, asks=error.reason, stake=error.reason)
+                return await self._once_agreed(call, tool, by_tool=True)
+        return await self._once_agreed(call, tool, by_tool=False)
+
+    async def _once_agreed(self, call: ToolCall, tool: Tool, *, by_tool: bool) -> ToolOutcome:
+        """Runs the call, or asks. ``by_tool``: it is the tool that wants a person to agree, and could not ask."""
         try:
             decided = await self._decided(call, tool)
         except StateError as error:  # nobody can be asked, so nobody has said yes
@@ -117,8 +126,8 @@ class Confirming(Wrapper, frozen=True):
         if (trail := call.context.trail) is not None:
             trail.rule = trail.rule or f"confirm: {decided.by}"
         try:
-            # Who agreed to more than this call has not been shown this one.
-            agreed = replaced(call.context, agreed=not isinstance(decided, StandingGrant))
+            # Who agreed to more than this call has not been shown this one, but for the stake that the tool has named.
+            agreed = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
             return await self.inner.call_tool(replaced(call, grant=decided, context=agreed))
         except (RpcError, ToolError):
             await decided.keep()
@@ -132,7 +141,9 @@ class Confirming(Wrapper, frozen=True):
         rounds = call.context.rounds
         if rounds is not None and call.context.can_ask(Consent("", self.language)):
             return await self._asked(wanted, tool, rounds)
-        raise await self._ticket(await previewed(wanted, tool, self.language), "TW2403")
+        # Without confirmation a rule asks all the same, and so does a tool: there the advice would be wrong.
+        code = "TW2403" if call.asks is None else "TW2470"
+        raise await self._ticket(await previewed(wanted, tool, self.language), code)
 
     def _wanted(self, call: ToolCall, tool: Tool) -> Wanted:
         return Wanted(

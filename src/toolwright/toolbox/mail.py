@@ -28,7 +28,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
 
-from toolwright.errors import ConfigurationError, ToolError
+from toolwright.errors import ConfigurationError, NeedsAgreement, ToolError
 from toolwright.loading import load
 from toolwright.tools.binding.forms import Form
 from toolwright.tools.bounds import Rate
@@ -247,7 +247,7 @@ def _ask(mail: str, context: Context) -> None:
         return
     question: Form[None] = Form(f"Send this mail? It cannot be taken back.\n\n{mail}")
     if not context.can_ask(question):
-        raise ToolError.of("TW6716")
+        raise NeedsAgreement.of("TW6716").because(question.message)
     if not context.ask(question, key="send"):
         raise ToolError.of("TW6717")
 

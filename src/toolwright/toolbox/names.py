@@ -75,7 +75,7 @@ SECRET: tuple[Group, ...] = (
     ),
     _group(
         "Terraform state and variables",
-        "https://developer.hashicorp.com/terraform/language/state/sensitive-data",
+        "https://developer.hashicorp.com/terraform/language/manage-sensitive-data",
         "*.tfstate *.tfstate.* *.tfvars *.tfvars.json .terraformrc terraform.rc .vault-token",
     ),
     _group(
@@ -122,7 +122,7 @@ SECRET: tuple[Group, ...] = (
     ),
     _group(
         "private keys and stores of them",
-        _GITHUB_IGNORES + "/blob/main/Global/Certificates.gitignore",
+        "https://www.rfc-editor.org/rfc/rfc7468",
         "*.pem *.key *.p12 *.pfx *.p8 *.pkcs8 *.pkcs12 *.jks *.keystore *.bks *.agekey age/keys.txt",
     ),
     _group(

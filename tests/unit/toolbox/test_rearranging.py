@@ -351,7 +351,7 @@ def test_where_nobody_is_asked_about_each_call_a_folder_and_a_large_file_ask_all
     assert messages[0].startswith("Delete a ")
     assert "TW6080" in text
     _, text = asked_of(root, None, arguments, confirm=Confirm.never())
-    assert "TW6079" in text
+    assert "TW2470" in text
     assert tree(root) == ["d", "large"]
     asked_of(root, lambda _: True, arguments, confirm=Confirm.never())
     assert name not in tree(root)

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from toolwright.errors import ToolError
+from toolwright.errors import NeedsAgreement, ToolError
 from toolwright.protocol.types import CallToolResult, TextContent
 from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, is_directory, worded
 from toolwright.toolbox.encodings import HEAD
@@ -464,7 +464,8 @@ class Files:
             return
         question = _question("TW6090" if what.is_directory else "TW6089", context, path=shown, **_facts(what))
         if not context.can_ask(question):
-            raise ToolError.of("TW6079", path=shown, entries=what.entries, bytes=what.bytes)
+            refusal = NeedsAgreement.of("TW6079", path=shown, entries=what.entries, bytes=what.bytes)
+            raise refusal.because(question.message)
         # The figures are part of the key: a yes is for what the person was told.
         if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
             raise ToolError.of("TW6080", path=shown)
@@ -481,8 +482,11 @@ class Files:
     def _agreed(self, asks: bool, shown: str, context: Context | None) -> None:
         if not asks or (context is not None and context.agreed):
             return
-        if context is None or not context.can_ask(question := _question("TW6088", context, path=shown)):
+        if context is None:
             raise ToolError.of("TW6086", path=shown)
+        question = _question("TW6088", context, path=shown)
+        if not context.can_ask(question):
+            raise NeedsAgreement.of("TW6086", path=shown).because(question.message)
         if not context.ask(question, key=f"obeyed:{shown}"):
             raise ToolError.of("TW6087", path=shown)
 
