@@ -13,6 +13,7 @@ from toolwright import Client, Server
 from toolwright.toolbox import confined
 from toolwright.toolbox.files import toolset as files
 from toolwright.toolbox.files.declared import TOOLS
+from toolwright.toolbox.tables import reading
 from toolwright.toolbox.tables.tables import toolset as tables
 from toolwright.wording import SENTENCES
 
@@ -83,3 +84,15 @@ def test_a_few_of_many_names_are_told(root: Path) -> None:
 def test_sentences_about_paths_name_no_tool(code: str) -> None:
     names = {name for name, _ in TOOLS}
     assert not names & set(re.findall(r"[a-z_]+", " ".join(SENTENCES[code])))
+
+
+def test_sentences_about_tables_name_tools_of_tables_alone() -> None:
+    sources = "".join(each.read_text() for each in Path(reading.__file__).parent.glob("*.py"))
+    codes = sorted(set(re.findall(r"TW\d{4}", sources)))
+    assert len(codes) > 30
+    for code in codes:
+        words = set(re.findall(r"[a-z]+(?:_[a-z]+)+", " ".join(SENTENCES[code])))
+        assert words <= {"analyze_csv", "chart_csv", "describe_csv", "query_csv", *FIELDS}, code
+
+
+FIELDS = {"read_as", "next_start_column", "next_start_group", "start_column", "start_group"}

@@ -137,7 +137,9 @@ def test_what_is_no_workbook_is_told_apart(tmp_path: Path) -> None:
         for name in ("old.xls", "empty.xlsx", "cut.xlsx", "other.docx")
     }
     assert codes == {"old.xls": "TW6342", "empty.xlsx": "TW6344", "cut.xlsx": "TW6343", "other.docx": "TW6310"}
-    assert code_of(tmp_path, "describe_csv", path="t.csv", read_as={"sheet": "Data"}) == "TW6341"
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    for name in ("t.csv", "t.parquet"):
+        assert code_of(tmp_path, "describe_csv", path=name, read_as={"sheet": "Data"}) == "TW6341"
 
 
 def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

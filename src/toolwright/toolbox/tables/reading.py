@@ -139,16 +139,16 @@ def lay_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
 
 def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
     start = os.pread(fd, HEAD, 0)
-    if start.startswith(b"PAR1"):
-        return Layout("parquet", (), ReadAs(format="parquet"))
     if start.startswith(_OLD_WORKBOOK):
         raise ToolError.of("TW6342", path=shown)
     if start.startswith(_ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):
         return _workbook(fd, shown, said, limits)
-    if start.startswith(_ARCHIVES):
-        raise ToolError.of("TW6310", path=shown)
     if said.sheet is not None:
         raise ToolError.of("TW6341", path=shown, sheet=said.sheet[:100], sheets="none, it is no workbook")
+    if start.startswith(b"PAR1"):
+        return Layout("parquet", (), ReadAs(format="parquet"))
+    if start.startswith(_ARCHIVES):
+        raise ToolError.of("TW6310", path=shown)
     packing = packing_of(start)
     head = _head(fd, packing, shown, limits.bounds) if packing else start
     read_as = ReadAs(format="delimited")
