@@ -1781,6 +1781,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "what it changes before you try again.",
         "{command} 连同其启动的一切被外部终止，无法得知进行到何处。重试之前，请先检查它所改动的内容。",
     ),
+    # the question before a command runs
+    "TW6147": ("{program} {words} in {folder}, with network", "{program} {words}，在 {folder} 中，可访问网络"),
+    "TW6148": ("{program} {words} in {folder}, without network", "{program} {words}，在 {folder} 中，不能访问网络"),
     "TW6142": (
         "It was ended after {seconds:g} seconds, with all that it had started; what it had said by then is above. Ask "
         "for less, or for a part.",
@@ -2121,6 +2124,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW6717": (
         "The user did not agree to this mail. Nothing was sent; do not try again without being asked to.",
         "用户不同意发送这封邮件。未发送任何内容；未经用户要求，请勿再次尝试。",
+    ),
+    # the question before a mail is sent
+    "TW6718": ("{headers}\n({count} characters, as above)", "{headers}\n（{count} 个字符，同上）"),
+    "TW6719": (
+        "Send this mail? It cannot be taken back.\n\n{mail}",
+        "是否发送这封邮件？发送后无法撤回。\n\n{mail}",
     ),
     "TW6720": (
         "The mail server cannot be reached, or the connection is not safe ({problem}). Nothing was sent; try again "

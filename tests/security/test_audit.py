@@ -237,11 +237,26 @@ def test_j04_a_log_whose_seal_is_gone_is_not_called_whole(tmp_path: Path):
 
 @pytest.mark.process
 @pytest.mark.attack("J05")
-@pytest.mark.parametrize("position", [0, -7])
+@pytest.mark.parametrize("position", [0, -7, -(2**63)])
 def test_j05_a_record_below_the_first_position_is_named(tmp_path: Path, position: int):
     write_some(tmp_path)
     cut(tmp_path, f"INSERT INTO log SELECT {position}, writer, record, previous, hash FROM log WHERE position = 20")
     assert faults(tmp_path) == [f"{position}: this record stands below position 1, where no server writes."]
+
+
+@pytest.mark.process
+@pytest.mark.attack("J05")
+@pytest.mark.parametrize("position", [0, -7, -(2**63)])
+def test_j05_a_record_below_the_first_position_is_shown(tmp_path: Path, position: int):
+    write_some(tmp_path, count=3)
+    cut(tmp_path, f"INSERT INTO log SELECT {position}, writer, record, previous, hash FROM log WHERE position = 2")
+    for verb in (("tail", "-n", "1"), ("search", "--kind", "call")):
+        rows = audit(tmp_path, *verb).stdout.splitlines()
+        assert rows[0].split()[0] == str(position)
+        assert rows[-1].split()[0] == "3"
+    exported = [json.loads(line)["position"] for line in audit(tmp_path, "export").stdout.splitlines()]
+    assert exported == [position, 1, 2, 3]
+    assert "4 operations" in audit(tmp_path, "stats").stdout
 
 
 @pytest.mark.process

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -260,7 +261,7 @@ class _Table:
     def read(self, db: Connection, after: int, limit: int) -> tuple[Entry, ...]:
         rows = db.execute(
             "SELECT position, writer, record, previous, hash FROM log WHERE position > ? ORDER BY position LIMIT ?",
-            (float(after) if after <= LOWEST else after, limit),  # it is no integer to SQLite
+            (-math.inf if after <= LOWEST else after, limit),  # it is no integer to SQLite
         )
         return tuple(Entry(*row) for row in rows)
 

@@ -34,6 +34,7 @@ from toolwright.tools.binding.forms import Form
 from toolwright.tools.bounds import Rate
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import Context
+from toolwright.wording import Worded, sentence
 
 try:
     import aiosmtplib
@@ -192,11 +193,13 @@ class Mail:
         await _hand_in(self._server, self._sender, recipients, message.as_bytes())
         return SentMail(message_id=str(message["Message-ID"]), recipients=recipients)
 
-    def preview(self, arguments: dict[str, Any]) -> str:
+    def preview(self, arguments: dict[str, Any]) -> str | Worded:
         """The mail, for the person who is asked. ``ToolError`` for one that would be refused: nobody is asked then."""
         message = self._message(arguments["to"], arguments.get("cc", []), arguments["subject"], arguments["body"])
-        body = _lines(arguments["body"])
-        return f"{_headers(message)}\n{body if len(body) <= _SHOWN else f'({len(body)} characters, as above)'}"
+        headers, body = _headers(message), _lines(arguments["body"])
+        if len(body) > _SHOWN:
+            return Worded("TW6718", {"headers": headers, "count": len(body)})
+        return f"{headers}\n{body}"
 
     def _message(self, to: Sequence[str], cc: Sequence[str], subject: str, body: str) -> EmailMessage:
         """The mail. ``ToolError`` where it may not be sent."""
@@ -245,7 +248,7 @@ def _ask(mail: str, context: Context) -> None:
     """Returns once a person has agreed to this very mail; a yes for a while was for another one."""
     if context.agreed:
         return
-    question: Form[None] = Form(f"Send this mail? It cannot be taken back.\n\n{mail}")
+    question: Form[None] = Form(sentence("TW6719", context.language, {"mail": mail}))
     if not context.can_ask(question):
         raise NeedsAgreement.of("TW6716").because(question.message)
     if not context.ask(question, key="send"):

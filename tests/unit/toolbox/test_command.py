@@ -364,8 +364,9 @@ def test_a_command_of_which_nothing_is_said_counts_as_the_worst() -> None:
 
 
 @pytest.mark.process
-def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path) -> None:
-    server = Server("commands", toolsets=[toolset(simple(["touch made"]), [root])])
+@pytest.mark.parametrize(("language", "where"), [("en", "in ., without network"), ("zh", "在 . 中，不能访问网络")])
+def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path, language: str, where: str) -> None:
+    server = Server("commands", toolsets=[toolset(simple(["touch made"]), [root])], language=language)
     asked: list[str] = []
 
     def decide(question: Any) -> bool:
@@ -377,7 +378,8 @@ def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path) -> Non
             return (await client.call_tool("execute_command", {"command": "touch made"})).is_error
 
     assert asyncio.run(main()) is False
-    assert "/touch ['made'] in ., without network" in asked[0]
+    assert "/touch ['made']" in asked[0]
+    assert where in asked[0]
     assert os.listdir(root) == ["a.txt", "made"] or os.listdir(root) == ["made", "a.txt"]
 
 

@@ -85,6 +85,7 @@ def sent(
     agrees: Any = True,
     says: Callable[[Any], Any] | None = None,
     tool: str = "send_email",
+    language: str = "en",
     at: Callable[[int], MailServer] = lambda port: MailServer("127.0.0.1", port, "none"),
     **settings: Any,
 ) -> list[Any]:
@@ -93,7 +94,7 @@ def sent(
 
     async def conversation() -> list[Any]:
         async with serving(post, **settings) as port:
-            server = Server("mail", toolsets=[toolset(at(port), SENDER, ALLOWED)])
+            server = Server("mail", toolsets=[toolset(at(port), SENDER, ALLOWED)], language=language)
             asked: list[str] = []
 
             def person(question: Any) -> Any:
@@ -394,6 +395,21 @@ def test_k04_a_yes_for_a_while_is_none_for_the_next_mail() -> None:
     assert asked[1].startswith("Send this mail? It cannot be taken back.\n\nFrom: bot@acme.example\n")
     assert asked[1].endswith("Subject: Minutes\n\nDear Ann,\n\nsee below.\n")
     assert len(post.taken) == 2
+
+
+@pytest.mark.parametrize(
+    ("language", "cut", "sure"),
+    [
+        ("en", "(5000 characters, as above)", "Send this mail? It cannot be taken back."),
+        ("zh", "（5000 个字符，同上）", "是否发送这封邮件？发送后无法撤回。"),
+    ],
+)
+def test_k04_what_a_person_is_asked_is_in_the_language_of_the_server(language: str, cut: str, sure: str) -> None:
+    answers = [{"answer": "session"}, True]
+    long = {**MAIL, "body": "x" * 5_000}
+    *_, asked = sent(Post(), long, long, says=lambda question: answers.pop(0), language=language)
+    assert asked[0].endswith(cut)
+    assert asked[1].startswith(sure)
 
 
 def test_k04_where_nobody_can_be_asked_there_is_no_mail() -> None:

@@ -23,7 +23,7 @@ from toolwright.toolbox.sandbox.process import Bounds, Ended, Job, run, what_hol
 from toolwright.tools.content import structured
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import Context, Slice
-from toolwright.wording import sentence
+from toolwright.wording import Worded, sentence
 
 __all__ = ["TOOLS", "Commands", "toolset"]
 
@@ -113,11 +113,11 @@ class Commands:
             ended = await run(job, lambda size, part: context.progress(size, None, _last_line(part)))
         return self._result(plan, job.bounds, ended, context)
 
-    def preview(self, arguments: dict[str, Any]) -> str:
+    def preview(self, arguments: dict[str, Any]) -> Worded:
         """What would run, for the person who is asked."""
         plan = self._plan(arguments)
-        network = "with" if plan.command.network else "without"
-        return f"{plan.command.program} {list(plan.argv[1:])} in {plan.shown}, {network} network"
+        facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.shown}
+        return Worded("TW6147" if plan.command.network else "TW6148", facts)
 
     def _plan(self, arguments: dict[str, Any]) -> _Plan:
         command = self.allowed.commands.get(arguments["command"])
