@@ -1982,6 +1982,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no column {name!r} in the tables of sql. Near it are: {near}. describe_table shows all.",
         "sql 所涉及的表中没有列 {name!r}。相近的有：{near}。用 describe_table 可查看全部。",
     ),
+    # the question before a statement changes something
+    "TW6250": (
+        "{verb} of {tables}: {rows}{everything}{undone}.",
+        "对 {tables} 执行 {verb}：{rows}{everything}{undone}。",
+    ),
+    "TW6251": ("{count} rows as of now", "目前涉及 {count} 行"),
+    "TW6252": ("at most {count} rows as of now", "目前最多涉及 {count} 行"),
+    "TW6253": ("how many rows is not known before", "事先无法得知涉及多少行"),
+    "TW6254": ("; no WHERE: EVERY row", "；没有 WHERE：涉及每一行"),
+    "TW6255": ("; a dry run: it is undone", "；试运行：之后会撤销"),
     "TW6601": (
         "$.query has no word to look for. Give words of a name or a description, such as 'wireless headphones'.",
         "$.query 中没有可查找的词。请给出名称或描述中的词，例如“无线耳机”。",

@@ -12,7 +12,9 @@ import psycopg
 import pytest
 
 from toolwright.errors import ConfigurationError, StateError
+from toolwright.state.log import LOWEST
 from toolwright.state.postgres import PostgresLog
+from toolwright.state.retention import examine
 from toolwright.state.seal import name_of, sealing, seals_in
 from toolwright.state.sqlite import SqliteLog
 from toolwright.state.urls import open_log
@@ -95,6 +97,20 @@ def test_what_was_changed_in_the_table_is_found(url: str) -> None:
             return (await verify(log)).faults
 
     assert asyncio.run(scenario()) == (Fault(3, "edited"),)
+
+
+def test_a_record_at_the_lowest_position_is_read_and_found(url: str) -> None:
+    lowest = -(2**63)
+
+    async def scenario() -> tuple[list[int], tuple[Fault, ...]]:
+        async with PostgresLog(url) as log:
+            await log.append({"n": 1})
+            with psycopg.connect(url, autocommit=True) as db:
+                columns = "writer, record, previous, hash FROM toolwright_log"
+                db.execute(f"INSERT INTO toolwright_log SELECT {lowest}, {columns}".encode())
+            return [entry.position for entry in await log.read(LOWEST)], (await examine(log)).faults
+
+    assert asyncio.run(scenario()) == ([lowest, 1], (Fault(lowest, "outside"),))
 
 
 def test_the_head_of_another_log_is_kept_there_beside_those_of_others(url: str, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from toolwright.toolbox.sql.values import (
 from toolwright.toolbox.walls import WALLS
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import Context, RequestContext
+from toolwright.wording import Worded
 
 __all__ = ["TOOLS", "Database", "toolset"]
 
@@ -274,7 +275,7 @@ class Database:
         _values(statement, parameters)
         return statement
 
-    async def preview(self, arguments: dict[str, Any]) -> str:
+    async def preview(self, arguments: dict[str, Any]) -> Worded:
         """What a call of ``execute_sql`` would change, for the person who is asked. ``ToolError`` where the call is
         known to fail: no person is asked about it."""
         sql, parameters = str(arguments.get("sql", "")), arguments.get("parameters")
@@ -302,13 +303,13 @@ def _counted(session: Session, statement: Statement, parameters: Mapping[str, An
     return int(next(iter(outcome.rows))[0])
 
 
-def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> str:
-    tables = ", ".join(statement.changes)
-    bound = "at most " if statement.leaves_out else ""
-    rows = "how many rows is not known before" if count is None else f"{bound}{count} rows as of now"
-    everything = "; no WHERE: EVERY row" if statement.everything else ""
-    undone = "; a dry run: it is undone" if dry_run else ""
-    return f"{statement.verb} of {tables}: {rows}{everything}{undone}."
+def _worded(statement: Statement, count: int | None, *, dry_run: bool) -> Worded:
+    known = "TW6252" if statement.leaves_out else "TW6251"
+    rows = Worded("TW6253", {}) if count is None else Worded(known, {"count": count})
+    everything = Worded("TW6254", {}) if statement.everything else ""
+    undone = Worded("TW6255", {}) if dry_run else ""
+    facts = {"verb": statement.verb, "tables": ", ".join(statement.changes), "rows": rows}
+    return Worded("TW6250", {**facts, "everything": everything, "undone": undone})
 
 
 def _entry(catalog: Catalog, relation: Relation) -> TableEntry:

@@ -38,8 +38,8 @@ WRITES = Access(writes=True)
 class Shown:
     """A client whose user says ``answer``, and what the user was shown."""
 
-    def __init__(self, url: str, answer: bool = True, access: Access = WRITES) -> None:
-        self._server = Server("shop", toolsets=[toolset(url, access)])
+    def __init__(self, url: str, answer: bool = True, access: Access = WRITES, language: str = "en") -> None:
+        self._server = Server("shop", toolsets=[toolset(url, access)], language=language)
         self._answer = answer
         self.questions: list[str] = []
 
@@ -88,6 +88,9 @@ def test_a_person_is_shown_the_tables_and_how_many_rows(engine: str, tmp_path: P
         assert shown.questions[1].endswith("DELETE of orders: 3 rows as of now; no WHERE: EVERY row.")
         shown.call("execute_sql", sql="INSERT INTO users VALUES (7, 'a', 'b'), (8, 'c', 'd')")
         assert shown.questions[2].endswith("INSERT of users: 2 rows as of now.")
+        chinese = Shown(url, answer=False, language="zh")
+        chinese.call("execute_sql", sql="DELETE FROM orders")
+        assert chinese.questions[-1].endswith("对 orders 执行 DELETE：目前涉及 3 行；没有 WHERE：涉及每一行。")
 
 
 @EVERYWHERE
