@@ -1204,6 +1204,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{server}: {count} questions were refused. {why}",
         "{server}：已拒绝 {count} 个问题。{why}",
     ),
+    "TW5044": (
+        "The question is too long: it has {size} characters, and at most {limit} are put to a person. The setting is "
+        "questions=….",
+        "问题过长：共 {size} 个字符，最多显示 {limit} 个。设置项为 questions=…。",
+    ),
     # a client that says who asks
     "TW5100": (
         "auth=… is for servers on HTTP: give a URL. A command gets its credentials by env=….",

@@ -11,6 +11,7 @@ import pytest
 from security.recall import PLACES, forms, is_refused
 from toolwright.errors import DefinitionError
 from toolwright.protocol.questions import check_url, check_words
+from variants import tried
 
 SAID = tomllib.loads((Path(__file__).parent / "forms.toml").read_text("utf-8"))
 
@@ -58,6 +59,7 @@ def test_b51_a_visit_brings_no_token_along(query: str):
     [
         "https://example.com/connect?state=abc",
         "http://127.0.0.1:8000/consent",
+        "http://localhost:3000/confirm-payment?session=a1&elicitation=b2&cartId=c3",
         "https://8.8.8.8/",
         "https://a.b/?count=5",
     ],
@@ -87,3 +89,32 @@ def test_b50_a_message_that_asks_counts_where_something_can_be_typed(field: Any)
     choice = {"type": "string", "enum": ["once", "deny"]}
     with pytest.raises(DefinitionError):
         check_words(SPEAKS, {"type": "object", "properties": {"answer": choice, "note": field}})
+
+
+ACTIONS = (
+    *("admin?delete=1", "?action=delete", "api/run?job=7", "shutdown", "actuator/env", "items/7/remove", "cmd?q=ls"),
+    *("a?next=/admin", "db/dropTable?name=x", "DELETE/a", "#/admin/wipe", "exec", "v1/containers/a/kill", "%64elete/1"),
+    *("api/v0/eval?code=1", "reset?all=1", "plugins/install?url=x", "jobs/9/stop", "users/truncate", "rm?path=/"),
+    *("system/reboot", "upgrade.cgi", "a/b?x=purge"),
+)
+
+
+@pytest.mark.attack("B51")
+@pytest.mark.variants(20)
+def test_b51_a_visit_on_this_machine_names_no_action():
+    for path in ACTIONS:
+        for host in ("127.0.0.1:8000", "localhost", "[::1]:9"):
+            with pytest.raises(DefinitionError) as refused:
+                check_url(f"http://{host}/{path}")
+            assert refused.value.code == "TW3203"
+            tried(path)
+
+
+@pytest.mark.twin("B51")
+@pytest.mark.parametrize("path", ["", "consent", "oauth/start?state=a1", "address/7", "runtime?id=1", "administer"])
+def test_b51_twin_a_page_on_this_machine_may_be_visited(path: str):
+    check_url(f"http://localhost:8000/{path}")
+
+
+def test_b51_twin_a_page_elsewhere_may_name_an_action():
+    check_url("https://example.com/account/delete?reset=1")

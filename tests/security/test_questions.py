@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from toolwright import Client, Host, Patience, QuestionLimits
+from toolwright.client.answers import Elicitation
 from toolwright.client.questions import QuestionGate
 from toolwright.errors import ConnectionLost, InvalidAnswer
 from toolwright.testing.state import LIMIT
@@ -433,3 +434,95 @@ def test_b22_twin_roots_pings_and_what_is_no_question_need_no_call(tmp_path: Any
 
     answers = met(server, test, Someone(), roots=[tmp_path])
     assert all("result" in answer for answer in answers)
+
+
+# -- what one question may be ------------------------------------------------------------------------------------------
+
+
+def form(message: str, **fields: Any) -> dict[str, Any]:
+    properties = {name: {"type": "string", **field} for name, field in fields.items()}
+    return {"mode": "form", "message": message, "requestedSchema": {"type": "object", "properties": properties}}
+
+
+def answered(
+    params: Mapping[str, Any], limits: QuestionLimits | None = None
+) -> tuple[dict[str, Any], list[Elicitation]]:
+    """The answer to one question during a call, and what the person was shown."""
+    seen = list[Elicitation]()
+
+    def elicit(question: Elicitation) -> bool:
+        seen.append(question)
+        return True
+
+    async def main() -> dict[str, Any]:
+        server = legacy(**{"tools/call": None})
+        async with asyncio.timeout(LIMIT), Client(server, elicit=elicit, questions=limits) as client:
+            call = asyncio.ensure_future(client.call_tool("t"))
+            await server.until(lambda message: message.get("method") == "tools/call")
+            server.say({"id": "q", "method": "elicitation/create", "params": params})
+            [answer] = await all_answered(server, 1)
+            call.cancel()
+            return answer
+
+    return asyncio.run(main()), seen
+
+
+SECRET_FORMS = (
+    form("Sign in", password={}),
+    form("Sign in", a={"title": "Your password"}),
+    form("Sign in", a={"description": "the API key of your account"}),
+    form("Enter your password to go on", a={}),
+    form("请填写", a={"title": "密码"}),
+)
+
+
+@pytest.mark.attack("B50")
+@pytest.mark.parametrize("params", SECRET_FORMS)
+def test_b50_a_client_declines_a_form_that_asks_for_a_secret(params: Mapping[str, Any]):
+    answer, seen = answered(params)
+    assert answer["result"] == {"action": "decline"}
+    assert seen == []
+
+
+@pytest.mark.parametrize("params", SECRET_FORMS)
+def test_b50_a_client_that_says_so_shows_it(params: Mapping[str, Any]):
+    answer, seen = answered(params, QuestionLimits(secrets=True))
+    assert answer["result"]["action"] == "accept"
+    assert len(seen) == 1
+
+
+@pytest.mark.attack("B50")
+def test_b50_a_client_declines_a_form_that_hides_something():
+    answer, seen = answered(form("Which?", a={"title": "Na\u200bme"}))
+    assert (answer["result"], seen) == ({"action": "decline"}, [])
+
+
+@pytest.mark.twin("B50")
+def test_b50_twin_a_form_that_asks_for_a_name_is_shown_and_nothing_hides_in_its_message():
+    answer, [question] = answered(form("Which\u202e name?", a={"title": "Name"}))
+    assert answer["result"]["action"] == "accept"
+    assert question.message == "Which name?"
+
+
+LONG = (
+    form("x" * 8_001, a={}),
+    form("Which?", a={"title": "x" * 8_001}),
+    form("Which?", **{f"field{number}": {"title": "x" * 30} for number in range(200)}),
+    form("Which?", a={"enum": [f"choice {number}" for number in range(1_000)]}),
+    {"mode": "url", "message": "x" * 8_001, "url": "https://example.com/"},
+    {"mode": "url", "message": "Go", "url": "https://example.com/" + "x" * 8_001},
+)
+
+
+@pytest.mark.attack("B22")
+@pytest.mark.parametrize("params", LONG)
+def test_b22_a_question_that_nobody_would_read_is_refused(params: Mapping[str, Any]):
+    answer, seen = answered(params)
+    assert "TW5044" in answer["error"]["message"]
+    assert seen == []
+
+
+@pytest.mark.twin("B22")
+def test_b22_twin_a_long_question_is_put_and_the_limit_is_a_setting():
+    assert answered(form("x" * 4_000, a={}))[0]["result"]["action"] == "accept"
+    assert answered(LONG[0], QuestionLimits(characters=10_000))[0]["result"]["action"] == "accept"

@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import io
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pypdf
@@ -23,6 +23,7 @@ from toolwright.tools.local import LocalToolset
 from toolwright.transport.addresses import is_public, parse
 from toolwright.transport.fetch import Fetcher
 from toolwright.transport.urls import ascii_url
+from variants import tried
 
 HTML = (("content-type", "text/html; charset=utf-8"),)
 TEXT = (("content-type", "text/plain; charset=utf-8"),)
@@ -530,6 +531,41 @@ def test_h19_a_secret_does_not_leave_in_an_address():
         for url in (f"{site.url}/?d={token}", f"{site.url}/{token}", f"{site.url}/?d={token[:10]}\u200b{token[10:]}"):
             assert "github-token" in refusal(url, "TW6450", web(site.url))
         assert site.asked == []
+
+
+TOKEN = "ghp" + "_" + "8Kd" * 12
+
+
+def carriers(token: str) -> Iterator[str]:
+    """Addresses that carry a token in pieces, for a site to put together."""
+    for at in (4, 9, 14, 20, 27, 33):
+        first, second = token[:at], token[at:]
+        label = first.replace("_", "%5F")
+        yield f"http://{label}.{second}.example.com/"
+        yield f"http://a.example.com/?a={first}&b={second}"
+        yield f"http://a.example.com/?a={first};b={second}#top"
+        yield f"http://a.example.com/{first}/{second}"
+        yield f"http://a.example.com/{first}?q={second}"
+        yield f"http://{label}.example.com/{second}"
+        yield f"http://a.example.com/?a={first}%20{second}"
+
+
+@pytest.mark.attack("H19")
+@pytest.mark.variants(20)
+def test_h19_a_secret_does_not_leave_in_pieces():
+    tools = web(names=Names({}))
+    for url in carriers(TOKEN):
+        assert "github-token" in refusal(url, "TW6450", tools), url
+        tried(url)
+
+
+@pytest.mark.twin("H19")
+@pytest.mark.variants(20)
+def test_h19_twin_pieces_that_are_no_secret_are_asked_for():
+    tools = web(names=Names({}))
+    for url in carriers("sha" + "_" + "8kd" * 12):
+        assert "TW6450" not in call(tools, "fetch_url", url=url).text, url
+        tried(url)
 
 
 def test_h19_twin_an_address_with_a_hash_or_an_example_is_fetched():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,13 +11,16 @@ from typing import Any, TypeAlias
 
 from toolwright.client.questions import QuestionGate
 from toolwright.errors import DefinitionError, InvalidParams, MethodNotFound, RpcError
-from toolwright.jsonrpc.messages import Json, is_object
+from toolwright.jsonrpc.messages import Json, encode, is_object
 from toolwright.loading import load
-from toolwright.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url
+from toolwright.protocol.characters import check_plain, cleaned
+from toolwright.protocol.questions import ELICIT, SAMPLE, InputRequest, check_url, check_words
 from toolwright.protocol.types import Value
 
 __all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
 
+
+_log = logging.getLogger("toolwright")
 
 _DECLINED = -1  # 2025-11-25, client/sampling "Error Handling"
 
@@ -43,7 +47,8 @@ Sample: TypeAlias = Callable[[Mapping[str, Json]], "Sampled | Awaitable[Sampled]
 
 
 class Answers:
-    """Who answers for the client. What nobody answers is not declared, and so is not asked.
+    """Who answers for the client. What nobody answers is not declared, and so is not asked. A form that hides something
+    or asks for a secret is declined, and a visit into an inner network refused, before anybody is asked.
 
     ``elicit`` speaks with the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots``
     are folders that servers may know of. ``gate`` counts what the first two are asked.
@@ -89,7 +94,7 @@ class Answers:
         params = given if is_object(given) else {}
         match request.get("method"):
             case "elicitation/create" if self._elicit is not None:
-                return await _elicited(self._elicit, params)
+                return await _elicited(self._elicit, params, self.gate)
             case "sampling/createMessage" if self._sample is not None:
                 return await _sampled(self._sample, params)
             case "roots/list" if self._roots is not None:
@@ -111,17 +116,21 @@ async def _sampled(sample: Sample, params: dict[str, Json]) -> Json:
     return dict(message)
 
 
-async def _elicited(elicit: Elicit, params: dict[str, Json]) -> Json:
+async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate) -> Json:
     message, schema, url = params.get("message"), params.get("requestedSchema"), params.get("url")
     is_visit = params.get("mode") == "url"
     if params.get("mode", "form") not in ("form", "url"):
         raise InvalidParams.of("TW1012", method=ELICIT, problem="mode is neither form nor url")
     if not isinstance(message, str) or not (isinstance(url, str) if is_visit else is_object(schema)):
         raise InvalidParams.of("TW1012", method=ELICIT, problem="a message, and a requestedSchema or url, are needed")
+    gate.check_size(len(message) + len(encode(url if is_visit else schema)))
     try:
         check_url(str(url)) if is_visit else load("protocol.schema:compile_schema")(schema)
     except DefinitionError as error:  # what no person may be shown
         raise InvalidParams.of("TW1012", method=ELICIT, problem=str(error)) from None
+    if not is_visit and not _is_harmless(message, schema, gate):
+        return {"action": "decline"}
+    message = cleaned(message, {})
     question = Elicitation(message, url=url) if is_visit else Elicitation(message, schema)
     said = elicit(question)
     reply: Any = await said if inspect.isawaitable(said) else said
@@ -130,6 +139,18 @@ async def _elicited(elicit: Elicit, params: dict[str, Json]) -> Json:
     if is_visit:
         return {"action": "accept"}
     return {"action": "accept", "content": _filled(schema or {}, {} if reply is True else reply)}
+
+
+def _is_harmless(message: str, schema: Any, gate: QuestionGate) -> bool:
+    """Whether a person may be shown a form: nothing hides in it, and it asks for no secret. The log has the others."""
+    try:
+        check_plain("The question", schema)
+        if not gate.limits.secrets:
+            check_words(message, schema)
+    except DefinitionError as error:
+        _log.warning("%s asks what no server should: %s", gate.server or "The server", error)
+        return False
+    return True
 
 
 def _filled(schema: Mapping[str, Json], content: Mapping[str, Json]) -> dict[str, Json]:

@@ -32,12 +32,16 @@ _log = logging.getLogger("toolwright")
 
 class QuestionLimits(Value, frozen=True):
     """How much one server may ask. ``per_minute`` bounds the questions to the person and ``samples_per_minute`` those
-    to the model; ``waiting`` bounds how many of both wait for an answer at the same time. What is too much is refused.
+    to the model; ``waiting`` bounds how many of both wait for an answer at the same time; ``characters`` bounds one
+    question to the person, with its form. What is too much is refused. A form that asks for a secret is declined
+    unread, unless ``secrets`` is set.
     """
 
     per_minute: int = 10
     samples_per_minute: int = 30
     waiting: int = 5
+    characters: int = 8_000
+    secrets: bool = False
     clock: Callable[[], float] = time.monotonic
 
 
@@ -98,6 +102,11 @@ class QuestionGate:
         for method, count in counted.items():
             if not self._buckets[method].take(count):
                 raise self._refusal(count, "TW5042", method=method, limit=int(self._buckets[method].burst))
+
+    def check_size(self, size: int) -> None:
+        """``RpcError`` for a question of so many characters that nobody would read it."""
+        if size > self.limits.characters:
+            raise self._refusal(1, "TW5044", size=size, limit=self.limits.characters)
 
     def unasked(self, method: str) -> RpcError:
         """The error for a question that belongs to no open request of ours."""

@@ -16,7 +16,7 @@ from toolwright.client.client import Client, Progress, Result, Target
 from toolwright.client.config import AskInput, Config, ServerConfig, read_config
 from toolwright.client.questions import QuestionGate, QuestionLimits
 from toolwright.contract.neighbours import Neighbours
-from toolwright.errors import ConfigurationError, DefinitionError, ToolError, ToolwrightError
+from toolwright.errors import ConfigurationError, ToolError, ToolwrightError
 from toolwright.host.asking import Front
 from toolwright.host.catalogue import Catalogue, Part, Row
 from toolwright.host.effects import effects_by
@@ -42,8 +42,6 @@ from toolwright.policy.globs import Globs, globs
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.recorder import Recorder
 from toolwright.protocol import types as wire
-from toolwright.protocol.characters import check_plain, cleaned
-from toolwright.protocol.questions import check_url, check_words
 from toolwright.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult, Value, replaced
 from toolwright.state.facts import Facts, MemoryFacts
 from toolwright.state.log import Log
@@ -470,22 +468,7 @@ class _Progress:
 
 
 def _put_to_the_person(elicit: Elicit, label: str) -> Callable[[Elicitation], Reply | Awaitable[Reply]]:
-    """Nothing hides in what the person reads. A form that asks for a secret, or a visit that leads into an inner
-    network, is declined unread."""
-
-    def put(question: Elicitation) -> Reply | Awaitable[Reply]:
-        try:
-            check_plain("The question", question.fields)
-            if question.fields is not None:
-                check_words(question.message, question.fields)
-            if question.url is not None:
-                check_url(question.url)
-        except DefinitionError as error:
-            _log.warning("%s asks what no server should: %s", label, error)
-            return False
-        return elicit(label, replaced(question, message=cleaned(question.message, {})))
-
-    return put
+    return lambda question: elicit(label, question)
 
 
 def _status(life: Life) -> ServerStatus:

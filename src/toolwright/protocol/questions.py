@@ -12,7 +12,7 @@ import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
@@ -246,16 +246,31 @@ def check_request(request: InputRequest) -> None:
 
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ACTIONS = frozenset((
+    "actuator", "admin", "cmd", "command", "delete", "destroy", "drop", "erase", "eval", "exec", "execute", "install",
+    "kill", "purge", "reboot", "remove", "reset", "restart", "rm", "run", "shell", "shutdown", "stop", "sudo",
+    "truncate", "uninstall", "unlink", "update", "upgrade", "wipe",
+))  # fmt: skip
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
 def check_url(url: str) -> None:
     """``DefinitionError`` unless a server may name ``url`` to a person: a page (:func:`check_page`), at no address of
-    an inner network, and without a token in it."""
+    an inner network, without a token in it, and on this machine one that names no action."""
     parts, host = check_page(url)
+    if host in _LOOPBACK and (word := _action(parts)):
+        raise DefinitionError.of("TW3203", problem=f"it names an action on this machine, {word!r}")
     if host not in _LOOPBACK and _is_inner(host):
         raise DefinitionError.of("TW3203", problem="its host is an address of an inner network")
     if any(_HOLDS.search(name) for part in (parts.query, parts.fragment) for name, _ in parse_qsl(part)):
         raise DefinitionError.of("TW3203", problem="it holds a token")
+
+
+def _action(parts: SplitResult) -> str:
+    """The first word of a path or a query by which a program on this machine would do something; ``""`` without one.
+    Opening an address is a GET, and programs that trust whoever is on their machine act on it."""
+    words = _WORDS.findall(unquote(f"{parts.path} {parts.query} {parts.fragment}"))
+    return next((word for word in words if word.lower() in _ACTIONS), "")
 
 
 def check_page(url: str) -> tuple[SplitResult, str]:

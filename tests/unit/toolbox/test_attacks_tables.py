@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import os
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from growth import grows_in_proportion
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.filters import parse
 from toolwright.toolbox.tables.reading import Limits
-from toolwright.toolbox.tables.unpacking import Bounds
+from toolwright.toolbox.tables.unpacking import Bounds, Packing, unpacked
 from unit.toolbox.tabling import ask, code_of, result_of
 
 SMALL = Limits(row_bytes=10_000, columns=50, memory_mib=64, bounds=Bounds(size=8 << 20, free=1 << 20))
@@ -246,6 +247,23 @@ def test_g08_a_small_file_that_unpacks_to_a_large_one_is_stopped(tmp_path: Path)
     for name, packed in (("t.csv.gz", gzip.compress(rows)), ("t.csv.bz2", bz2.compress(rows))):
         write(tmp_path, packed, name)
         assert code_of(tmp_path, "describe_csv", SMALL, path=name) == "TW6312"
+
+
+@pytest.mark.parametrize("packing", ["gzip", "bzip2"])
+def test_g08_little_comes_out_of_a_small_file_before_it_is_stopped(packing: Packing) -> None:
+    rows = b"a,b\n" + b"x,y\n" * (20 << 20)
+    packed = {"gzip": gzip.compress, "bzip2": bz2.compress}[packing](rows)
+    parts = unpacked(io.BytesIO(packed), packing, "t.csv", Bounds())
+    sizes = list[int]()
+    with pytest.raises(ToolError) as stopped:
+        sizes.extend(map(len, parts))
+    assert stopped.value.code == "TW6312"
+    assert 0 < sum(sizes) <= (16 << 20) + 200 * len(packed)
+
+
+def test_g08_twin_a_small_table_that_repeats_is_unpacked() -> None:
+    rows = b"a,b\n" + b"x,y\n" * (3 << 20)
+    assert b"".join(unpacked(io.BytesIO(bz2.compress(rows)), "bzip2", "t.csv", Bounds())) == rows
 
 
 def test_g08_what_is_cut_off_is_no_whole_table(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ class Bounds:
     size: int = 64 << 30
     ratio: int = 200
     """How many times what went in; tables are seldom packed better than 50 times."""
-    free: int = 64 << 20
+    free: int = 16 << 20
     """So much may come out whatever the ratio: bzip2 and zstd pack what repeats by thousands."""
 
 
