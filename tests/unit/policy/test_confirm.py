@@ -105,7 +105,7 @@ def test_a_rule_that_asks_asks_about_any_tool_in_its_own_words(revision: str):
         codes = [await attic.code(box, hear, revision) for box in ("maps", "hats")]
         return [*codes, await attic.code("maps", None, revision)]
 
-    assert asyncio.run(main()) == ["", "", "TW2403"]
+    assert asyncio.run(main()) == ["", "", "TW2470"]
     assert len(asked) == 1
     assert "Maps are rare." in asked[0]
 
@@ -278,7 +278,7 @@ def test_a_ticket_that_is_allowed_lets_the_identical_call_run_once():
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("code", ["TW2403", "TW2404", "TW2406", "TW2420"])
+@pytest.mark.parametrize("code", ["TW2403", "TW2404", "TW2406", "TW2420", "TW2470"])
 def test_a_refusal_names_the_command_that_settles_its_ticket(code: str, language: str):
     said = sentence(code, language, {"tool": "burn", "ticket": "t-0123abcd"})
     assert "`toolwright approvals allow t-0123abcd`" in said
