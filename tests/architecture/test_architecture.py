@@ -56,7 +56,7 @@ OWNERS = {
     "html_to_markdown": ("toolbox/web/html_reader.py",),
     "selectolax": ("toolbox/web/html_reader.py",),
     "pypdf": ("toolbox/web/pdf_reader.py",),
-    "rjieba": ("check/language.py",),
+    "rjieba": ("check/chinese.py",),
     "protego": ("toolbox/web/robots.py",),
 }
 

@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
-import rjieba
-
 from toolwright.check.lists import listed
+from toolwright.loading import load
 
 __all__ = ["is_chinese", "language", "searched", "sentences", "stem", "words"]
 
@@ -82,14 +81,12 @@ def stem(word: str) -> str:
     return _STEM.sub("", word)
 
 
-@functools.lru_cache(maxsize=4096)
 def _cut(text: str) -> tuple[str, ...]:
-    return tuple(rjieba.cut(text))
+    return load("check.chinese:cut")(text)
 
 
-@functools.lru_cache(maxsize=4096)
 def _cut_finely(text: str) -> tuple[str, ...]:
-    return tuple(rjieba.cut_for_search(text))
+    return load("check.chinese:cut_finely")(text)
 
 
 def sentences(text: str) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def _scan(
     if name and not is_name(name):
         yield from _odd_name(name)
     given = _given(texts)
-    read = _strings(definition) if neighbours or given or _may_hide(texts) else []
+    read = _strings(definition) if neighbours or given or _may_hide(texts) or any(map(_goes_on, texts)) else []
     for one in read:
         yield from _hiding(one)
         if len(one.text) > _LONG_TEXT:
@@ -168,8 +168,20 @@ def _divided(found: list[Finding], read: list[_Read]) -> Iterator[Finding]:
     """An order that is divided over several fields, which a model reads one after the other."""
     if len(read) < 2 or any(one.severity is not Severity.NOTE for one in found):
         return
-    together = " ".join(one.text for one in read if not one.is_key)[:PART]
+    own_first = sorted(read, key=lambda one: len(one.path) > 1)  # as models are shown them
+    together = " ".join(one.text for one in own_first if not one.is_key)[:PART]
     yield from (replace(_finding(one), severity=Severity.WARN) for one in orders(together) if _is_heavy(one))
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a text goes on with what another field has begun."""
+    return text[:1].islower() and _GOING_ON.match(text) is not None
+
+
+_GOING_ON: Final = re.compile(
+    r"(?:and|then|but|or|nor|(?:to )?the (?:user|person|human)|(?:all )?(?:previous|prior|earlier)|your|them|its?|"
+    r"about|into|without)\b .{0,200}\w"
+)
 
 
 def _weighed(found: list[Finding]) -> list[Finding]:

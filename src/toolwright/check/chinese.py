@@ -1,0 +1,22 @@
+"""Chinese text as words, by a dictionary. It takes longer to read than most checks take, so that it is loaded with the
+first Chinese text."""
+
+from __future__ import annotations
+
+import functools
+
+import rjieba
+
+__all__ = ["cut", "cut_finely"]
+
+
+@functools.lru_cache(maxsize=4096)
+def cut(text: str) -> tuple[str, ...]:
+    """Its words in their order."""
+    return tuple(rjieba.cut(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def cut_finely(text: str) -> tuple[str, ...]:
+    """Its words, and those within them."""
+    return tuple(rjieba.cut_for_search(text))
