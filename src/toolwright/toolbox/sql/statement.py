@@ -161,6 +161,8 @@ def _parsed(text: str, dialect: Dialect) -> Node:
         raise _misspelt(error) from None
     except RecursionError:
         raise ToolError.of("TW6218", limit=MOST_NODES) from None
+    except Exception as error:  # it falls over some texts
+        raise ToolError.of("TW6211", line=1, column=1, problem="it cannot be read, write it more simply") from error
     if len(trees) != 1:
         raise ToolError.of("TW6210", count=len(trees))
     tree = trees[0]

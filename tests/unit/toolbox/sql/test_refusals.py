@@ -47,6 +47,13 @@ def test_a_syntax_error_has_a_place_and_nothing_of_the_parser(dialect: Any, sql:
     assert not any(odd in text for odd in ("sqlglot", "class", "Required keyword", "\x1b", "Invalid expression")), text
 
 
+def test_a_text_that_the_parser_falls_over_is_an_error_of_the_text():
+    for sql in ("SELECT DATE_ADD(INTERVAL 1 ALL, 1)", "SELECT DATE_ADD(INTERVAL 1 ALL, INTERVAL 0 day NFC)"):
+        with pytest.raises(ToolError) as caught:
+            query_of(sql, "mysql", catalog_of("mysql"))
+        assert caught.value.code == "TW6211"
+
+
 @pytest.mark.parametrize("name", ["pg_read_file", "load_file", "xyzzy"])
 def test_a_function_that_is_like_no_other_has_none_near(name: str):
     with pytest.raises(ToolError) as caught:
