@@ -16,6 +16,7 @@ from toolwright import Client, ConfigurationError, DefinitionError, Server, Tool
 from toolwright.policy.cleaning import CLEANED, Sweep
 from toolwright.policy.scan import look
 from toolwright.protocol.types import PromptMessage
+from variants import tried
 
 # Made up, all of them: numbers of the issuers' own examples, and an id whose date and region nobody has.
 PERSONAL = {
@@ -45,10 +46,12 @@ def swept(text: str) -> tuple[str, Sweep]:
     return sweep.text(text), sweep
 
 
+@pytest.mark.variants(10)
 @pytest.mark.parametrize("kind", PERSONAL)
 def test_c10_personal_data_is_found(kind: str):
     for text in PERSONAL[kind]:
         for form in ("{}", "see {}, please", "a\n{}\nb", '{{"k": "{}"}}', "是{}的"):
+            tried((text, form))
             clean, sweep = swept(form.format(text))
             assert [mask.split()[0] for mask in sweep.personal] == [kind], (text, form, clean)
             assert clean.count("[personal data masked: ") == 1
