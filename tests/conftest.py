@@ -38,6 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimeLimit())
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test whose id holds an address: two processes of xdist would collect different tests, and run none."""
+    if found := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"These ids differ from process to process, give them ids=…: {', '.join(found)}")
+
+
 def pytest_collection_finish() -> None:
     """Fifteen thousand tests are a large heap, and it stays: whatever collects garbage need not look through it."""
     gc.collect()
