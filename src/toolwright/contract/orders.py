@@ -90,7 +90,7 @@ def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
     sentences = list(_sentences(reading))
     found: dict[Pattern, tuple[int, int]] = {}
     for pattern, needs in some:
-        near = dict.fromkeys(span for need in needs for span in _around(need, small, sentences))
+        near = sorted({span for need in needs for span in _around(need, small, sentences)})
         spans = [span for span in near if pattern.may_be_in(words_of(reading[slice(*span)]) | signs)]
         if spans and (place := pattern.first_in(reading if pattern.cased else small, spans)):
             found[pattern] = place

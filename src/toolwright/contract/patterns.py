@@ -185,25 +185,25 @@ def _letter(char: str) -> str:
 
 def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pattern, set[str]]]:
     """The patterns that may match one of these sentences, of each of which the words are given, and the signs of all;
-    each with words of which one is in all such sentences."""
+    each with words of which one is in all such sentences. In the order of the lexicon, which no hash seed changes."""
     by_need, triggers = _by_need(), _triggers()
     found: dict[int, tuple[Pattern, set[str]]] = {}
     for have in sentences:
         for need in triggers & have:
             have |= signs
-            for one in by_need[need]:
+            for rank, one in by_need[need]:
                 if one.may_be_in(have):
-                    found.setdefault(id(one), (one, set()))[1].add(need)
-    return list(found.values())
+                    found.setdefault(rank, (one, set()))[1].add(need)
+    return [found[rank] for rank in sorted(found)]
 
 
 @functools.cache
-def _by_need() -> Mapping[str, tuple[Pattern, ...]]:
-    """The patterns by each token of the group that the fewest texts have."""
-    found: dict[str, list[Pattern]] = {}
-    for one in patterns():
+def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
+    """The patterns, and their ranks, by each token of the group that the fewest texts have."""
+    found: dict[str, list[tuple[int, Pattern]]] = {}
+    for rank, one in enumerate(patterns()):
         for need in min(one.needs, key=lambda group: sum(map(frequency, group))):
-            found.setdefault(need, []).append(one)
+            found.setdefault(need, []).append((rank, one))
     return {need: tuple(those) for need, those in found.items()}
 
 
