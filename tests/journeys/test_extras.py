@@ -118,5 +118,5 @@ def test_the_command_fits_how_this_copy_was_installed(
 def test_no_text_sends_a_reader_to_an_index_for_a_package_of_this_name() -> None:
     by_name = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?toolwright", re.IGNORECASE)
     root = Path(__file__).parents[2]
-    texts = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("src/**/*.py"), *root.glob("examples/**/*")]
-    assert [str(path) for path in texts if path.is_file() and by_name.search(path.read_text("utf-8"))] == []
+    texts = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("src/**/*.py"), *root.glob("examples/**/*.py")]
+    assert [str(path) for path in texts if by_name.search(path.read_text("utf-8"))] == []

@@ -289,7 +289,7 @@ def test_a_missing_package_is_said_with_what_to_install() -> None:
         "except ConfigurationError as error:\n    print(error.say())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, timeout=LIMIT, capture_output=True, text=True)
-    assert "toolwright[redis]" in done.stdout
+    assert "extra 'redis'" in done.stdout
     assert "[TW7053]" in done.stdout
 
 

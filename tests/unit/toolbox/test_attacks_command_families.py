@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -444,10 +445,10 @@ def everything_open(folder: Path) -> Generator[list[str]]:
         for number, fd in enumerate(opened):
             stack.callback(os.close, fd)
             kinds[f"another, {number}"] = fd
-        for place, fd in ((200, kinds["a socket"]), (255, kinds["a listener"]), (900, kinds["a file, r"])):
-            os.dup2(fd, place)
+        for least, fd in ((200, kinds["a socket"]), (255, kinds["a listener"]), (900, kinds["a file, r"])):
+            place = fcntl.fcntl(fd, fcntl.F_DUPFD, least)  # the first free one: this process has others open
             stack.callback(os.close, place)
-            kinds[f"at {place}"] = place
+            kinds[f"at {least} or above"] = place
         for fd in kinds.values():
             os.set_inheritable(fd, True)
         yield list(kinds)
