@@ -249,8 +249,11 @@ def at_a_terminal(words: Sequence[str], mark: str) -> str:
             except OSError:  # it has ended
                 break
         process.send_signal(signal.SIGINT)
-        process.wait(LIMIT)
-    os.close(ours)
+        try:
+            process.wait(LIMIT)
+        finally:
+            process.kill()  # or leaving this block would wait for ever
+            os.close(ours)
     return seen.decode()
 
 

@@ -53,6 +53,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "untrusted": st.just(True),
     "sends": st.just(True),
     "repair": st.just(True),
+    "read_when": st.just({"path": True}),
     "visible": st.just(hide),
     "requires": st.just(["admin"]),
     "confirm": st.booleans(),
