@@ -18,7 +18,7 @@ from toolwright.check.source import Source
 from toolwright.cli import families
 from toolwright.cli.chat_tools import chat_tools
 from toolwright.cli.check_sources import sources_of
-from toolwright.cli.contracts import bytes_of
+from toolwright.cli.dumps import bytes_of
 from toolwright.cli.families import Family
 from toolwright.cli.main import exit_code
 from toolwright.cli.numbers import SECONDS, Finite

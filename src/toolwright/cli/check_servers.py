@@ -1,0 +1,122 @@
+"""Servers that are checked: of ours, of others, and those that a host's file names. Only a check of one loads this."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from toolwright.check import fixing, literals
+from toolwright.check.report import Unjudged
+from toolwright.check.source import Place, Source
+from toolwright.cli.connecting import auth_of, target_of
+from toolwright.cli.contracts import listed
+from toolwright.cli.families import Family
+from toolwright.cli.hosting import approve_here, inputs_here
+from toolwright.cli.targets import Spec, is_ours, load_server
+from toolwright.client.config import Config, ServerConfig, read_config
+from toolwright.contract.contract import Contract
+from toolwright.contract.contract import Path as At
+from toolwright.errors import ConfigurationError, ToolwrightError
+from toolwright.host.launches import Launches
+from toolwright.host.reaching import reached
+from toolwright.jsonrpc.messages import Json
+
+__all__ = ["of_host_file", "of_server"]
+
+
+def of_server(target: str, family: Family, timeout: float) -> Source:
+    """The server that a target names: of ours, a URL, or a command."""
+    return _ours(target, family) if is_ours(target) else _theirs(target, family, timeout)
+
+
+def _ours(target: str, family: Family, text: str | None = None) -> Source:
+    """A server of ours is not called: what it has for whomever is judged, and each tool says where it is written.
+    ``text`` is what is to stand in its file."""
+    file = target.partition(":")[0]
+    said = _python(file) if text is None else text
+    server = load_server(Spec.of(target, family), text)
+    tools = asyncio.run(server.inventory()).tools
+    return Source(
+        target,
+        server.name,
+        Contract.of(tool.definition for tool in tools),
+        "" if said is None else file,
+        said or "",
+        rewrite=None if said is None else partial(_rewritten, family),
+        written={tool.name: Place(_shown(tool.written[0]), tool.written[1]) for tool in tools if tool.written},
+        excused={tool.name: tool.excused for tool in tools if tool.excused},
+    )
+
+
+def _python(file: str) -> str | None:
+    """The text of a Python file that can be put back as it was; what else there may be is left alone."""
+    try:
+        text = Path(file).read_bytes().decode() if file.endswith(".py") else None
+        if text is not None:
+            ast.parse(text)
+        return text
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError):
+        return None
+
+
+def _rewritten(family: Family, source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
+    """With these values in the file of a server of ours. It is loaded again, and has to publish what it did, but for
+    them: ``ConfigurationError`` where it does not."""
+    text = _with(source, values)
+    if text == source.text:
+        return source
+    try:
+        after = _ours(source.target, family, text)
+    except ToolwrightError as error:
+        raise ConfigurationError.of("TW9807", file=source.file, problem=error) from None
+    kept = fixing.arrived(values, after.contract)
+    if _with(source, kept) != text:  # a literal that is like what is published, and is not that
+        return _rewritten(family, source, kept)
+    if not fixing.is_only(kept, source.contract, after.contract):
+        raise ConfigurationError.of("TW9808", file=source.file)
+    return replace(after, server=source.server)
+
+
+def _with(source: Source, values: Sequence[tuple[str, At, Json]]) -> str:
+    here = Path(source.file).resolve()
+    lines = {tool: place.line for tool, place in source.written.items() if Path(place.file).resolve() == here}
+    return literals.put(source.text, [literals.Wanted(tool, lines.get(tool, 0), *one) for tool, *one in values])
+
+
+def _shown(file: str) -> str:
+    """As seen from the current folder, where it is in there."""
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
+def _theirs(target: str, family: Family, timeout: float) -> Source:
+    where = target_of(target, family)
+    lock = asyncio.run(listed(where, timeout, Contract.as_listed, auth=auth_of(where)))
+    return Source(target, lock.name or target, lock.contract)
+
+
+def of_host_file(target: str, path: Path, timeout: float) -> list[Source | Unjudged]:
+    """The servers that a file of a host names."""
+    return asyncio.run(_all_of(target, read_config(path), timeout))
+
+
+async def _all_of(target: str, config: Config, timeout: float) -> list[Source | Unjudged]:
+    """Every server that a file of a host names and does not switch off, at once. What is to be asked about starting
+    them is asked one after the other."""
+    turn, launches, known = asyncio.Lock(), Launches(), dict[str, str]()
+
+    async def one(server: ServerConfig) -> Source | Unjudged:
+        called = f"{target}#{server.label}"
+        try:
+            async with turn:
+                where, settings = await reached(server, config, launches, approve_here(), inputs_here(), known)
+            lock = await listed(where, timeout, Contract.as_listed, **settings)
+            return Source(called, server.label, lock.contract)
+        except ToolwrightError as error:
+            return Unjudged(called, error)
+
+    return [*await asyncio.gather(*(one(server) for server in config.servers if server.enabled))]

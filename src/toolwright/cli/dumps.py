@@ -1,0 +1,69 @@
+"""The contract that stands in a file: a lock, or a dump of ``tools/list``. Reading one loads nothing of a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from toolwright.contract.contract import Contract
+from toolwright.contract.contract import Path as At
+from toolwright.contract.lock import Lock, is_lock, parse
+from toolwright.errors import ConfigurationError, DefinitionError, ParseError
+from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
+
+__all__ = ["Gather", "bytes_of", "lock_in", "lock_of_json", "tools_in"]
+
+
+Gather: TypeAlias = Callable[..., Contract]
+"""``Contract.of``, or ``Contract.as_listed`` for what is to be judged."""
+
+
+def bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError.of("TW9006", file=str(path), problem=error.strerror) from None
+
+
+def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
+    """The lock, or the dump of tools, that stands in the file ``path``."""
+    try:
+        said = decode(data)
+    except ParseError as error:
+        if path.suffix != ".lock":
+            raise ConfigurationError.of("TW9006", file=str(path), problem=error) from None
+        said = None
+    return lock_of_json(said, data, path, gather)
+
+
+def lock_of_json(said: Json, data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
+    """The same where ``said`` has been decoded from ``data`` already."""
+    return parse(data, str(path)) if is_lock(said) or path.suffix == ".lock" else Lock(_dumped(said, path, gather))
+
+
+def tools_in(said: Json) -> tuple[At, Json]:
+    """Where the tools of ``tools/list`` are: in its answer, its result, or the array alone; and what is there."""
+    at, said = _result_in(said)
+    return ((*at, "tools"), said.get("tools")) if is_object(said) else (at, said)
+
+
+def _result_in(said: Json) -> tuple[At, Json]:
+    at: At = ()
+    while is_object(said) and is_object(said.get("result")):
+        said, at = said["result"], (*at, "result")
+    return at, said
+
+
+def _dumped(said: Json, path: Path, gather: Gather) -> Contract:
+    (_, tools), (_, said) = tools_in(said), _result_in(said)
+    instructions = said.get("instructions") if is_object(said) else None
+    if not is_array(tools) or not all(map(is_object, tools)):
+        raise ConfigurationError.of("TW9007", file=str(path))
+    if is_object(said) and said.get("nextCursor") is not None:
+        raise ConfigurationError.of("TW9033", file=str(path), count=len(tools))
+    try:
+        return gather(tools, instructions if isinstance(instructions, str) else None)
+    except DefinitionError as error:
+        error.locate(str(path))
+        raise
