@@ -19,7 +19,7 @@ import pytest
 
 from toolwright.cli import main as command
 from toolwright.policy.approvals import Approvals, Wanted
-from toolwright.protocol.terminal import json_text, one_line, printable
+from toolwright.protocol.terminal import is_ordinary, json_text, one_line, printable
 from toolwright.state.urls import open_facts, open_log
 from toolwright.testing.models import Call, Fails, Says, ScriptedModel
 
@@ -344,3 +344,15 @@ def test_a10_the_report_of_an_evaluation_tells_a_terminal_nothing(form: str, typ
         printed = typed(*words, "--concurrency", "1")
     assert model.requests, printed
     assert clean(printed)
+
+
+def test_what_is_ordinary_at_one_look_is_what_a_look_at_each_sign_leaves_as_it_is():
+    ordinary = [sign for sign in map(chr, range(sys.maxunicode + 1)) if is_ordinary(sign)]
+    assert [sign for sign in ordinary if sign != "\n" and one_line(sign) != sign] == []
+    assert len(ordinary) > 20_000
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+def test_nothing_hidden_is_ordinary_wherever_it_stands_in_a_text(payload: str):
+    assert not any(map(is_ordinary, (payload, f"plain {payload}", f"{payload} 文字。\n", f"\n{payload}\n")))
+    assert is_ordinary("plain, “quoted” — 文字。\n")

@@ -115,7 +115,8 @@ def _worst_first(finding: Finding) -> tuple[int, str, str]:
 
 
 def _weight(group: Group) -> tuple[int, int, int, str, str]:
-    error, warning, hint = (-group.counts.get(level, 0) for level in (Level.ERROR, Level.WARNING, Level.HINT))
+    counts = group.counts
+    error, warning, hint = (-counts.get(level, 0) for level in (Level.ERROR, Level.WARNING, Level.HINT))
     return (error, warning, hint, group.server, group.tool)
 
 

@@ -19,7 +19,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from toolwright.protocol.terminal import json_text, one_line, printable
+from toolwright.protocol.terminal import is_ordinary, json_text, one_line, printable
 
 __all__ = [
     "discard_output",
@@ -55,6 +55,8 @@ def paint(text: str, **style: Any) -> str:
 
 
 def _escaped(text: str) -> str:
+    if is_ordinary(text.replace(_MARK, "")):
+        return text.replace(_MARK, "\x1b")
     return "\x1b".join(map(printable, text.split(_MARK)))
 
 

@@ -62,6 +62,7 @@ def pin(definition: Tool | Definition) -> str:
     return digest(dict(fields(definition)))
 
 
+@functools.lru_cache(maxsize=1024)  # most findings stand at one of a few places
 def place(path: Path) -> str:
     """``$.tools.add["a b"][0]``: a JSON path, whole, in which nothing hides."""
     return "$" + "".join(map(_step, path))

@@ -17,7 +17,7 @@ _MASKED: Final = re.compile(rf"[{_BLANKS}]")
 
 def shown(text: str) -> str:
     """``text`` with an escape, ``\\u202e``, for what nobody would see; a tab and the end of a line remain."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or _MASKED.search(text) is None):
         return text
     plain = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
     return _MASKED.sub(lambda found: _escaped(found[0]), plain)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escaped", "json_text", "one_line", "printable"]
+__all__ = ["escaped", "is_ordinary", "json_text", "one_line", "printable"]
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
+# Signs that most texts have alone, and that are shown: ASCII, quotation marks and dashes, Chinese.
+_ORDINARY = re.compile("[\x20-\x7e\n–—‘’“”…→\u3001-\u3011\u4e00-\u9fa5，。：；！？（）]*")
 _ISOLATED = re.compile("\u2068([^\u202a-\u202e\u2066-\u2069\n]*)\u2069")
 
 # Letters and marks to Python, and nothing to see for a person.
@@ -27,9 +29,15 @@ _BLANK = frozenset(
 _SPACES = frozenset("\u3000")  # the blank of Chinese and Japanese text
 
 
+def is_ordinary(text: str) -> bool:
+    """Whether it is plain at one look that nothing in ``text`` is escaped, nor would be in any part of it. Where it is
+    not plain, each sign is looked at."""
+    return _ORDINARY.fullmatch(text) is not None
+
+
 def printable(text: str) -> str:
     """Text of several lines."""
-    return _kept(text, _LINES)
+    return text if is_ordinary(text) else _kept(text, _LINES)
 
 
 def one_line(text: str) -> str:

@@ -44,6 +44,7 @@ class _Page:
         self._paint = paint
         self._is_whole = is_whole
         self._explained: set[str] = set()
+        self._levels = {level: paint(_level(level, language), level.value) for level in Level}
 
     def group(self, report: Report, group: Group) -> Iterator[str]:
         written_at = report.by_server[group.server].written.get(group.tool)
@@ -54,8 +55,7 @@ class _Page:
         yield ""
 
     def _finding(self, finding: Finding) -> Iterator[str]:
-        level = self._paint(_level(finding.level, self._language), finding.level.value)
-        yield f"  {level} {finding.code} {_shown(finding.place)}"
+        yield f"  {self._levels[finding.level]} {finding.code} {_shown(finding.place)}"
         yield f"    {_line(finding.say(self._language))}"
         yield f"    → {_line(finding.instead(self._language))}"
         if fix := finding.problem.fix:
@@ -77,8 +77,7 @@ class _Page:
         yield f"{counted(report.levels, say)}{phrase('clean', say, count=len(report.clean))}"
         width = max((len(str(count)) for _, _, count in report.rules), default=0)
         for level, card, count in report.rules:
-            named = self._paint(_level(level, say), level.value)
-            yield f"  {named} {card.code} {count:>{width}}  {card.words[say].title}"
+            yield f"  {self._levels[level]} {card.code} {count:>{width}}  {card.words[say].title}"
         if len(report.groups) > 1:
             yield phrase("most", say) + ", ".join(_counted(report, one) for one in report.groups[:_WORST_TOOLS])
         for name, found in (("excused", report.excused), ("known", report.known), ("gone", report.gone)):
