@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path as File
 from typing import Any, Final
 
@@ -56,11 +57,13 @@ class Pattern:
         return next((place for start, end in sentences for place in self._places(text, start, end)), None)
 
     def _places(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        first, *others = self.expressions
-        for found in first.finditer(text, start, end):
-            spans = [found.span(), *(also.span() for one in others if (also := one.search(text, start, end)))]
-            if len(spans) <= len(others):
-                return
+        for found in next(self.expressions).finditer(text, start, end):
+            spans = [found.span()]
+            for other in islice(self.expressions, 1, None):
+                also = other.search(text, start, end)
+                if also is None:
+                    return
+                spans.append(also.span())
             place = min(spans)[0], max(end for _, end in spans)
             if not self._is_excused(text, *place):
                 yield place
