@@ -1,4 +1,8 @@
-"""`python bench/check_speed.py DATA…`: how fast the rules of `toolwright check` are, and how often each finds anything.
+"""`python bench/check_speed.py DATA…`: how fast `toolwright check` and its rules are, and how often each hits.
+
+The command is measured as a person runs it: one process that judges all tools as one dump, its start and its report
+included, in seconds of one core (those of the user and of the system) and by the clock. The load of the machine is
+printed beside it: on a busy one, both figures are worse than they would be.
 
 Each server stands on a shelf of its own. The time is that of one core, reading the files left out, everything that a
 rule reads out of a definition included; a rule that comes first pays for what the others read too. Tools a second are
@@ -6,6 +10,11 @@ of rounds in which nobody looks at the clock between two rules, which takes a mi
 """
 
 import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,8 +35,24 @@ def main() -> None:
     rules()
     total = min(_whole(rows) for _ in range(options.rounds))
     found, seconds = min((_measured(rows) for _ in range(options.rounds)), key=lambda one: sum(one[1].values()))
-    print(f"{count} tools of {len(rows)} servers, {len(rules())} rules: {count / total:,.0f} tools a second\n")
+    print(f"{count} tools of {len(rows)} servers, {len(rules())} rules: {count / total:,.0f} tools a second")
+    core, clock = min(_command(rows) for _ in range(options.rounds))
+    print(f"command: {count / core:,.0f} tools a second of one core, {count / clock:,.0f} by the clock")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} with {os.cpu_count()} cores\n")
     print(table(("rule", "code", "level", "tools", "%", "µs a tool"), _lines(found, seconds, count)))
+
+
+def _command(rows: list[tuple[str, list[Any]]]) -> tuple[float, float]:
+    """The seconds of one core, and those of the clock, that the command takes for a dump of all tools."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "all.json")
+        file.write_text(json.dumps({"tools": [tool for _, tools in rows for tool in tools]}), "utf-8")
+        line = [sys.executable, "-c", "from toolwright.cli.main import main; main()", "check", str(file)]
+        before, begun = os.times(), time.perf_counter()
+        subprocess.run([*line, "--fail-on", "never"], stdout=subprocess.DEVNULL, check=True)
+        clock, after = time.perf_counter() - begun, os.times()
+    core = after.children_user - before.children_user + after.children_system - before.children_system
+    return core, clock
 
 
 def _whole(rows: list[tuple[str, list[Any]]]) -> float:
