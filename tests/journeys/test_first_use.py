@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -240,7 +241,10 @@ def test_an_error_in_chinese_is_chinese_to_its_end(words: tuple[str, ...]):
 def at_a_terminal(words: Sequence[str], mark: str) -> str:
     """What a person sees up to ``mark`` of a command that they end with Ctrl-C."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment()) as process:
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell starts background jobs deaf to Ctrl-C
+    with subprocess.Popen(
+        words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(), preexec_fn=heed
+    ) as process:
         os.close(theirs)
         seen = b""
         while mark.encode() not in seen and select.select([ours], [], [], LIMIT)[0]:
