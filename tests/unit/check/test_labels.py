@@ -58,3 +58,18 @@ def test_the_precision_that_is_published_reaches_the_aims(level: str, least: int
 def test_the_page_has_each_rule_at_the_level_of_its_card():
     published = {re.sub(r"\[(\w+)\].*", r"\1", row[0]): row[2] for row in rows("How often")}
     assert published == {name: cards()[name].level.value for name in published}
+
+
+def test_the_cards_quote_the_shares_that_the_page_has():
+    measured = {re.sub(r"\[(\w+)\].*", r"\1", row[0]): float(row[4]) for row in rows("How often")}
+    quoted: set[str] = set()
+    for card in cards().values():
+        for one in card.evidence:
+            share = re.match(r"(?:Found in )?([\d.]+) % of the tools", one.effect["en"])
+            if one.source.startswith("3,195") and share is not None:
+                quoted.add(card.name)
+                digits = len(share[1].partition(".")[2])
+                assert abs(measured[card.name] - float(share[1])) <= 0.51 * 10**-digits, card.name
+            if one.source.startswith("3,195") and one.effect["en"].startswith("No tool"):
+                assert card.name not in measured
+    assert len(quoted) > 40
