@@ -778,7 +778,8 @@ def test_a_subscription_that_cannot_be_opened_again_at_once_is_tried_until_it_ca
 
     listens: list[Heard] = []
     changed, credentials = asyncio.Event(), Failing()
-    run(modern(answer), act, auth=credentials, on_tools_changed=changed.set)
+    # The revision is given: a machine that stalls for as long as a probe lasts would have it asked for another.
+    run(modern(answer), act, auth=credentials, on_tools_changed=changed.set, revision="2026-07-28")
     assert not credentials.fails_next
     assert len(listens) == 3
     assert "it is locked" in caplog.text

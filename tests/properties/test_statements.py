@@ -23,7 +23,7 @@ from unit.toolbox.sql.worlds import OPEN, SECRETS, UNSAID, Told, World, asked, w
 from variants import tried
 
 ROWS = ("F01", "F02", "F03", "F12", "F13", "F14", "F17", "F18", "F19")
-FEW = 30
+FEW = 45
 DIFFERENT = 20
 MANY = settings().max_examples
 QUICKLY = settings(
