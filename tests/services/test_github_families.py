@@ -23,7 +23,7 @@ Request = tuple[str, dict[str, Any]]
 
 
 def asked_for(hub: Hub, requests: Iterable[Request], *repositories: str) -> tuple[list[str], list[Asked]]:
-    """What each of these calls comes to, and what the service was asked."""
+    """The text of each of these calls, and the requests that the service got."""
 
     todo, said = list(requests), list[str]()
     with running(hub) as site:
@@ -88,7 +88,7 @@ def test_i01_whatever_of_an_issue_gives_the_order_it_is_marked_as_foreign() -> N
 
 @pytest.mark.variants(9)
 def test_i01_nothing_is_written_before_a_person_has_agreed() -> None:
-    """Nobody can be asked, or the person says no, or closes the question."""
+    """There is no person to ask, or the person says no, or closes the question."""
 
     async def wrote(tool: str, arguments: dict[str, Any], person: Any) -> Result:
         async with Client(Server("hub", toolsets=[github(site)]), elicit=person) as client:

@@ -36,7 +36,7 @@ from variants import tried
 
 
 def fetched(tools: LocalToolset, urls: Iterable[str]) -> dict[str, Result]:
-    """What ``fetch_url`` says to each of these addresses."""
+    """The result of ``fetch_url`` for each of these addresses."""
 
     async def all_of(client: Client) -> dict[str, Result]:
         return {url: await client.call_tool("fetch_url", url=url) for url in urls}

@@ -28,6 +28,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Literal
 
+from toolwright.caching import LONGEST, cache_short_texts
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.state.places import state_folder
 from toolwright.toolbox.names import ASKED as ASKED_GROUPS
@@ -140,7 +141,7 @@ _BACKUP_BEFORE = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts(4096)
 def _spellings(name: str) -> Names:
     """A folded name, and what it is a backup of, or a draft."""
     found = [name]
@@ -151,8 +152,13 @@ def _spellings(name: str) -> Names:
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
 def _is_secret(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
+    judge = _judged if max(map(len, near)) <= LONGEST else _judged.__wrapped__
+    return judge(near, secrets, harmless)
+
+
+@lru_cache(maxsize=4096)
+def _judged(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) -> bool:
     above = tuple(_spellings(name)[-1] for name in near[:-1])
     spellings = [(*way, name) for name in _spellings(near[-1]) for way in {near[:-1], above}]
     if any(_fits(each, harmless) for each in spellings):
@@ -194,7 +200,7 @@ def _way(pattern: str) -> str:
     return "".join({"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char) for char in pattern)
 
 
-@lru_cache(maxsize=1024)
+@cache_short_texts(1024)
 def _folded(name: str) -> str:
     """``name`` as the most forgiving file system would compare it.
 
@@ -214,7 +220,7 @@ _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {
     for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
     for number in range(first, last + 1)
 }
-"""What nobody sees of a name beside format characters: fillers, and what selects a variant of the character before."""
+"""Invisible characters of a name beside format characters: fillers, and selectors of a variant of the one before."""
 
 
 def expressible(name: str) -> bool:

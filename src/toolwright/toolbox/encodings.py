@@ -2,7 +2,7 @@
 
 Tables and files go by the same rules, so that what one family reads is what the other reads, searches and edits. A
 byte order mark decides; then NULs, which mean UTF-16 or no text; then UTF-8, which other text hardly ever is by
-accident. What remains is a guess, GB 18030 or Windows-1252, and is called one.
+accident. For other text the encoding is a guess, GB 18030 or Windows-1252, and is called one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Found:
 
 
 def encoding_of(head: bytes) -> Found | None:
-    """What the first :data:`HEAD` bytes of a file are encoded in; ``None`` for bytes that are no text."""
+    """The encoding of the first :data:`HEAD` bytes of a file; ``None`` for bytes that are no text."""
     mark: Encoding | None = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), None)
     if mark:
         return Found(mark, "byte order mark")

@@ -16,10 +16,37 @@ from toolwright.policy.confirm import Confirm
 from toolwright.toolbox.command import read_text, toolset
 from toolwright.toolbox.sandbox.process import what_holds
 
-__all__ = ["HOLDS", "OURS", "call", "entry", "left", "python", "script", "served"]
+__all__ = [
+    "ANYTHING",
+    "FILES",
+    "HOLDS",
+    "OURS",
+    "SECRET",
+    "call",
+    "entry",
+    "left",
+    "python",
+    "script",
+    "served",
+    "served_folder",
+]
 
 HOLDS = what_holds()
 """What there is to hold a program with, where the tests run."""
+
+ANYTHING = [{"name": "text", "many": True}]
+FILES = [{"name": "file", "type": "path", "many": True}]
+"""Arguments of a command, as the list has them."""
+
+SECRET = "outside-secret"
+
+
+def served_folder(place: Path) -> Path:
+    """A folder in ``place`` in which commands work, and beside it a file with the secret, which they must not reach."""
+    (place / "outside").write_text(SECRET)
+    (place / "data" / "sub").mkdir(parents=True)
+    (place / "data" / "a.txt").write_text("one\ntwo\n")
+    return place / "data"
 
 
 def entry(name: str, *run: str, **more: Any) -> str:

@@ -1,12 +1,16 @@
-"""Whatever holds of paths holds both ways: where the kernel resolves them in one call, and where it cannot."""
+"""A folder and the files tools over it. Tests of paths run both ways: where the kernel resolves a path in one call, and
+where it cannot."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
 from toolwright.toolbox import confined
+from toolwright.toolbox.files import Files
 from toolwright.toolbox.openat2 import beneath
 
 WAYS = ["in one call", "name by name"]
@@ -21,6 +25,20 @@ def kernel_can() -> bool:
         return found is not None
     finally:
         os.close(here)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An empty folder, with nothing else beside it."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def files(root: Path) -> Generator[Files]:
+    with Files([root]) as opened:
+        yield opened
 
 
 @pytest.fixture(params=WAYS)

@@ -18,22 +18,27 @@ import pytest
 from toolwright import Client, Server
 from toolwright.errors import ConfigurationError
 from toolwright.toolbox.command import read, read_text, simple, toolset
-from unit.toolbox.commands import HOLDS, OURS, call, entry, left, python, script, served
+from unit.toolbox.commands import (
+    ANYTHING,
+    FILES,
+    HOLDS,
+    OURS,
+    SECRET,
+    call,
+    entry,
+    left,
+    python,
+    script,
+    served,
+    served_folder,
+)
 
 pytestmark = pytest.mark.process
-
-SECRET = "outside-secret"
-ANYTHING = [{"name": "text", "many": True}]
-FILES = [{"name": "file", "type": "path", "many": True}]
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder in which commands work, and beside it what they must not reach."""
-    (tmp_path / "outside").write_text(SECRET)
-    (tmp_path / "data" / "sub").mkdir(parents=True)
-    (tmp_path / "data" / "a.txt").write_text("one\ntwo\n")
-    return tmp_path / "data"
+    return served_folder(tmp_path)
 
 
 @contextmanager

@@ -19,23 +19,30 @@ import pytest
 from toolwright import Client, Server
 from toolwright.errors import ConfigurationError
 from toolwright.toolbox.command import read, read_text, simple, toolset
-from unit.toolbox.commands import HOLDS, OURS, call, entry, left, python, script, served
+from unit.toolbox.commands import (
+    ANYTHING,
+    FILES,
+    HOLDS,
+    OURS,
+    SECRET,
+    call,
+    entry,
+    left,
+    python,
+    script,
+    served,
+    served_folder,
+)
 from variants import tried
 
 pytestmark = pytest.mark.process
 
-SECRET = "outside-secret"
-ANYTHING = [{"name": "text", "many": True}]
-FILES = [{"name": "file", "type": "path", "many": True}]
 ARGUMENTS = "import json, sys; print(json.dumps(sys.argv[1:]))"
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "outside").write_text(SECRET)
-    (tmp_path / "data" / "sub").mkdir(parents=True)
-    (tmp_path / "data" / "a.txt").write_text("one\ntwo\n")
-    return tmp_path / "data"
+    return served_folder(tmp_path)
 
 
 def answers(server: Server, calls: Iterable[tuple[str, list[str]]]) -> list[tuple[bool, str]]:

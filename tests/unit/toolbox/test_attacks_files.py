@@ -43,12 +43,6 @@ def root(place: Path) -> Path:
     return place / "data"
 
 
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
-
-
 @contextmanager
 def refused(code: str, root: Path) -> Generator[None]:
     with pytest.raises(ToolError) as caught:

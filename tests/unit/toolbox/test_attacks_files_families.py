@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,6 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "x").write_text(SECRET)
     return tmp_path / "data"
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
 
 
 def code_of(call: Callable[[], object]) -> str:

@@ -23,9 +23,9 @@ from toolwright.toolbox.confined import Folders
 from toolwright.toolbox.ending import settled
 from toolwright.toolbox.sandbox import process
 from toolwright.toolbox.sandbox.process import Bounds, Ended, Job, run
-from unit.toolbox.commands import HOLDS, OURS, call, entry, left, python, script, served
+from unit.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 
-LINES = entry("lines", "wc", "-l", arguments=[{"name": "file", "type": "path", "many": True}])
+LINES = entry("lines", "wc", "-l", arguments=FILES)
 SOURCE = str(Path(__file__).parents[3] / "src")
 
 

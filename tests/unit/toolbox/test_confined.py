@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,9 @@ from hypothesis import strategies as st
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.toolbox import confined
 from toolwright.toolbox.confined import Folders, PathRules, Target
+from unit.toolbox.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("way")
-
-
-@contextmanager
-def refused(code: str) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
 
 
 @pytest.fixture

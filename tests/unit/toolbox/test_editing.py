@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.errors import ToolError
 from toolwright.toolbox.files import Edit, FileLimits, Files
 from toolwright.toolbox.files.editing import Change, edited, unified_diff
-
-
-@contextmanager
-def refused(code: str, **facts: Any) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
-    assert {name: caught.value.facts[name] for name in facts} == facts
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
+from unit.toolbox.refusals import refused
 
 
 def test_an_edit_replaces_and_shows_what_it_did(files: Files, root: Path) -> None:

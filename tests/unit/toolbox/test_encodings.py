@@ -13,7 +13,6 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.errors import ToolError
 from toolwright.toolbox.encodings import HEAD, encoding_of, text_encoding_of
 from toolwright.toolbox.files import Edit, FileContent, FileLimits, Files, SearchResult
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from unit.toolbox.refusals import refused
 
 CHINESE = "城市，名称\r\n北京市的数据分析\r\n上海 main 表格\r\n第四行\r\n"
 WESTERN = "Größe und Maß\r\nCafé Zoë für Åse\r\nmain déjà vu\r\nEnde\r\n"
@@ -40,27 +39,6 @@ TEXTS = [
     pytest.param(WESTERN, "utf-16-le", "utf-16-le", "guess", id="utf-16-le"),
     pytest.param(WESTERN, "utf-16-be", "utf-16-be", "guess", id="utf-16-be"),
 ]
-
-
-@contextmanager
-def refused(code: str, **facts: object) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
-    assert {name: caught.value.facts[name] for name in facts} == facts
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "served"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
 
 
 def find(files: Files, **arguments: Any) -> SearchResult:
@@ -301,7 +279,7 @@ def test_an_append_that_fits_the_encoding_is_made(files: Files, root: Path) -> N
     assert (root / "a").read_bytes() == (CHINESE + "ascii中").encode("gbk")
 
 
-# What is no text
+# Files that are no text
 
 
 def database(folder: Path) -> bytes:

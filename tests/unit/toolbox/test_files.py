@@ -13,7 +13,6 @@ import threading
 import typing
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,26 +25,7 @@ from toolwright.toolbox.files import TOOLS, DirectoryListing, Edit, FileContent,
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
 from toolwright.wording import SENTENCES
-
-
-@contextmanager
-def refused(code: str) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "served"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
+from unit.toolbox.refusals import refused
 
 
 def small(root: Path, **limits: int) -> Files:

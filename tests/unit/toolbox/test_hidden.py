@@ -150,7 +150,13 @@ def test_h22_styles_that_cost_too_much_are_refused(css: str):
         read(css, "<p>tea</p>" * 2000)
 
 
-@pytest.mark.parametrize("text", ["a{", "a(", "a'", "/*", "url( ", ",a", "@media ", "\\", "{}", "var(--a) "])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a{", "a(", "a'", "/*", "url( ", ",a", "@media ", "\\", "{}", "var(--a) ", "a>", "a~b,", "[a=", ":not(",
+        "@import ", "}", "a{display:", "@keyframes a{", "\\0 ", "!important;", "*", "::before", "calc(", '"', "]",
+    ],
+)  # fmt: skip
 def test_h22_a_sheet_of_one_thing_again_and_again_ends(text: str):
     assert read(text * 20_000, "<p>tea</p>")[0] == "tea"
 

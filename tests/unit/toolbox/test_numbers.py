@@ -80,7 +80,7 @@ def test_what_is_written_otherwise_than_its_column_is_counted(
     assert (found, read) == (sum, told)
 
 
-# What may be a thousand times more
+# Numbers that may be a thousand times more
 
 
 @pytest.mark.parametrize(

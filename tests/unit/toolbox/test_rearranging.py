@@ -9,8 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +21,9 @@ from toolwright.policy.confirm import Confirm
 from toolwright.toolbox.confined import PathRules
 from toolwright.toolbox.files import FileLimits, Files, rearranging, toolset, writing
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
+from unit.toolbox.refusals import refused
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
-
-
-@contextmanager
-def refused(code: str) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "served"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
 
 
 @pytest.fixture(params=["renameat2", "without"])

@@ -7,8 +7,7 @@ import errno
 import itertools
 import os
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,7 @@ from toolwright.toolbox.confined import PathRules
 from toolwright.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
 from toolwright.toolbox.files.values import CHUNK
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
-
-
-@contextmanager
-def refused(code: str) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
+from unit.toolbox.refusals import refused
 
 
 @pytest.fixture
@@ -37,12 +30,6 @@ def root(tmp_path: Path) -> Path:
     (folder / "src" / "deep" / "util.py").write_text("def main_helper():\n    pass\n")
     (folder / "notes.md").write_text("# Main\nnothing here\n")
     return folder
-
-
-@pytest.fixture
-def files(root: Path) -> Generator[Files]:
-    with Files([root]) as opened:
-        yield opened
 
 
 def find(files: Files, **arguments: Any) -> SearchResult:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,11 @@ from typing import Any
 import pytest
 
 from toolwright import Client, Server
-from toolwright.errors import ConfigurationError, ToolError
+from toolwright.errors import ConfigurationError
 from toolwright.toolbox.settings import SettingLimits, Settings, toolset
+from unit.toolbox.refusals import refused
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-
-
-@contextmanager
-def refused(code: str, **facts: Any) -> Generator[None]:
-    with pytest.raises(ToolError) as caught:
-        yield
-    assert caught.value.code == code
-    assert facts.items() <= caught.value.facts.items()
 
 
 @pytest.fixture

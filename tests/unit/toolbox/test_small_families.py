@@ -151,7 +151,7 @@ def test_k04_no_answer_but_a_yes_sends_a_mail() -> None:
         try:
             result, _ = sent(post, MAIL, says=lambda question, answer=answer: answer)
         except RpcError:
-            pass  # what does not fit the form is a fault of the client that says it
+            pass  # an answer that does not fit the form is a fault of the client
         else:
             assert result.is_error, answer
         assert post.taken == [], answer

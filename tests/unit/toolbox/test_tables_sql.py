@@ -87,7 +87,7 @@ def questions(draw: st.DrawFn) -> Asked:
 
 
 def queried(folder: Path, asked: Asked, columns: Sequence[str]) -> Rows:
-    """What the tool itself answers: on its way to a client a NUL would be cleaned away."""
+    """The answer of the tool itself: on its way to a client a NUL would be cleaned away."""
     (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked.rows))
     with Tables([folder]) as tables:
         call = tables.query_csv("t.jsonl", RequestContext(LOCAL, SILENT), columns=columns, filter=asked.filter)

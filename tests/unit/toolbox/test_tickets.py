@@ -1,4 +1,4 @@
-"""What a tool asks a person about, where the client cannot ask them: a ticket, as for all that needs approval."""
+"""Questions of a tool to a person, where the client cannot ask: a ticket, as for all that needs approval."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.encodings import HEAD
-from toolwright.toolbox.files.coding import UTF_8, Coding, coding_of
+from toolwright.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from toolwright.toolbox.files.values import Edit
 
 __all__ = ["Change", "Text", "changes", "edited", "unified_diff"]
@@ -33,40 +33,40 @@ class Text:
     """The text of a file, and how it becomes bytes again: ``encode`` undoes ``of`` to the byte."""
 
     content: str
-    coding: Coding
+    codec: TextCodec
     mark: bytes = b""
 
     @classmethod
     def of(cls, data: bytes, shown: str) -> Text:
         """Text in the encoding that is found, or bytes of which the ASCII ones are text. ``ToolError`` for others."""
-        coding = coding_of(data[:HEAD]) or UTF_8
-        text = cls._exact(data, coding)
+        codec = text_codec_of(data[:HEAD]) or UTF_8
+        text = cls._exact(data, codec)
         if text is None and not data.startswith(_MARKS):
-            # What is not UTF-8 comes through as lone surrogates, and goes back as the bytes that it was.
+            # Bytes that are not UTF-8 come through as lone surrogates, and go back as they were.
             text = cls(data.decode("utf-8", "surrogateescape"), UTF_8)
         if text is None or "\0" in text.content:  # binary, or UTF-32, of which the mark begins like that of UTF-16
             raise ToolError.of("TW6046", path=shown)
         return text
 
     @classmethod
-    def _exact(cls, data: bytes, coding: Coding) -> Text | None:
+    def _exact(cls, data: bytes, codec: TextCodec) -> Text | None:
         """``None`` where the bytes are not those of the text throughout, or not the only ones that it can have."""
-        mark = data[:2] if coding.is_wide and data.startswith(_MARKS) else b""
+        mark = data[:2] if codec.is_wide and data.startswith(_MARKS) else b""
         try:
-            content = data.removeprefix(mark).decode(coding.codec)
-            text = cls(content, coding, mark)
+            content = data.removeprefix(mark).decode(codec.name)
+            text = cls(content, codec, mark)
             return text if text.encode(content) == data else None
         except UnicodeError:
             return None
 
     def encode(self, content: str) -> bytes:
-        errors = "surrogateescape" if self.coding.codec == "utf-8" else "strict"
-        return self.mark + content.encode(self.coding.codec, errors)
+        errors = "surrogateescape" if self.codec.name == "utf-8" else "strict"
+        return self.mark + content.encode(self.codec.name, errors)
 
     def lacking(self, content: str) -> str | None:
         """The first character of ``content`` that the encoding does not have."""
         try:
-            content.encode(self.coding.codec)
+            content.encode(self.codec.name)
         except UnicodeEncodeError as error:
             return content[error.start]
         return None
@@ -85,7 +85,7 @@ class Text:
         if _is_no_character(before):
             return True
         # The second byte of a character is at least a digit in the encodings in which it may be ASCII.
-        return self.coding.is_single and not before.isascii() and behind >= "0"
+        return self.codec.is_single and not before.isascii() and behind >= "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _of(text: Text, edit: Edit, number: int, shown: str) -> list[Change]:
     if not edit.new_text.isascii() and not text.is_certain:
         raise ToolError.of("TW6047", path=shown, number=number)
     if (character := text.lacking(edit.new_text)) is not None:
-        raise ToolError.of("TW6038", path=shown, number=number, character=character, encoding=text.coding.encoding)
+        raise ToolError.of("TW6038", path=shown, number=number, character=character, encoding=text.codec.encoding)
     expression = _expression(text.content, edit.old_text)
     places = [match.span() for match in expression.finditer(text.content)]
     for start, end in places:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolwright.toolbox.files.coding import UTF_8, Coding, coding_of
+from toolwright.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from toolwright.toolbox.files.values import CHUNK  # not more than decides of an encoding
 
 __all__ = ["LinedFile", "Part", "lined_file"]
@@ -21,7 +21,7 @@ class Part:
     offset: int
     raw: bytes
     data: bytes
-    coding: Coding
+    codec: TextCodec
 
     @property
     def end(self) -> int:
@@ -38,44 +38,44 @@ class Part:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return self.coding.starts(self.raw)
+        return self.codec.starts(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
 class LinedFile:
     fd: int
     head: bytes
-    coding: Coding
+    codec: TextCodec
 
     def part(self, offset: int) -> Part | None:
         """The part that begins at ``offset``; ``None`` at the end of the file."""
         raw = os.pread(self.fd, CHUNK, offset) if offset else self.head
         if len(raw) == CHUNK:
-            raw = self.coding.whole_lines(raw) or raw
+            raw = self.codec.whole_lines(raw) or raw
         if not raw:
             return None
-        data = raw if self.coding is UTF_8 else self._shown(raw, offset).encode()
-        return Part(offset, raw, data, self.coding)
+        data = raw if self.codec is UTF_8 else self._shown(raw, offset).encode()
+        return Part(offset, raw, data, self.codec)
 
     def lines(self, begin: int, end: int) -> list[str]:
         """The lines between two offsets; the farthest may be a part of one."""
         data = os.pread(self.fd, end - begin, begin) if end > begin else b""
-        text = data.decode(errors="replace") if self.coding is UTF_8 else self._shown(data, begin)
+        text = data.decode(errors="replace") if self.codec is UTF_8 else self._shown(data, begin)
         return text.removesuffix("\n").split("\n") if text else []
 
     def _shown(self, raw: bytes, offset: int) -> str:
-        text = self.coding.shown(raw)
+        text = self.codec.shown(raw)
         return text if offset else text.removeprefix("\ufeff")
 
 
 def lined_file(fd: int) -> LinedFile | None:
-    """The file ``fd`` for a search; ``None`` where it is binary. What is in no encoding that is found, and has no NUL,
-    is looked through as UTF-8."""
+    """The file ``fd`` for a search; ``None`` where it is binary. A file of which no encoding is found, and which has no
+    NUL, is looked through as UTF-8."""
     head = os.pread(fd, CHUNK, 0)
     if not head.isascii() or b"\0" in head:
-        coding = coding_of(head)
-        if coding is None and b"\0" in head[:_HEAD]:
+        codec = text_codec_of(head)
+        if codec is None and b"\0" in head[:_HEAD]:
             return None
-        if coding is not None and coding.encoding != "utf-8":
-            return LinedFile(fd, head, coding)
+        if codec is not None and codec.encoding != "utf-8":
+            return LinedFile(fd, head, codec)
     return LinedFile(fd, head, UTF_8)

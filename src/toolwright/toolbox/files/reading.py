@@ -9,7 +9,7 @@ from typing import Literal
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.encodings import HEAD
-from toolwright.toolbox.files.coding import Coding, coding_as, coding_of
+from toolwright.toolbox.files.text_codec import TextCodec, text_codec_as, text_codec_of
 from toolwright.toolbox.files.values import (
     CHUNK,
     ContentEncoding,
@@ -63,21 +63,21 @@ class Source:
 
     def as_text(self, encoding: AutoEncoding, offset: int) -> FileContent:
         self._check_offset(offset)
-        coding = self._coding(encoding)
-        self._check_begin(coding, offset)
-        text, end = self._decoded(read_at(self._fd, self._limits.read_bytes, offset), coding, offset)
-        return self._text(coding, text, end)
+        codec = self._codec(encoding)
+        self._check_begin(codec, offset)
+        text, end = self._decoded(read_at(self._fd, self._limits.read_bytes, offset), codec, offset)
+        return self._text(codec, text, end)
 
     def as_lines(self, encoding: AutoEncoding, start: int, end: int) -> FileContent:
-        coding = self._coding(encoding)
-        begin = self._line(start, coding)
+        codec = self._codec(encoding)
+        begin = self._line(start, codec)
         data = read_at(self._fd, self._limits.read_bytes + 1, begin)
         if end:
-            data = data[: coding.after_lines(data, end - start + 1)]
+            data = data[: codec.after_lines(data, end - start + 1)]
         if len(data) > (limit := self._limits.read_bytes):
-            data = coding.whole_lines(data[:limit]) or data[:limit]
-        text, behind = self._decoded(data, coding, begin)
-        result = self._text(coding, text, behind)
+            data = codec.whole_lines(data[:limit]) or data[:limit]
+        text, behind = self._decoded(data, codec, begin)
+        result = self._text(codec, text, behind)
         whole = text.endswith("\n")
         lines = text.count("\n") + (text != "" and not whole)
         result["start_line"], result["end_line"] = start, start + lines - 1
@@ -85,18 +85,18 @@ class Source:
             result["next_start_line"] = start + lines
         return result
 
-    def _coding(self, encoding: AutoEncoding) -> Coding:
+    def _codec(self, encoding: AutoEncoding) -> TextCodec:
         """How the text is read: as the caller says, or as it is found. ``ToolError`` for bytes that are no text."""
         head = read_at(self._fd, HEAD, 0)
-        coding = coding_of(head) if encoding == "auto" else coding_as(encoding, head)
-        if coding is None:
+        codec = text_codec_of(head) if encoding == "auto" else text_codec_as(encoding, head)
+        if codec is None:
             raise ToolError.of("TW6036", path=self._shown)
-        return coding
+        return codec
 
-    def _text(self, coding: Coding, content: str, behind: int) -> FileContent:
-        result = self._result(coding.encoding, content, behind)
-        if coding.encoding not in ("utf-8", "ascii"):
-            result["encoding_from"] = coding.how
+    def _text(self, codec: TextCodec, content: str, behind: int) -> FileContent:
+        result = self._result(codec.encoding, content, behind)
+        if codec.encoding not in ("utf-8", "ascii"):
+            result["encoding_from"] = codec.how
         return result
 
     def _result(self, encoding: ContentEncoding, content: str, behind: int) -> FileContent:
@@ -112,56 +112,56 @@ class Source:
         if offset > self._found.st_size:
             raise ToolError.of("TW6044", path=self._shown, size=self._found.st_size)
 
-    def _check_begin(self, coding: Coding, offset: int) -> None:
+    def _check_begin(self, codec: TextCodec, offset: int) -> None:
         """``ToolError`` for an offset within a character."""
-        if cut := coding.cut_off(coding.aligned(self._before(offset))):
-            raise ToolError.of("TW6037", path=self._shown, offset=offset, encoding=coding.encoding, near=offset - cut)
+        if cut := codec.cut_off(codec.aligned(self._before(offset))):
+            raise ToolError.of("TW6037", path=self._shown, offset=offset, encoding=codec.encoding, near=offset - cut)
 
     def _before(self, offset: int) -> bytes:
-        """What stands before an offset, as far as is looked; from a unit of UTF-16 on."""
+        """The bytes before an offset, as far as is looked; from a unit of UTF-16 on."""
         begin = max(0, offset - Slice.BEFORE) & ~1
         return read_at(self._fd, offset - begin, begin)
 
-    def _decoded(self, data: bytes, coding: Coding, offset: int) -> tuple[str, int]:
+    def _decoded(self, data: bytes, codec: TextCodec, offset: int) -> tuple[str, int]:
         """The text of ``data`` and the offset behind it; a character that is cut off at the end is left out, and so is
         the mark of UTF-16."""
         final = offset + len(data) >= self._found.st_size
-        decoder = codecs.getincrementaldecoder(coding.codec)()
+        decoder = codecs.getincrementaldecoder(codec.name)()
         try:
             text = decoder.decode(data, final)
         except UnicodeDecodeError as error:
-            raise self._no_text(coding) from error
+            raise self._no_text(codec) from error
         if "\0" in text:
-            raise self._no_text(coding)
+            raise self._no_text(codec)
         data = data[: len(data) - len(decoder.getstate()[0])]
-        if coding.is_wide and offset == 0:
+        if codec.is_wide and offset == 0:
             text = text.removeprefix("\ufeff")
-        self._cut(text, offset, data, coding)
+        self._cut(text, offset, data, codec)
         return text, offset + len(data)
 
-    def _no_text(self, coding: Coding) -> ToolError:
-        return ToolError.of("TW6040", path=self._shown, encoding=coding.encoding)
+    def _no_text(self, codec: TextCodec) -> ToolError:
+        return ToolError.of("TW6040", path=self._shown, encoding=codec.encoding)
 
-    def _cut(self, shown: str, offset: int, data: bytes, coding: Coding | None) -> None:
+    def _cut(self, shown: str, offset: int, data: bytes, codec: TextCodec | None) -> None:
         """Says what stands around it, unless it is all of the file."""
         if offset == 0 and len(data) >= self._found.st_size:
             return
         before = self._before(offset)
         behind = read_at(self._fd, Slice.BEHIND, offset + len(data))
-        if coding is None:
+        if codec is None:
             self._slices.append(Slice(shown, before, data, behind, None))
         else:
-            self._slices.append(Slice(shown, coding.aligned(before), data, behind, coding.codec))
+            self._slices.append(Slice(shown, codec.aligned(before), data, behind, codec.name))
 
-    def _line(self, start: int, coding: Coding) -> int:
+    def _line(self, start: int, codec: TextCodec) -> int:
         """The offset at which line ``start`` begins."""
         ahead, offset, whole = start - 1, 0, True
         while ahead and (chunk := read_at(self._fd, CHUNK, offset)):
-            here = coding.lines(chunk)
+            here = codec.lines(chunk)
             if here >= ahead:
-                ahead, offset, whole = 0, offset + coding.after_lines(chunk, ahead), True
+                ahead, offset, whole = 0, offset + codec.after_lines(chunk, ahead), True
                 break
-            ahead, offset, whole = ahead - here, offset + len(chunk), coding.ends_line(chunk)
+            ahead, offset, whole = ahead - here, offset + len(chunk), codec.ends_line(chunk)
             if offset >= self._limits.scan_bytes:
                 raise ToolError.of("TW6045", path=self._shown, start=start, limit=self._limits.scan_bytes)
         if ahead or (start > 1 and offset >= self._found.st_size):

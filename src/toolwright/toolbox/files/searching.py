@@ -18,9 +18,9 @@ from typing import Literal
 from toolwright.errors import ToolError
 from toolwright.loading import load
 from toolwright.toolbox.confined import Folder, Names, worded
-from toolwright.toolbox.files.coding import UTF_8
 from toolwright.toolbox.files.lines import LinedFile, lined_file
 from toolwright.toolbox.files.patterns import Glob, Ignores
+from toolwright.toolbox.files.text_codec import UTF_8
 from toolwright.toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
 from toolwright.toolbox.files.walking import Meetings, Met
 from toolwright.tools.toolset import Slice
@@ -256,8 +256,8 @@ class Search:
         if self.wanted.context_lines:
             match["before"] = self._around(file, max(0, begin - _AROUND), begin)[-self.wanted.context_lines :]
             match["after"] = self._around(file, end, end + _AROUND)[: self.wanted.context_lines]
-        if file.coding is not UTF_8:
-            match["encoding"] = file.coding.encoding
+        if file.codec is not UTF_8:
+            match["encoding"] = file.codec.encoding
 
     def _cut(self, match: SearchMatch, file: LinedFile, line: str, begin: int, end: int) -> None:
         """Says what stands around each line that is shown: a secret may have several, or be longer than the line."""

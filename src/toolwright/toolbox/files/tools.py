@@ -26,7 +26,6 @@ from toolwright.protocol.types import CallToolResult, TextContent
 from toolwright.toolbox.confined import Folders, PathRules, Spot, Target, is_directory, worded
 from toolwright.toolbox.encodings import HEAD
 from toolwright.toolbox.files import media
-from toolwright.toolbox.files.coding import coding_of
 from toolwright.toolbox.files.declared import TOOLS, WRITING, Cursor, PathArgument, Version
 from toolwright.toolbox.files.editing import Change, Text, changes, edited, unified_diff
 from toolwright.toolbox.files.locking import alone
@@ -35,6 +34,7 @@ from toolwright.toolbox.files.reading import Source, check_range, read_at
 from toolwright.toolbox.files.rearranging import Doomed, check_source, delete, doomed, kind_of, make_directory, move
 from toolwright.toolbox.files.searcher import Searcher
 from toolwright.toolbox.files.searching import Wanted, finder_of, place_of
+from toolwright.toolbox.files.text_codec import text_codec_of
 from toolwright.toolbox.files.values import (
     KINDS,
     CreatedDirectory,
@@ -364,7 +364,7 @@ class Files:
         result = EditedFile(
             path=target.shown, dry_run=dry_run, replaced=len(plan.changes), diff="", size=size, version=version
         )
-        if (encoding := plan.text.coding.encoding) != "utf-8":
+        if (encoding := plan.text.codec.encoding) != "utf-8":
             result["encoding"] = encoding
         self._show(result, plan.text, plan.changes)
         return result
@@ -625,13 +625,13 @@ def _entry(met: Met) -> DirectoryEntry:
 
 
 def _look_into(info: FileInfo, head: bytes, name: str) -> None:
-    coding = coding_of(head)
-    info["media_type"] = media.media_type(head, name, is_text=coding is not None)
-    info["text"] = coding is not None
-    if coding is None:
+    codec = text_codec_of(head)
+    info["media_type"] = media.media_type(head, name, is_text=codec is not None)
+    info["text"] = codec is not None
+    if codec is None:
         return
-    info["encoding"] = coding.encoding
-    text = coding.shown(head)
+    info["encoding"] = codec.encoding
+    text = codec.shown(head)
     breaks, carried = text.count("\n"), text.count("\r\n")
     if breaks:
         info["line_endings"] = "\\n" if not carried else "\\r\\n" if carried == breaks else "mixed"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from toolwright.errors import ToolError
 from toolwright.toolbox.confined import Maker, Spot, Target
 from toolwright.toolbox.encodings import HEAD
-from toolwright.toolbox.files.coding import coding_of
+from toolwright.toolbox.files.text_codec import text_codec_of
 from toolwright.toolbox.files.values import CHUNK, FileLimits, Mode, WriteEncoding, WrittenFile, version_of
 from toolwright.toolbox.openat2 import rename_new
 
@@ -83,7 +83,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is to be written; ``is_text`` where it was given as such."""
+    """The bytes to write; ``is_text`` where they were given as text."""
 
     data: bytes
     is_text: bool
@@ -133,7 +133,8 @@ def check_version(spot: Spot, found: os.stat_result | None, expected: str) -> No
 def check_write(
     spot: Spot, content: Content, mode: Mode, if_version: str, limits: FileLimits, growth: Growth
 ) -> os.stat_result | None:
-    """What stands at ``spot``. ``ToolError`` where ``content`` cannot be written there in this ``mode``."""
+    """The status of the entry at ``spot``, if any. ``ToolError`` where ``content`` cannot be written there in this
+    ``mode``."""
     data = content.data
     found = spot.status()
     if mode == "create" or found is None:
@@ -157,10 +158,10 @@ def _check_growth(spot: Spot, old: Old, data: bytes, limits: FileLimits) -> None
 
 def _check_encoding(spot: Spot, old: Old, content: Content) -> None:
     """``ToolError`` where a text would be added in UTF-8 to one in another encoding."""
-    coding = coding_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
-    if coding is None or coding.encoding == "utf-8" or (content.data.isascii() and not coding.is_wide):
+    codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
+    if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
         return
-    raise ToolError.of("TW6039", path=spot.shown, encoding=coding.encoding)
+    raise ToolError.of("TW6039", path=spot.shown, encoding=codec.encoding)
 
 
 def _check_free(spot: Spot, found: os.stat_result | None) -> None:

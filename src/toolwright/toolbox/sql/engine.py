@@ -47,6 +47,11 @@ class Session(Protocol):
         """``most``: rows that anybody will take."""
         ...
 
+    def check(self, change: Statement, values: Mapping[str, Any]) -> None:
+        """Have the engine plan a change without making it: its error where the change cannot be made. Of a change that
+        the engine makes no plan of, such as ``CREATE TABLE`` in PostgreSQL and MySQL, nothing is found out."""
+        ...
+
     def commit(self) -> None: ...
 
     def interrupt(self) -> None:

@@ -69,7 +69,8 @@ _SETTINGS = (
     "div_precision_increment = 4",
     "completion_type = 0",
 )
-"""What the server may set otherwise for each session, by ``init_connect``; the package has set the character set."""
+"""Variables that the server may set otherwise for each session, by ``init_connect``. The package sets the character
+set."""
 
 
 class Mysql:
@@ -305,6 +306,13 @@ class _Session:
             return Outcome(columns, _fetched(cursor))
         rows = list(cursor.fetchall()) if columns else []
         return Outcome(columns, iter(rows), len(rows) if columns else cursor.rowcount)
+
+    def check(self, change: Statement, values: Mapping[str, Any]) -> None:
+        if change.is_of_rows and not self._writes:
+            text, given = _bound(change, values)
+            self._do("START TRANSACTION READ WRITE")  # else a plan of a change is refused; it is never committed
+            self._db.cursor().execute(f"EXPLAIN {text}", given)
+            self._do("START TRANSACTION READ ONLY")
 
     def commit(self) -> None:
         self._db.commit()

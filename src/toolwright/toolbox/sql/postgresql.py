@@ -147,7 +147,7 @@ _SETTINGS = {
     "row_security": "on",
     "idle_in_transaction_session_timeout": "60000",
 }
-"""What a role, a database or a server may have set otherwise."""
+"""Parameters that a role, a database or a server may have set otherwise."""
 
 
 class Postgresql:
@@ -340,6 +340,11 @@ class _Session:
         rows = cursor.stream(text, given)
         first = next(rows, None)  # until then there are no columns
         return Outcome(_columns(self._db, cursor), _behind(first, rows))
+
+    def check(self, change: Statement, values: Mapping[str, Any]) -> None:
+        if change.is_of_rows:
+            text = f"EXPLAIN {spelt(change, '${n}')}".encode()
+            self._db.cursor().execute(text, [values[name] for name in change.names])
 
     def commit(self) -> None:
         self._db.execute("COMMIT")

@@ -159,7 +159,7 @@ class _Session:
         )
 
     def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
-        self._guard()
+        self._guard(writes=self._writes)
         before = self._db.total_changes
         cursor = self._db.execute(spelt(statement, ":{name}"), {name: values[name] for name in statement.names})
         if cursor.description is None:
@@ -176,12 +176,16 @@ class _Session:
             return counted
         return self._db.total_changes - before if statement.verb in ("UPDATE", "DELETE") else None
 
-    def _guard(self) -> None:
+    def check(self, change: Statement, values: Mapping[str, Any]) -> None:
+        self._guard(writes=True)
+        self._db.execute(f"EXPLAIN {spelt(change, ':{name}')}", {name: values[name] for name in change.names})
+
+    def _guard(self, *, writes: bool) -> None:
         self._db.set_authorizer(None)
         catalog = self.catalog()
         shown = {relation.name.lower() for relation in catalog.relations}
         closed = frozenset(str(row[0]).lower() for row in self._db.execute(_TABLES)) - shown
-        self._db.set_authorizer(_authorizer(catalog, closed, writes=self._writes))
+        self._db.set_authorizer(_authorizer(catalog, closed, writes=writes))
 
     def commit(self) -> None:
         self._db.set_authorizer(None)

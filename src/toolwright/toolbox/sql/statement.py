@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -23,8 +24,8 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from toolwright.errors import ToolError
 from toolwright.toolbox.sql import accepted
 from toolwright.toolbox.sql.catalog import Catalog, Dialect, Relation
+from toolwright.toolbox.sql.indirect_access import check_alone, check_changed, check_plan_of, check_type
 from toolwright.toolbox.sql.lexing import PARAMETER, quote_ends
-from toolwright.toolbox.sql.reaching import check_alone, check_changed, check_plan_of, check_type
 from toolwright.toolbox.sql.spelling import are_same, odd_text
 
 __all__ = ["Statement", "change_of", "query_of", "spelt"]
@@ -77,6 +78,11 @@ class Statement:
     leaves_out: bool = False
     """Whether a change may write fewer rows than are counted: those that are there already are left out."""
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether it changes rows, not what holds them: the engine plans it, and says how many rows it has changed."""
+        return self.verb.partition(" ")[0] in ("INSERT", "UPDATE", "DELETE", "MERGE")
+
 
 def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None = None) -> Statement:
     """The query that ``text`` is, or the plan of one. ``ToolError`` for anything else. ``most``: rows that its own
@@ -126,9 +132,17 @@ def _judged(
     tree = _parsed(text, dialect)
     _check_tree(tree, dialect, catalog, kind)
     names = _take_parameters(tree)
+    said = _named(tree)
     tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
+    if said - _named(tree):  # the parser's writer leaves out what an engine has no place for
+        raise ToolError.of("TW6238")
     _check_tree(tree, dialect, catalog, kind)
     return tree, tuple(_resolve(tree, catalog))
+
+
+def _named(tree: Node) -> Counter[str]:
+    """How often a tree has each name."""
+    return Counter(name.name.lower() for name in tree.find_all(exp.Identifier))
 
 
 def _check_tree(tree: Node, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]) -> None:

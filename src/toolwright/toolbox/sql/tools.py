@@ -19,10 +19,10 @@ from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.catalog import Catalog, Relation
 from toolwright.toolbox.sql.describing import described
 from toolwright.toolbox.sql.engine import Outcome, Session, engine_of
+from toolwright.toolbox.sql.engine_errors import Asked, near_columns, redacted
 from toolwright.toolbox.sql.exposure import check_exposure, walls_of
 from toolwright.toolbox.sql.running import Runner
 from toolwright.toolbox.sql.statement import Statement, change_of, query_of
-from toolwright.toolbox.sql.telling import Asked, near_columns, told
 from toolwright.toolbox.sql.values import (
     Cell,
     ChangeResult,
@@ -42,10 +42,19 @@ from toolwright.wording import Worded
 __all__ = ["TOOLS", "Database", "toolset"]
 
 TOOLS: tuple[tuple[str, ToolSettings], ...] = (
-    ("list_tables", {"title": "List tables", "effect": "read", "idempotent": True, "examples": ({},)}),
+    (
+        "list_tables",
+        {"title": "List tables", "effect": "read", "idempotent": True, "untrusted": True, "examples": ({},)},
+    ),
     (
         "describe_table",
-        {"title": "Describe a table", "effect": "read", "idempotent": True, "examples": ({"table": "orders"},)},
+        {
+            "title": "Describe a table",
+            "effect": "read",
+            "idempotent": True,
+            "untrusted": True,  # names, defaults and comments are text of whoever made the table
+            "examples": ({"table": "orders"},),
+        },
     ),
     (
         "run_sql_query",
@@ -181,12 +190,12 @@ class Database:
         writes: bool = False,
         commits: bool = False,
     ) -> T:
-        """What ``work`` makes with a session. Its errors tell nothing of what is hidden."""
+        """Run ``work`` with a session, and return its result. Errors tell nothing of what is hidden."""
         try:
             return await self._runner.run(lambda session: work(session, asked), context, writes=writes, commits=commits)
         except ToolError as error:
             if error.code != "TW6241":
-                raise told(error, asked) from error
+                raise redacted(error, asked) from error
             missing = error
         try:
             raise await self._runner.run(lambda session: near_columns(missing, session, asked), context)
@@ -249,7 +258,7 @@ class Database:
         at_most: int | None,
         dry_run: bool,
     ) -> ChangeResult:
-        before = None if _counts(statement) else _counted(session, statement, parameters)
+        before = None if statement.is_of_rows else _counted(session, statement, parameters)
         outcome = session.run(statement, _values(statement, parameters), self._limits.rows)
         rows, _ = self._rows(outcome.rows, self._limits.rows)
         affected = before if outcome.affected is None else outcome.affected
@@ -283,16 +292,12 @@ class Database:
 
         def work(session: Session, asked: Asked) -> tuple[Statement, int | None]:
             statement = self._changing(session, asked, sql, parameters, is_undone=dry_run or at_most is not None)
+            session.check(statement, _values(statement, parameters))
             counted = _counted(session, statement, parameters)
             return statement, statement.rows if counted is None else counted
 
         statement, count = await self._ask(work, None, Asked(f"{sql} {parameters}"))
         return _worded(statement, count, dry_run=dry_run)
-
-
-def _counts(statement: Statement) -> bool:
-    """Whether the database itself says how many rows it has changed."""
-    return statement.verb.partition(" ")[0] in ("INSERT", "UPDATE", "DELETE", "MERGE")
 
 
 def _counted(session: Session, statement: Statement, parameters: Mapping[str, Any] | None) -> int | None:
@@ -320,7 +325,7 @@ def _entry(catalog: Catalog, relation: Relation) -> TableEntry:
 
 
 def _can_be_undone(dialect: str, statement: Statement) -> bool:
-    return dialect != "mysql" or _counts(statement)
+    return dialect != "mysql" or statement.is_of_rows
 
 
 def _values(statement: Statement, said: Mapping[str, Any] | None, *, exactly: bool = True) -> Mapping[str, Any]:

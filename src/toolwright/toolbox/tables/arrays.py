@@ -92,7 +92,7 @@ class Elements:
         self._limit = limit
         self._skip = array.start
         self._text = ""
-        """What has come in and was not cut yet: the beginning of an element, or what stands behind the array."""
+        """Text that has come in and was not cut yet: the beginning of an element, or the rest behind the array."""
         self._taken = 0
         self._number = 1
         self._ended = False

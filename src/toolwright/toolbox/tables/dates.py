@@ -1,8 +1,8 @@
 """Dates as keys of groups: ``day:month`` is the month of what stands in the column ``day``.
 
 Read are ``2024-05-01``, also with a time behind it, ``2024/5/1``, ``20240501``, ``2024年5月1日`` and ``1.5.2024``. A
-date with slashes and the year at its end is read where a cell of the beginning shows which number is the day. What is
-no date is a group of its own, by its text, so that nothing is lost without a word.
+date with slashes and the year at its end is read where a cell of the beginning shows which number is the day. A
+value that is no date is a group of its own, by its text, so that nothing is lost without a word.
 """
 
 from __future__ import annotations

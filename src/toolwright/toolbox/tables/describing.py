@@ -7,6 +7,7 @@ from typing import Any
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.engine import Query
+from toolwright.toolbox.tables.formulas import formula_of, is_formula
 from toolwright.toolbox.tables.found import Found
 from toolwright.toolbox.tables.results import ColumnDescription, ColumnType, Description, plain
 from toolwright.toolbox.tables.sql import Table
@@ -41,9 +42,6 @@ def described(found: Found, start: int, query: Query, table: Table) -> Descripti
     return result
 
 
-_FORMULA = "'=', '+', '-', '@', chr(9)"
-
-
 def _facts(table: Table, name: str) -> tuple[str, ...]:
     text, cell = table.text(name), table.cell(name)
     number = table.read(name) if table.counts(name) else "CAST(NULL AS DOUBLE)"
@@ -59,7 +57,7 @@ def _facts(table: Table, name: str) -> tuple[str, ...]:
         f"max({number})",
         f"left(min({text}), {_SHOWN + Slice.BEHIND})",
         f"left(max({text}), {_SHOWN + Slice.BEHIND})",
-        f"count(*) FILTER ({text} < 'A' AND left({text}, 1) IN ({_FORMULA}) AND {number} IS NULL)",
+        f"count(*) FILTER ({formula_of(text, number)})",
     )
 
 
@@ -86,6 +84,6 @@ def _column(name: str, facts: Sequence[Any], table: Table, found: Found) -> Colu
         max=plain(most if by_number else last and found.beginning(last, _SHOWN)),
         examples=[found.beginning(cell, _SHOWN) for cell in list(dict.fromkeys(samples))[:3]],
     )
-    if formulas:
+    if formulas := formulas + is_formula(name, None):
         result["formulas"] = formulas
     return result

@@ -44,7 +44,7 @@ class Feed:
 @contextmanager
 def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
     """The file ``fd`` for one reading from its beginning to its end."""
-    if layout.format == "parquet" or (layout.plain and not _needs_work(fd, shown, layout)):
+    if layout.format == "parquet" or (layout.plain and not _needs_work(fd, shown, layout, limits)):
         yield Feed(f"/proc/self/fd/{fd}", os.fstat(fd).st_size)
         return
     if layout.sheet is not None and layout.content is None:
@@ -80,8 +80,39 @@ def _piped(fd: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | N
         thread.join()
 
 
-def _needs_work(fd: int, shown: str, layout: Layout) -> bool:
-    """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, or it is no text."""
+@dataclass(slots=True)
+class _Lengths:
+    """Holds the objects of JSON Lines to ``limit`` bytes, part by part: the engine has a bound of its own, which is
+    far above a small limit. Rows of CSV and of arrays are held to it elsewhere."""
+
+    limit: int
+    shown: str
+    lines: int = 0
+    open: int = 0
+    """Bytes since the last line end."""
+
+    def check(self, part: bytes) -> None:
+        at = 0
+        while len(part) - at + self.open > self.limit:
+            end = part.rfind(b"\n", at, at + self.limit - self.open + 1)
+            if end < 0:
+                line = self.lines + part.count(b"\n", 0, at) + 1
+                raise ToolError.of("TW6345", path=self.shown, line=line, limit=self.limit)
+            at, self.open = end + 1, 0
+        self.lines += part.count(b"\n")
+        last = part.rfind(b"\n", at)
+        self.open = self.open + len(part) - at if last < 0 else len(part) - last - 1
+
+
+def _lengths(shown: str, layout: Layout, limits: Limits) -> _Lengths | None:
+    is_open = layout.format == "json lines" and layout.array is None
+    return _Lengths(limits.row_bytes, shown) if is_open else None
+
+
+def _needs_work(fd: int, shown: str, layout: Layout, limits: Limits) -> bool:
+    """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, an object is too long, or it
+    is no text."""
+    lengths = _lengths(shown, layout, limits)
     returns = False
     quotes = 0
     offset = 0
@@ -89,6 +120,8 @@ def _needs_work(fd: int, shown: str, layout: Layout) -> bool:
         offset += len(part)
         if b"\0" in part:
             raise ToolError.of("TW6310", path=shown)
+        if lengths is not None:
+            lengths.check(part)
         returns = returns or b"\r" in part
         quotes += part.count(b'"')
     _check_quotes(quotes, layout, shown)
@@ -101,11 +134,14 @@ def _check_quotes(quotes: int, layout: Layout, shown: str) -> None:
 
 
 def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> None:
+    lengths = _lengths(shown, layout, limits)
     quotes = 0
     with os.fdopen(write, "wb", buffering=0) as pipe:
         try:
             with os.fdopen(fd, "rb", buffering=0, closefd=False) as file:
                 for part in _text(cast(BinaryIO, file), feed, shown, layout, limits, sheet):
+                    if lengths is not None:
+                        lengths.check(part)
                     quotes += part.count(b'"')
                     rest = memoryview(part)
                     while rest:
@@ -151,7 +187,10 @@ def _decoded(parts: Iterator[bytes], shown: str, layout: Layout) -> Iterator[byt
     decoder = codecs.getincrementaldecoder(layout.encoding)()
     try:
         for part in parts:
-            yield decoder.decode(part).encode()
+            text = decoder.decode(part).encode()
+            if b"\0" in text:
+                raise ToolError.of("TW6310", path=shown)
+            yield text
         yield decoder.decode(b"", final=True).encode()
     except UnicodeError as error:
         raise ToolError.of("TW6311", path=shown, encoding=layout.encoding) from error

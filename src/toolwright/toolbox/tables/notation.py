@@ -90,7 +90,7 @@ class Notation:
 
     @property
     def pattern(self) -> str:
-        """What a whole cell has to be, for RE2 and for Python alike."""
+        """The expression that a whole cell has to match, for RE2 and for Python alike."""
         return _pattern(self.decimal, self.unit)
 
     def plain(self, cell: str) -> str | None:
@@ -170,7 +170,7 @@ def _unit_of(cell: str) -> str | None:
     return text if text == _PERCENT or (len(text) == 1 and unicodedata.category(text) == "Sc") else None
 
 
-# What the cells of a file say
+# The evidence in the cells of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Cells:
 
 @dataclass(slots=True)
 class _Evidence:
-    """What the different cells of a column say, counted."""
+    """Counts over the different cells of a column."""
 
     unit: str = ""
     point: int = 0
@@ -251,7 +251,7 @@ def notations_of(columns: Iterable[Cells], likely: Decimal, said: Decimal | None
 
 
 def told_of(decimal: Decimal, unit: str, ambiguous: bool, names: Sequence[str]) -> NumbersRead:
-    """What a result says of columns that are read alike."""
+    """The note of a result on columns that are read alike."""
     read = NumbersRead(columns=list(names[:_NAMED]), decimal=decimal)
     if unit:
         read["unit"] = unit

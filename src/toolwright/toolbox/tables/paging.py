@@ -9,11 +9,11 @@ from typing import Any
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.engine import Query
 from toolwright.toolbox.tables.filters import Node
+from toolwright.toolbox.tables.formulas import is_formula
 from toolwright.toolbox.tables.found import Found
-from toolwright.toolbox.tables.notation import Notation
 from toolwright.toolbox.tables.reading import Limits
 from toolwright.toolbox.tables.results import Rows
-from toolwright.toolbox.tables.sql import Table, is_number
+from toolwright.toolbox.tables.sql import Table
 
 __all__ = ["Order", "rows_of"]
 
@@ -72,7 +72,7 @@ def _page(
     """As many of ``rows`` as fit, at least one."""
     notations = [table.notations.get(name) for name in names]
     shown: list[list[str | None]] = []
-    cut = formulas = 0
+    cut, formulas = 0, sum(is_formula(name, None) for name in names)
     room = limits.result_bytes
     for row in rows[: order.limit]:
         cells: list[str | None] = [cell and found.beginning(cell, limits.cell_characters) for cell in row]
@@ -80,7 +80,7 @@ def _page(
         if shown and room < 0:
             break
         cut += sum(cell is not None and len(cell) > limits.cell_characters for cell in row)
-        formulas += sum(_is_formula(cell, how) for cell, how in zip(cells, notations, strict=True) if cell)
+        formulas += sum(is_formula(cell, how) for cell, how in zip(cells, notations, strict=True) if cell)
         shown.append(cells)
     result = Rows(path=found.shown, read_as=found.layout.read_as, columns=names, rows=shown)
     if cut:
@@ -90,7 +90,3 @@ def _page(
     if len(shown) < len(rows):
         result["next_cursor"] = f"{found.version}:{order.offset(found.version) + len(shown)}"
     return result
-
-
-def _is_formula(cell: str, notation: Notation | None) -> bool:
-    return cell[0] in "=@\t" or (cell[0] in "+-" and not is_number(cell, notation))

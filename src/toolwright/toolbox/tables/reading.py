@@ -28,7 +28,7 @@ from toolwright.toolbox.tables.notation import Cells, Decimal, Notations, Number
 from toolwright.toolbox.tables.unpacking import Bounds, Packing, packing_of, unpacked
 from toolwright.toolbox.tables.workbooks import sheet_of
 
-__all__ = ["Encoding", "Layout", "Limits", "ReadAs", "Renamed", "Said", "lay_out"]
+__all__ = ["Corrections", "Encoding", "Layout", "Limits", "ReadAs", "Renamed", "lay_out"]
 
 SAMPLED = 2000
 """Rows of the beginning that are looked at."""
@@ -71,12 +71,12 @@ class Renamed(TypedDict):
 
 
 class ReadAs(TypedDict):
-    """How the file was read. What is wrong here can be set by an argument."""
+    """How the file was read. An argument corrects a member that is wrong."""
 
     format: Format
     compression: NotRequired[Packing]
     encoding: NotRequired[Encoding]
-    encoding_from: NotRequired[Annotated[How, Field(description="What says so; a guess may be wrong")]]
+    encoding_from: NotRequired[Annotated[How, Field(description="How it is known; a guess may be wrong")]]
     key: NotRequired[Annotated[str, Field(description="Of the object in which the array stands")]]
     sheet: NotRequired[str]
     sheets: NotRequired[Annotated[list[str], Field(description="Those that there are; read_as.sheet chooses one")]]
@@ -91,8 +91,8 @@ class ReadAs(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the caller says of a file; ``None`` where it is to be found out."""
+class Corrections:
+    """Properties of a file that the caller has set; ``None`` for one that is to be found out."""
 
     encoding: Encoding | None = None
     delimiter: Delimiter | None = None
@@ -119,7 +119,7 @@ class Layout:
     empty_lines: int = 0
     """Before the first row."""
     array: Array | None = None
-    """What is turned into JSON Lines on the way to the engine."""
+    """An array that is turned into JSON Lines on the way to the engine."""
     sheet: str | None = None
     """Of a workbook, which reaches the engine as CSV."""
     content: bytes | None = None
@@ -127,24 +127,24 @@ class Layout:
     notations: Notations = field(default_factory=Notations)
 
 
-def lay_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
+def lay_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
     """How to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
-    layout = _laid_out(fd, shown, said, limits)
+    layout = _laid_out(fd, shown, corrections, limits)
     # A semicolon divides cells where a comma divides decimals.
-    notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", said.decimal)
+    notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", corrections.decimal)
     if notations.told:
         layout.read_as["numbers"] = notations.told
     return replace(layout, notations=notations)
 
 
-def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
+def _laid_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
     start = os.pread(fd, HEAD, 0)
     if start.startswith(_OLD_WORKBOOK):
         raise ToolError.of("TW6342", path=shown)
     if start.startswith(_ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):
-        return _workbook(fd, shown, said, limits)
-    if said.sheet is not None:
-        raise ToolError.of("TW6341", path=shown, sheet=said.sheet[:100], sheets="none, it is no workbook")
+        return _workbook(fd, shown, corrections, limits)
+    if corrections.sheet is not None:
+        raise ToolError.of("TW6341", path=shown, sheet=corrections.sheet[:100], sheets="none, it is no workbook")
     if start.startswith(b"PAR1"):
         return Layout("parquet", (), ReadAs(format="parquet"))
     if start.startswith(_ARCHIVES):
@@ -154,16 +154,16 @@ def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
     read_as = ReadAs(format="delimited")
     if packing:
         read_as["compression"] = packing
-    encoding = _encoding(head, shown, said, read_as)
+    encoding = _encoding(head, shown, corrections, read_as)
     text = _text(head, encoding, shown)
     if not text.strip():
         raise ToolError.of("TW6314", path=shown)
     whole = len(head) < HEAD
     if re.match(r"\s*(\[\s*)?\{", text):
         return _json(text, whole, shown, Layout("json lines", (), read_as, packing, encoding), limits)
-    delimiter = said.delimiter or _delimiter(text, said.quotes, shown)
-    read_as["delimiter"], read_as["header"] = delimiter, said.header
-    columns = _columns(text, whole, shown, said, DELIMITERS[delimiter], limits, read_as)
+    delimiter = corrections.delimiter or _delimiter(text, corrections.quotes, shown)
+    read_as["delimiter"], read_as["header"] = delimiter, corrections.header
+    columns = _columns(text, whole, shown, corrections, DELIMITERS[delimiter], limits, read_as)
     return Layout(
         "delimited",
         columns,
@@ -171,30 +171,32 @@ def _laid_out(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
         packing,
         encoding,
         DELIMITERS[delimiter],
-        said.quotes,
-        said.header,
+        corrections.quotes,
+        corrections.header,
         _plain(packing, encoding),
         len(text[: len(text) - len(text.lstrip("\r\n"))].splitlines()),
     )
 
 
-def _workbook(fd: int, shown: str, said: Said, limits: Limits) -> Layout:
+def _workbook(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
     """A sheet as it is handed to the engine; one that is small is kept, so that it is read once."""
     head = b""
-    with sheet_of(fd, said.sheet, shown, limits.bounds, limits.memory_mib) as sheet:
+    with sheet_of(fd, corrections.sheet, shown, limits.bounds, limits.memory_mib) as sheet:
         for part in sheet.parts():
             head += part
             if len(head) >= HEAD:
                 break
     whole = len(head) < HEAD
     text = _text(head[:HEAD], "utf-8", shown)
-    read_as = ReadAs(format="xlsx", sheet=sheet.name, sheets=sheet.names, header=said.header)
+    read_as = ReadAs(format="xlsx", sheet=sheet.name, sheets=sheet.names, header=corrections.header)
     if not text.strip():
         raise ToolError.of("TW6344", path=shown, sheet=sheet.name, sheets=", ".join(sheet.names))
-    columns = _columns(text, whole, shown, replace(said, quotes=True), ",", limits, read_as)
+    columns = _columns(text, whole, shown, replace(corrections, quotes=True), ",", limits, read_as)
     columns = tuple(replace(column, typed=at in sheet.typed) for at, column in enumerate(columns))
     content = head if whole else None
-    return Layout("delimited", columns, read_as, header=said.header, plain=False, sheet=sheet.name, content=content)
+    return Layout(
+        "delimited", columns, read_as, header=corrections.header, plain=False, sheet=sheet.name, content=content
+    )
 
 
 def _plain(packing: Packing | None, encoding: Encoding) -> bool:
@@ -217,8 +219,8 @@ def _head(fd: int, packing: Packing, shown: str, bounds: Bounds) -> bytes:
 # Encoding
 
 
-def _encoding(head: bytes, shown: str, said: Said, read_as: ReadAs) -> Encoding:
-    found = Found(said.encoding, "argument") if said.encoding else encoding_of(head)
+def _encoding(head: bytes, shown: str, corrections: Corrections, read_as: ReadAs) -> Encoding:
+    found = Found(corrections.encoding, "argument") if corrections.encoding else encoding_of(head)
     if found is None:
         raise ToolError.of("TW6310", path=shown)
     read_as["encoding"], read_as["encoding_from"] = found.encoding, found.how
@@ -229,6 +231,8 @@ def _text(head: bytes, encoding: Encoding, shown: str) -> str:
     text = decodes(head, encoding)
     if text is None:
         raise ToolError.of("TW6311", path=shown, encoding=encoding)
+    if "\0" in text:  # such as UTF-32, whose mark begins like that of UTF-16
+        raise ToolError.of("TW6310", path=shown)
     return text.removeprefix("\ufeff")
 
 
@@ -264,18 +268,18 @@ def _delimiter(text: str, quotes: bool, shown: str) -> Delimiter:
 
 
 def _columns(
-    text: str, whole: bool, shown: str, said: Said, delimiter: str, limits: Limits, read_as: ReadAs
+    text: str, whole: bool, shown: str, corrections: Corrections, delimiter: str, limits: Limits, read_as: ReadAs
 ) -> tuple[Cells, ...]:
-    rows = [row for row in _rows(text, delimiter, said.quotes, shown, SAMPLED) if row]
+    rows = [row for row in _rows(text, delimiter, corrections.quotes, shown, SAMPLED) if row]
     if not whole and len(rows) > 1:
         rows.pop()  # it may be cut off
     first = rows[0]
     if len(first) > limits.columns or (not whole and len(rows) == 1):
         raise ToolError.of("TW6316", path=shown, columns=len(first), limit=limits.columns)
-    names, renamed = _named(first if said.header else [""] * len(first))
-    if renamed and said.header:
+    names, renamed = _named(first if corrections.header else [""] * len(first))
+    if renamed and corrections.header:
         read_as["renamed"] = renamed
-    cells = rows[1:] if said.header else rows
+    cells = rows[1:] if corrections.header else rows
     return tuple(
         Cells(name, tuple(row[at] for row in cells if at < len(row) and row[at])) for at, name in enumerate(names)
     )

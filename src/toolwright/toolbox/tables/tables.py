@@ -24,6 +24,7 @@ from toolwright.errors import ToolError
 from toolwright.protocol.types import CallToolResult, ImageContent, TextContent
 from toolwright.toolbox.confined import Folders, PathRules, Target, is_directory, worded
 from toolwright.toolbox.tables.analyzing import Asked, Sort, analyzed
+from toolwright.toolbox.tables.corrections import NOTHING, CorrectionsArgument, corrections_of
 from toolwright.toolbox.tables.describing import described
 from toolwright.toolbox.tables.engine import Query, Running, TooWide, Unfit, check_pattern, queried
 from toolwright.toolbox.tables.extras import extra
@@ -32,9 +33,8 @@ from toolwright.toolbox.tables.filters import Node, Searched, leaves, parse
 from toolwright.toolbox.tables.found import Found
 from toolwright.toolbox.tables.notation import is_unclear
 from toolwright.toolbox.tables.paging import Order, rows_of
-from toolwright.toolbox.tables.reading import Limits, Said, lay_out
+from toolwright.toolbox.tables.reading import Corrections, Limits, lay_out
 from toolwright.toolbox.tables.results import Analysis, Chart, Description, Group, Operation, Rows, Skipped, SkippedRow
-from toolwright.toolbox.tables.said import NOTHING, Corrections, said_of
 from toolwright.toolbox.tables.sql import FLOAT, Shape, Table, shape_of
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import RequestContext
@@ -72,8 +72,8 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
 
 PathArgument = Annotated[str, "Below the served folder, e.g. 'data/sales.csv'"]
 FilterArgument = Annotated[str, "As for query_csv"]
-ReadAsArgument = Annotated[Corrections, "As for describe_csv"]
-"""What these two accept is told once, by the tool that is named: each conversation pays for a definition."""
+ReadAsArgument = Annotated[CorrectionsArgument, "As for describe_csv"]
+"""The tool that is named describes these two arguments, once: each conversation pays for a definition."""
 
 
 class Tables:
@@ -102,7 +102,7 @@ class Tables:
         context: RequestContext,
         start_column: Annotated[int, "First column, from 1", Field(ge=1, le=100_000)] = 1,
         read_as: Annotated[
-            Corrections, "Corrects read_as of the result: encoding, delimiter, header, quotes, decimal, sheet"
+            CorrectionsArgument, "Corrects read_as of the result: encoding, delimiter, header, quotes, decimal, sheet"
         ] = NOTHING,
     ) -> Description:
         """Describe a table file (表格: CSV, JSON, Excel, Parquet, packed too): columns, types, ranges, how it was read.
@@ -110,8 +110,8 @@ class Tables:
         Use first, when columns are unknown. Not for rows: use query_csv. For more columns pass next_start_column. Side
         effects: none.
         """
-        said = said_of(read_as)
-        return await _while(context, lambda run: self._describe(run, path, said, start_column))
+        corrections = corrections_of(read_as)
+        return await _while(context, lambda run: self._describe(run, path, corrections, start_column))
 
     async def query_csv(
         self,
@@ -134,9 +134,9 @@ class Tables:
         Use for single rows. Not for sums: use analyze_csv. Cells are cut at 2,000 characters. For more rows pass
         next_cursor. Side effects: none.
         """
-        said = said_of(read_as)
+        corrections = corrections_of(read_as)
         order = Order(order_by or None, descending, limit, cursor or None)
-        return await _while(context, lambda run: self._query(run, path, said, columns, filter, order))
+        return await _while(context, lambda run: self._query(run, path, corrections, columns, filter, order))
 
     async def analyze_csv(
         self,
@@ -164,9 +164,9 @@ class Tables:
         Use for figures. Not for single rows: use query_csv. Sums are exact; the result names what is approximate or no
         number. For more groups pass next_start_group. Side effects: none.
         """
-        said = said_of(read_as)
+        corrections = corrections_of(read_as)
         asked = Asked(tuple(dict.fromkeys(operations)), columns, group_by, filter, sort, top, start_group)
-        return await _while(context, lambda run: self._analyze(run, path, said, asked))
+        return await _while(context, lambda run: self._analyze(run, path, corrections, asked))
 
     async def chart_csv(
         self,
@@ -186,13 +186,13 @@ class Tables:
         Use when the user wants a picture. Not for figures: use analyze_csv. Side effects: none.
         """
         draw: Callable[..., bytes] = extra("toolbox.tables.charts:draw", "chart_csv", "charts")
-        said = said_of(read_as)
+        corrections = corrections_of(read_as)
         asked = Asked((operation,) if column else (), [column], [by], filter, sort, top)
         if not column and operation != "count":
             raise ToolError.of("TW6333", operation=operation)
 
         def work(run: Running) -> CallToolResult:
-            found = self._analyze(run, path, said, asked)
+            found = self._analyze(run, path, corrections, asked)
             title = "rows" if operation == "count" and not column else f"{operation} of {column}"
             points = [(group["by"][by] or "", _height(group, column, operation)) for group in found["groups"]]
             chart = Chart(
@@ -210,25 +210,27 @@ class Tables:
 
     # The work, on a thread
 
-    def _describe(self, run: Running, path: str, said: Said, start: int) -> Description:
-        with self._opened(run, path, said) as found:
+    def _describe(self, run: Running, path: str, corrections: Corrections, start: int) -> Description:
+        with self._opened(run, path, corrections) as found:
             return found.note(self._asked(run, found, None, partial(described, found, start)))
 
-    def _query(self, run: Running, path: str, said: Said, columns: Sequence[str], filter: str, order: Order) -> Rows:
+    def _query(
+        self, run: Running, path: str, corrections: Corrections, columns: Sequence[str], filter: str, order: Order
+    ) -> Rows:
         node = parse(filter) if filter else None
-        with self._opened(run, path, said) as found:
+        with self._opened(run, path, corrections) as found:
             order.offset(found.version)  # before the file is read: a cursor of another file is refused
             asking = partial(rows_of, found, columns, node, order, self._limits)
             return found.note(self._asked(run, found, node, asking))
 
-    def _analyze(self, run: Running, path: str, said: Said, asked: Asked) -> Analysis:
+    def _analyze(self, run: Running, path: str, corrections: Corrections, asked: Asked) -> Analysis:
         node = parse(asked.filter) if asked.filter else None
-        with self._opened(run, path, said) as found:
+        with self._opened(run, path, corrections) as found:
             exact = found.size <= self._limits.exact_bytes and found.layout.packing is None
             return found.note(self._asked(run, found, node, partial(analyzed, found, asked, node, exact)))
 
     @contextmanager
-    def _opened(self, run: Running, path: str, said: Said) -> Generator[Found]:
+    def _opened(self, run: Running, path: str, corrections: Corrections) -> Generator[Found]:
         target = self._file(path)
         with (
             worded(target.shown, target),
@@ -237,7 +239,7 @@ class Tables:
         ):
             status = os.fstat(fd)
             version = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
-            layout = lay_out(fd, target.shown, said, self._limits)
+            layout = lay_out(fd, target.shown, corrections, self._limits)
             yield Found(fd, target.shown, layout, version, status.st_size, [], run.slices)
 
     def _file(self, path: str) -> Target:

@@ -36,7 +36,7 @@ Values = Sequence[Any]
 
 
 class _Refused(Exception):
-    """What is said in place of rows: the ``code`` of a sentence, and its facts."""
+    """The answer in place of rows: the ``code`` of a sentence, and its facts."""
 
     def __init__(self, code: str, **facts: Any) -> None:
         super().__init__(code)
@@ -72,7 +72,7 @@ def _check_size(job: dict[str, Any]) -> None:
 
 
 def _sheet(wanted: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
-    """What the sheet is like, and its rows. The first one that is not hidden, unless another is wanted."""
+    """The properties of a sheet, and its rows: of the first sheet that is not hidden, unless another is wanted."""
     if not openpyxl.DEFUSEDXML:
         raise _Refused("TW6302", what="xlsx", extra="xlsx")
     try:
@@ -84,7 +84,7 @@ def _sheet(wanted: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
     found = [sheet for sheet in sheets if (sheet.title == wanted if wanted else sheet.sheet_state == "visible")]
     if not found:
         raise _Refused("TW6341", sheet=str(wanted)[:100], sheets=", ".join(names[:_SHEETS]))
-    found[0].reset_dimensions()  # what a file says of its size may be wrong
+    found[0].reset_dimensions()  # the size that a file states may be wrong
     rows = _filled(found[0].iter_rows(values_only=True))
     beginning = list(islice(rows, _BEGINNING))
     width = max(map(len, beginning), default=0)

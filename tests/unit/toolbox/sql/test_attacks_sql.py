@@ -30,7 +30,9 @@ from unit.toolbox.sql.engines import ENGINES, shop
 GUARDED = Access(hidden=("ledger", "users.password*"), mighty_roles=True)
 """The role has all rights, so that the judge of statements is the only wall: ``test_walls`` has the other."""
 
+LIMITS = SqlLimits()
 QUICK = SqlLimits(seconds=1.0)
+"""For statements that do not end. A busy machine takes longer than this for others."""
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -40,7 +42,7 @@ class Shop:
     url: str
     folder: Path
 
-    def call(self, tool: str, access: Access = GUARDED, limits: SqlLimits = QUICK, **arguments: Any) -> Result[Any]:
+    def call(self, tool: str, access: Access = GUARDED, limits: SqlLimits = LIMITS, **arguments: Any) -> Result[Any]:
         server = Server("shop", toolsets=[toolset(self.url, access, limits=limits)])
 
         async def once() -> Result[Any]:
@@ -75,7 +77,7 @@ class Shop:
 
     def past_the_parser(self, sql: str) -> Exception:
         """What the engine itself says to a text that the parser would have refused."""
-        engine = engine_of(self.url, GUARDED, QUICK)
+        engine = engine_of(self.url, GUARDED, LIMITS)
         session = engine.open(writes=False)
         try:
             with pytest.raises(Exception) as caught:  # noqa: PT011 - each engine has its own family
@@ -262,7 +264,7 @@ SLOW = {
 
 @EVERYWHERE
 def test_f08_a_query_without_end(place: Shop):
-    place.refuses(SLOW[place.engine], "TW6220")
+    place.refuses(SLOW[place.engine], "TW6220", limits=QUICK)
 
 
 @EVERYWHERE
@@ -293,7 +295,7 @@ def test_f09_memory_engine(place: Shop):
         if place.engine == "sqlite"
         else "SELECT list(i) FROM range(90000000000) t(i)"
     )
-    place.refuses(width, "TW6222", "TW6220")
+    place.refuses(width, "TW6222", "TW6220", limits=QUICK)
 
 
 @EVERYWHERE

@@ -1,6 +1,6 @@
-"""Two databases that differ in nothing but what is hidden, and what a caller gets to read of each.
+"""Two databases that differ in their hidden parts alone, and what a caller gets to read of each.
 
-What the answers to one statement tell apart is told of what is hidden: in a value, in a count, in an order, in an
+Where the answers to one statement differ, they tell of the hidden parts: in a value, in a count, in an order, in an
 error. The role has all rights, so the judge of statements stands alone where an engine has no guard of its own.
 """
 
@@ -29,6 +29,7 @@ UNSAID = "zq_"
 HIDING = Access(writes=True, hidden=HIDDEN, mighty_roles=True)
 OPEN = Access(writes=True, mighty_roles=True)
 LIMITS = SqlLimits(seconds=30.0)
+_TIMES = re.compile(r"time=\d+\.\d+\.\.\d+\.\d+|\b\d+\.\d+ ?m?s\b")  # of EXPLAIN ANALYZE
 
 SECRETS = (("zz-hash-of-one", "918273645", "one-note"), ("yy-hash-of-two", "546372819", "two-note"))
 """A hash, an amount and a note: those of the one world, and those of the other."""
@@ -51,7 +52,7 @@ _FINGERPRINTS = (
 
 
 def _hidden(number: int) -> tuple[str, ...]:
-    """What is in one world, and in another in the other."""
+    """The statements that make the hidden parts of one of the two worlds."""
     word, amount, note = SECRETS[number]
     return (
         "DELETE FROM users",
@@ -133,7 +134,7 @@ class World:
         session.close()
 
     def refused(self, sql: str, *, writes: bool) -> str | None:
-        """What the judge says to a statement that no engine gets to see."""
+        """The words of the judge on a statement that no engine gets to see; ``None`` where it passes."""
         judge = change_of if writes else query_of
         try:
             judge(sql, self.dialect, self.catalog)
@@ -158,7 +159,7 @@ class World:
         return self._told(self.database.run_sql_query(None, sql, **more))  # type: ignore[arg-type]
 
     def change(self, sql: str, **more: Any) -> Told:
-        """What a person and the caller read of a change, which is undone."""
+        """The texts that a person and the caller read of a change, which is undone."""
         context: Any = None
         self.sent.clear()
         self.ran = False
@@ -179,13 +180,13 @@ class World:
         return Told(self._plain(answer), tuple(self.sent), self.ran)
 
     def _plain(self, answer: str) -> str:
-        """Without the names of the databases and roles, which are by chance."""
-        return re.sub(r"toolwright_[0-9a-f]*(?:\.\.\.)?", "@", answer)
+        """Without times and the names of the databases and roles, which are by chance."""
+        return _TIMES.sub("@", re.sub(r"toolwright_[0-9a-f]*(?:\.\.\.)?", "@", answer))
 
 
 def asked(pair: tuple[World, World], sql: str, *, writes: bool) -> tuple[Told, Told]:
-    """What both worlds tell. What tells one thing twice, such as the time or chance, is asked twice, and is the same
-    then."""
+    """The answers of both worlds. Where they differ, the statement is asked again; where one world then differs from
+    itself, as by the time or chance, the answers count as the same."""
     one, other = (_ask(world, sql, writes=writes) for world in pair)
     if one.answer == other.answer:
         return one, other

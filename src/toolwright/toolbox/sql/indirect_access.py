@@ -1,4 +1,4 @@
-"""What a statement reaches without naming it: by CASCADE, by a view, or by a type. Such statements are refused.
+"""Checks for objects that a statement reaches without naming them: by CASCADE, a view or a type. It is refused.
 
 A type of PostgreSQL may be the row of a hidden table, turn a number into the name of one, or run somebody's function;
 so types go by a list, and those of the database by their names (:attr:`Catalog.types`).

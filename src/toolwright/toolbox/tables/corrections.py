@@ -1,4 +1,4 @@
-"""The argument ``read_as``: what the caller says of a file where the result shows that it was read wrongly."""
+"""The argument ``read_as``: corrections by the caller, where a result shows that a file was read wrongly."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pydantic import Field
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.tables.notation import Decimal
-from toolwright.toolbox.tables.reading import Delimiter, Encoding, Said
+from toolwright.toolbox.tables.reading import Corrections, Delimiter, Encoding
 
-__all__ = ["NOTHING", "Corrections", "said_of"]
+__all__ = ["NOTHING", "CorrectionsArgument", "corrections_of"]
 
-Corrections = Annotated[Mapping[str, str | bool], Field(max_length=8)]
-NOTHING: Corrections = {}
+CorrectionsArgument = Annotated[Mapping[str, str | bool], Field(max_length=8)]
+NOTHING: CorrectionsArgument = {}
 
 
-def said_of(argument: Mapping[str, str | bool]) -> Said:
+def corrections_of(argument: Mapping[str, str | bool]) -> Corrections:
     """``ToolError`` for a key or value that is not known; it lists those that are."""
-    said: dict[str, Any] = {}
+    corrections: dict[str, Any] = {}
     for key, value in argument.items():
         if key not in _ACCEPTED:
             raise ToolError.of(
@@ -29,8 +29,8 @@ def said_of(argument: Mapping[str, str | bool]) -> Said:
         found = read(value)
         if found is None:
             raise ToolError.of("TW6337", key=key, value=str(value)[:40], accepted=accepted)
-        said[key] = found
-    return Said(**said)
+        corrections[key] = found
+    return Corrections(**corrections)
 
 
 def _one_of(values: tuple[str, ...]) -> tuple[str, Callable[[str | bool], object]]:

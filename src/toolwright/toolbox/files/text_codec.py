@@ -1,4 +1,4 @@
-"""How the bytes of a file are characters and lines, in each encoding that files are read in.
+"""The codec of a text file: its characters and lines as bytes, in each encoding that files are read in.
 
 A line ends with a line feed, as for UTF-8. In UTF-16 that is a unit of two bytes, and counts only where a unit begins.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from toolwright.toolbox.encodings import How, codec_of, text_encoding_of
 from toolwright.toolbox.files.values import TextEncoding
 
-__all__ = ["UTF_8", "Coding", "coding_as", "coding_of"]
+__all__ = ["UTF_8", "TextCodec", "text_codec_as", "text_codec_of"]
 
 _SHARED = frozenset(("gb18030", "big5", "shift_jis", "euc-kr"))
 _ALONE = re.compile(rb"[\0-/]")
@@ -20,17 +20,17 @@ _ALONE = re.compile(rb"[\0-/]")
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
-    """``codec`` decodes any part of the file that begins with a character."""
+class TextCodec:
+    """``name`` is Python's codec. It decodes any part of the file that begins with a character."""
 
     encoding: TextEncoding
     how: How
-    codec: str
+    name: str
 
     @property
     def is_wide(self) -> bool:
         """UTF-16."""
-        return self.codec.startswith("utf-16")
+        return self.name.startswith("utf-16")
 
     @property
     def is_single(self) -> bool:
@@ -75,45 +75,45 @@ class Coding:
         return [0, *(each.end() for each in re.finditer(b"\n", data))]
 
     def aligned(self, data: bytes) -> bytes:
-        """``data`` from where a character surely begins, where it may begin within one. What begins at an even offset
-        is aligned in UTF-16."""
-        if self.codec not in _SHARED:
+        """``data`` from where a character surely begins, where it may begin within one. In UTF-16 data from an even
+        offset is aligned."""
+        if self.name not in _SHARED:
             return data
         alone = _ALONE.search(data)
         return data[alone.end() :] if alone else data
 
     def cut_off(self, data: bytes) -> int:
         """How many bytes at the end of ``data`` are the begin of a character."""
-        decoder = codecs.getincrementaldecoder(self.codec)("replace")
+        decoder = codecs.getincrementaldecoder(self.name)("replace")
         decoder.decode(data)
         return len(decoder.getstate()[0])
 
     def shown(self, data: bytes) -> str:
         """The text of ``data``, whatever is broken in it; each line feed stays one."""
         try:
-            return data.decode(self.codec)
+            return data.decode(self.name)
         except UnicodeDecodeError:
             if self.is_wide:
                 return self._units(data).encode("utf-8", "replace").decode()
-            return "\n".join(line.decode(self.codec, "replace") for line in data.split(b"\n"))
+            return "\n".join(line.decode(self.name, "replace") for line in data.split(b"\n"))
 
     def _units(self, data: bytes) -> str:
         """The text of UTF-16 with halves of pairs in it: it goes back to the same bytes, but for an odd last one."""
-        return data[: len(data) & ~1].decode(self.codec, "surrogatepass")
+        return data[: len(data) & ~1].decode(self.name, "surrogatepass")
 
     def _bytes(self, text: str) -> bytes:
-        return text.encode(self.codec, "surrogatepass")
+        return text.encode(self.name, "surrogatepass")
 
 
-UTF_8 = Coding("utf-8", "content", "utf-8")
+UTF_8 = TextCodec("utf-8", "content", "utf-8")
 
 
-def coding_of(head: bytes) -> Coding | None:
-    """How a file is read that begins with ``head``; ``None`` for one that is no text."""
+def text_codec_of(head: bytes) -> TextCodec | None:
+    """The codec of a file that begins with ``head``; ``None`` for one that is no text."""
     found = text_encoding_of(head)
-    return None if found is None else Coding(found.encoding, found.how, codec_of(found.encoding, head))
+    return None if found is None else TextCodec(found.encoding, found.how, codec_of(found.encoding, head))
 
 
-def coding_as(encoding: TextEncoding, head: bytes) -> Coding:
-    """The same where the caller says it."""
-    return Coding(encoding, "argument", encoding if encoding == "ascii" else codec_of(encoding, head))
+def text_codec_as(encoding: TextEncoding, head: bytes) -> TextCodec:
+    """The codec of the encoding that the caller names."""
+    return TextCodec(encoding, "argument", encoding if encoding == "ascii" else codec_of(encoding, head))

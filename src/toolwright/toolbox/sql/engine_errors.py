@@ -1,9 +1,9 @@
-"""What an engine says of an error, without what is hidden from the caller.
+"""Errors of an engine, without the values and names that are hidden from the caller.
 
 An error quotes values and names. Those of a statement over tables alone are the caller's, or shown; but a view, a
 trigger, a default or a foreign key works with more. So where something is hidden, an error of such a statement
-repeats what the caller has written, and names that are shown, and nothing else. What a trigger or function says in its
-own words (``by_hand``) is withheld.
+repeats only the words of the caller and names that are shown. A message that a trigger or function has worded itself
+(``by_hand``) is withheld.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from toolwright.toolbox.sql.describing import described
 from toolwright.toolbox.sql.engine import Session
 from toolwright.toolbox.sql.statement import Statement
 
-__all__ = ["Asked", "near_columns", "told"]
+__all__ = ["Asked", "near_columns", "redacted"]
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|'.*|\".*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\w.:+-]*")
@@ -28,14 +28,14 @@ _WITHHELD = "the reason names or quotes what may be hidden here"
 
 @dataclass(slots=True)
 class Asked:
-    """``text``: all that the caller wrote. The rest as far as the call has come."""
+    """A statement on its way. ``text`` is all that the caller wrote; the rest is there as far as the call has come."""
 
     text: str
     catalog: Catalog | None = None
     statement: Statement | None = None
 
 
-def told(error: ToolError, asked: Asked) -> ToolError:
+def redacted(error: ToolError, asked: Asked) -> ToolError:
     """The error as the caller may read it."""
     problem, catalog = error.facts.get("problem"), asked.catalog
     if not error.code or not isinstance(problem, str) or catalog is None or not catalog.hides_anything:

@@ -1,0 +1,21 @@
+"""How a tool of the toolbox refuses: by a code, with facts."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+from toolwright.errors import ToolError
+
+__all__ = ["refused"]
+
+
+@contextmanager
+def refused(code: str, **facts: object) -> Generator[None]:
+    """The block ends with a refusal of this code, which has these facts among others."""
+    with pytest.raises(ToolError) as caught:
+        yield
+    assert caught.value.code == code
+    assert {name: caught.value.facts[name] for name in facts} == facts
