@@ -28,10 +28,13 @@ class Level(Enum):
     HINT = "hint"
     """It may be worth a thought."""
 
-    @property
-    def rank(self) -> int:
-        """More is worse."""
-        return {"error": 2, "warning": 1, "hint": 0}[self.value]
+    rank: int
+    """More is worse."""
+
+    def __init__(self, word: str) -> None:
+        self.rank = ("hint", "warning", "error").index(word)
+
+    __hash__ = object.__hash__  # each is there once, and findings are counted by it
 
 
 @dataclass(frozen=True, slots=True)

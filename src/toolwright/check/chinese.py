@@ -3,20 +3,20 @@ first Chinese text."""
 
 from __future__ import annotations
 
-import functools
-
 import rjieba
+
+from toolwright.caching import cache_short_texts
 
 __all__ = ["cut", "cut_finely"]
 
 
-@functools.lru_cache(maxsize=4096)
+@cache_short_texts(4096)
 def cut(text: str) -> tuple[str, ...]:
     """Its words in their order."""
     return tuple(rjieba.cut(text))
 
 
-@functools.lru_cache(maxsize=4096)
+@cache_short_texts(4096)
 def cut_finely(text: str) -> tuple[str, ...]:
     """Its words, and those within them."""
     return tuple(rjieba.cut_for_search(text))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwright.check.card import cards
 from toolwright.check.checking import Finding
 from toolwright.check.source import Source
 from toolwright.errors import ConfigurationError
-from toolwright.policy.config import Config, named
 from toolwright.policy.globs import Globs, globs
-from toolwright.policy.vetting import closest
+from toolwright.spelling import closest
+
+if TYPE_CHECKING:  # a check without an operator's file does without the guard
+    from toolwright.policy.config import Config
 
 __all__ = ["Excuse", "Excused", "excuses_in", "excuses_of", "unused"]
 
@@ -48,11 +50,7 @@ def excuses_of(source: Source) -> Iterator[Excuse]:
     for tool, reasons in source.excused.items():
         place = str(source.written.get(tool, f"{source.server}: {tool}"))
         for code, reason in reasons.items():
-            yield _known(Excuse(code, _exactly(tool), _exactly(source.server), reason, place, in_source=True))
-
-
-def _exactly(name: str) -> Globs:
-    return globs([name])
+            yield _known(Excuse(code, globs(tool), globs(source.server), reason, place, in_source=True))
 
 
 def excuses_in(config: Config) -> Iterator[Excuse]:
@@ -60,7 +58,7 @@ def excuses_in(config: Config) -> Iterator[Excuse]:
     rows: Sequence[Mapping[str, Any]] = config.tables.get("check", {}).get("excused", ())
     for number, row in enumerate(rows):
         place = config.place(("check", "excused", number))
-        yield _known(Excuse(row["code"], named(row["tools"]), named(row.get("server", "*")), row["reason"], place))
+        yield _known(Excuse(row["code"], globs(row["tools"]), globs(row.get("server", "*")), row["reason"], place))
 
 
 def _known(excuse: Excuse) -> Excuse:

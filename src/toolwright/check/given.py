@@ -8,7 +8,7 @@ from toolwright.check.findability import Question
 from toolwright.check.subject import Shelf, Subject
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
-from toolwright.policy.vetting import closest
+from toolwright.spelling import closest
 
 __all__ = ["corpus_in", "questions_in"]
 

@@ -5,11 +5,11 @@ English words are in lower case, Chinese ones are found by a dictionary. The sam
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
+from toolwright.caching import cache_short_texts
 from toolwright.check.lists import listed
 from toolwright.loading import load
 
@@ -75,7 +75,7 @@ def language(text: str, found: Collection[str]) -> str:
 _STEM: Final = re.compile(r"(?<=[a-z]{3})(?:ies|ings?|ed|es|s|e|y)$")
 
 
-@functools.lru_cache(maxsize=4096)
+@cache_short_texts(4096)
 def stem(word: str) -> str:
     """What an English word and its plural, or a verb and its forms, have in common, roughly."""
     return _STEM.sub("", word)

@@ -39,6 +39,8 @@ class Positions:
 
     def line(self, path: Path) -> int:
         """The line, from 1, on which the value begins, or the nearest one around it that is there."""
+        if not self._ends:
+            return 1  # dumps are often written as one line, and need not be walked over
         while path and path not in self.spans:
             path = path[:-1]
         start, _ = self.spans.get(path, (0, 0))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, overload
 
+from toolwright.caching import cache_short_texts
 from toolwright.check.language import language, sentences, words
 from toolwright.check.plain import Node, is_plain
 from toolwright.contract.contract import Contract, Definition, Path
@@ -18,6 +18,7 @@ from toolwright.errors import SchemaError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.protocol.schema import compile_schema
 from toolwright.protocol.schema.dialects import APPLICATORS, subschemas
+from toolwright.protocol.types import Value
 
 __all__ = ["DEEPEST", "Parameter", "Shelf", "Subject", "Text", "subjects"]
 
@@ -85,8 +86,7 @@ class Text:
         return sentences(self.raw)
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Value, frozen=True, dict=True):
     """A property of a schema. ``path`` leads to its schema from the definition, ``depth`` is 1 for an argument."""
 
     name: str
@@ -111,7 +111,7 @@ class Parameter:
 
 
 # Many tools have a `path` and a `limit`.
-_name_words = functools.lru_cache(maxsize=4096)(words)
+_name_words = cache_short_texts(4096)(words)
 
 
 def _kinds(schema: Mapping[str, Json]) -> Iterator[str]:

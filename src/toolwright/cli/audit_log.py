@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
-    """What ``use`` makes of the log at this URL. ConfigurationError when there is none."""
+    """Run ``use`` with the log at this URL, and return its result. ConfigurationError when there is no log."""
     path = beside(place, "")
     if path and not Path(path).is_file():  # opening it would make it
         raise ConfigurationError.of("TW7015", what=path, known=_known())

@@ -36,7 +36,7 @@ def command() -> None:
 
 
 def _on_log(function: Callable[..., None]) -> Callable[..., None]:
-    """What says which log is meant, for the command together as ``which``."""
+    """Add the options that choose a log. The function gets them together, as ``which``."""
 
     @functools.wraps(function)
     def told(target: str | None, server: str | None, url: str | None, **others: Any) -> None:
@@ -193,7 +193,7 @@ def _say(code: str, *, err: bool = False, **facts: Any) -> None:
 
 
 def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
-    """What a log without faults proves."""
+    """The code of the sentence that says how much a log without faults proves."""
     if not is_sealed:
         return "TW7047"
     return "TW7045" if is_elsewhere else "TW7046"
@@ -220,7 +220,7 @@ def _kept(seal: str, place: str) -> list[Mark]:
 
 @command.command("export")
 @_on_log
-@click.option("--after", type=click.IntRange(0), metavar="POSITION", help="What follows this position.")
+@click.option("--after", type=click.IntRange(0), metavar="POSITION", help="Only records after this position.")
 def export(which: Which, after: int | None) -> None:
     """Print all records with their hashes as JSON Lines."""
 
@@ -236,7 +236,9 @@ def export(which: Which, after: int | None) -> None:
 @click.option(
     "--before", required=True, type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), metavar="DATE", help="UTC."
 )
-@click.option("--key", metavar="FILE", help="What signs it; made where it is missing. Default: the key of this user.")
+@click.option(
+    "--key", metavar="FILE", help="The key that signs; made where it is missing. Default: the key of this user."
+)
 def prune_command(which: Which, before: datetime, key: str | None) -> None:
     """Delete the records before DATE. A signed record stays, so that the others can be verified."""
     secret = cast("bytes", signing_key(key_file(key), make=True))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from toolwright.check.portability import Matrix
+from toolwright.check.portability import matrix
 from toolwright.check.reports import matrix_data, matrix_html, matrix_text
 from toolwright.contract.profile import Profile, known, profile
 
-__all__ = ["FORMATS", "profiles_of"]
+__all__ = ["FORMATS", "matrix", "profiles_of"]
 
-FORMATS: Final[Mapping[str, Callable[[Matrix, str], str]]] = {
+FORMATS: Final[Mapping[str, Callable[..., str]]] = {
     "text": matrix_text.written,
     "json": matrix_data.written,
     "html": matrix_html.written,

@@ -105,8 +105,8 @@ def of_host_file(target: str, path: Path, timeout: float) -> list[Source | Unjud
 
 
 async def _all_of(target: str, config: Config, timeout: float) -> list[Source | Unjudged]:
-    """Every server that a file of a host names and does not switch off, at once. What is to be asked about starting
-    them is asked one after the other."""
+    """Every server that a file of a host names and does not switch off, at once. Questions about starting them come one
+    after the other."""
     turn, launches, known = asyncio.Lock(), Launches(), dict[str, str]()
 
     async def one(server: ServerConfig) -> Source | Unjudged:

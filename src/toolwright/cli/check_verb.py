@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,13 +17,11 @@ from toolwright.check import baseline as baselines
 from toolwright.check.card import Card, Level, cards
 from toolwright.check.checking import Finding
 from toolwright.check.excuses import Excuse, excuses_in
-from toolwright.check.portability import Matrix, matrix
 from toolwright.check.report import Report, judge
-from toolwright.check.reports import data, github, html, matrix_text, sarif, text
+from toolwright.check.reports import data, github, html, sarif, text
 from toolwright.check.reports.phrases import phrase
 from toolwright.check.source import Source
 from toolwright.cli import families
-from toolwright.cli.check_clients import FORMATS, profiles_of
 from toolwright.cli.check_fixes import difference, fixed, save
 from toolwright.cli.check_sources import sources_of
 from toolwright.cli.families import Family
@@ -32,28 +30,23 @@ from toolwright.cli.numbers import SECONDS
 from toolwright.cli.printing import paint, tell
 from toolwright.contract.files import write_whole
 from toolwright.errors import ConfigurationError
-from toolwright.policy.config import read
-from toolwright.policy.vetting import closest
+from toolwright.loading import load
+from toolwright.spelling import closest
+
+if TYPE_CHECKING:  # a check without --for does without
+    from toolwright.check.portability import Matrix
 
 __all__ = ["command"]
 
 _LEVELS = [level.value for level in Level]
-_GARBAGE = 20_000
-"""New objects between two looks for garbage, in place of 700. Findings and definitions stay until the report is
-written, so each look costs time (a tenth of a check of 3,000 tools) and frees nothing."""
-_FORMATS: dict[str, Callable[[Report, str], str]] = {
+_FORMATS: Mapping[str, Callable[..., str]] = {
+    "text": text.written,
     "json": data.written,
     "sarif": sarif.written,
     "github": github.written,
     "html": html.written,
 }
 _COLOURS = {"error": "red", "warning": "yellow", "hint": "blue"}
-
-
-class _Said(TypedDict):
-    paint: text.Paint
-    is_whole: bool
-    is_short: bool
 
 
 @click.command("check", short_help="Find what is wrong with tools, before a model does.")
@@ -78,7 +71,7 @@ class _Said(TypedDict):
     help="The least level that makes the command fail.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(["text", *_FORMATS]), default="text", show_default=True, help="How to say it."
+    "--format", "form", type=click.Choice([*_FORMATS]), default="text", show_default=True, help="How to say it."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the report there.")
 @click.option("-v", "--verbose", is_flag=True, help="text: with the evidence of each rule.")
@@ -110,7 +103,7 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
     if wish.clients is not None:
         _for_clients(wish, targets, family, language)
         return
-    gc.set_threshold(_GARBAGE)
+    gc.disable()  # findings and definitions stay until the report is written: each look for garbage would free nothing
     judged = wish.judge()
     sources, unjudged = sources_of(targets, family, wish.timeout)
     report = fixed(partial(judged, unjudged=unjudged), sources) if wish.fix else judged(sources, unjudged=unjudged)
@@ -129,12 +122,13 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
 
 def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: str) -> NoReturn:
     """Tell what clients and providers make of the tools, instead of what rules find."""
-    if wish.is_about_rules or wish.form not in FORMATS:
+    for_clients = load("cli.check_clients")
+    if wish.is_about_rules or wish.form not in for_clients.FORMATS:
         raise click.UsageError("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
-    profiles = profiles_of(wish.clients or "")
+    profiles = for_clients.profiles_of(wish.clients or "")
     sources, unjudged = sources_of(targets, family, wish.timeout)
-    found = matrix(sources, profiles, unjudged)
-    _put(wish.written(found, language), wish.output)
+    found = for_clients.matrix(sources, profiles, unjudged)
+    _put(wish.written(found, language, for_clients.FORMATS), wish.output)
     sys.exit(wish.status(found))
 
 
@@ -166,7 +160,7 @@ class _Wish:
         return partial(judge, excuses=self._excuses(), baseline=known, is_told=self._is_told())
 
     def _excuses(self) -> list[Excuse]:
-        return [] if self.config is None else [*excuses_in(read(self.config))]
+        return [] if self.config is None else [*excuses_in(load("policy.config:read")(self.config))]
 
     def _is_told(self) -> Callable[[Finding], bool]:
         least = Level(self.level).rank
@@ -185,15 +179,14 @@ class _Wish:
         """Whether something was asked for that only rules have."""
         return any((self.level != "hint", self.select, self.ignore, self.config, self.baseline, self.fix))
 
-    def written(self, found: Report | Matrix, language: str) -> str:
-        paint = text.plain if self.output is not None else _paint
-        options: _Said = {"paint": paint, "is_whole": self.verbose, "is_short": self.summary}
-        if isinstance(found, Matrix):
-            write = FORMATS[self.form]
-            return write(found, language) if self.form != "text" else matrix_text.written(found, language, **options)
+    def written(
+        self, found: Report | Matrix, language: str, formats: Mapping[str, Callable[..., str]] = _FORMATS
+    ) -> str:
+        write = formats[self.form]
         if self.form != "text":
-            return _FORMATS[self.form](found, language)
-        return text.written(found, language, **options)
+            return write(found, language)
+        paint = text.plain if self.output is not None else _paint
+        return write(found, language, paint=paint, is_whole=self.verbose, is_short=self.summary)
 
     def status(self, report: Report | Matrix) -> int:
         """A report that is not whole is worse than one that is bad."""

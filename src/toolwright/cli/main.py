@@ -1,7 +1,7 @@
 """``toolwright``: the verbs, and what their exit codes mean.
 
 0 done · 1 the tool answered with an error, or a check failed · 2 wrong usage or settings · 3 the peer broke, or
-refused, the protocol · 4 nobody there: cannot start, connect, or get an answer in time
+refused, the protocol · 4 no connection: cannot start, connect, or get an answer in time
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _MEANT = {
     **dict.fromkeys(("ls", "tools"), "list"),
     **dict.fromkeys(("lint", "validate"), "check"),
 }
-"""What other programs call a verb."""
+"""Names of a verb in other programs → its name here."""
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),

@@ -21,9 +21,10 @@ from toolwright.policy.explaining import Explanation, explain, in_words, why
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import OPEN, Allow, Deny, Subject
 from toolwright.policy.validate import check_arguments
-from toolwright.policy.vetting import Inventory, closest
+from toolwright.policy.vetting import Inventory
 from toolwright.protocol import types as wire
 from toolwright.server.served import SILENT
+from toolwright.spelling import closest
 from toolwright.tools.toolset import Principal, RequestContext, Tool
 
 __all__ = ["command"]

@@ -103,7 +103,7 @@ def escape_logs() -> None:
 
 # --- standard output --------------------------------------------------------------------------------------------------
 
-_own: list[TextIO] = []  # what standard output was when a verb began
+_own: list[TextIO] = []  # the standard output of the verb that runs
 
 
 def _output() -> TextIO:
@@ -131,7 +131,7 @@ def own_output() -> Generator[None]:
 
 @contextlib.contextmanager
 def _aside(shared: TextIO) -> Generator[TextIO]:
-    """What writes where ``shared`` wrote; ``shared`` itself, and its descriptor, write to standard error now."""
+    """A stream that writes where ``shared`` wrote; ``shared`` itself, and its descriptor, write to standard error."""
     try:
         number = shared.fileno()
     except (OSError, ValueError):  # it has no descriptor: a program that runs the command has replaced it

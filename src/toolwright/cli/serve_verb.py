@@ -27,7 +27,7 @@ _MEANT = {
     "--transport": "--http HOST:PORT, or nothing for stdio",
     "--token": "--keys FILE",
 }
-"""What other programs call an option."""
+"""Options of other programs → those of this one."""
 
 
 @click.command(
@@ -94,7 +94,7 @@ def command(
     else:
         if log_format != "text":
             load("cli.logs:begin")(log_format)
-        with own_output():  # what the file prints when it is loaded is no message
+        with own_output():  # output of the file while it is loaded is no message
             server = load_server(spec)
         if is_somebody_here():
             tell(sentence("TW4023", spoken(), {"server": server.name, "target": spec.target}), err=True)

@@ -77,7 +77,7 @@ def _some(words: Iterable[str]) -> list[str]:
 
 
 def _found(reference: Any, root: Mapping[str, Any]) -> Any:
-    """What a reference within the schema points to; None for any other."""
+    """The target of a reference within the schema; None for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = root

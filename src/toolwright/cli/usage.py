@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from toolwright.errors import ConfigurationError
-from toolwright.policy.vetting import closest
+from toolwright.spelling import closest
 
 __all__ = ["Verb", "Verbs", "unknown_tool"]
 

@@ -7,13 +7,13 @@ server as a whole (its :class:`Contract`).
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
+from toolwright.caching import cache_short_texts
 from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_object
 from toolwright.jsonrpc.messages import canonical as sorted_json
@@ -62,16 +62,13 @@ def pin(definition: Tool | Definition) -> str:
     return digest(dict(fields(definition)))
 
 
-@functools.lru_cache(maxsize=1024)  # most findings stand at one of a few places
 def place(path: Path) -> str:
     """``$.tools.add["a b"][0]``: a JSON path, whole, in which nothing hides."""
-    return "$" + "".join(map(_step, path))
+    return "$" + "".join([f"[{step}]" if isinstance(step, int) else _step(step) for step in path])
 
 
-@functools.lru_cache(maxsize=4096)  # most paths are of the same few keywords and names
-def _step(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
+@cache_short_texts(4096)  # most paths are of the same few keywords and names
+def _step(step: str) -> str:
     return f".{step}" if re.fullmatch(r"[A-Za-z0-9_$-]+", step) else f"[{json.dumps(step)}]"
 
 

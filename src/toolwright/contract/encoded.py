@@ -55,7 +55,7 @@ def _is_turned(lowered: str) -> bool:
 
 
 _LONG: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_RUN},}}")
-# What base64 has and few names have: large and small letters, not as in ``camelCase``, and digits; and hex.
+# Marks that base64 has and few names have: large and small letters, not as in ``camelCase``, and digits; and hex.
 _NOISE: Final = re.compile(r"(?=.{0,80}[a-z])(?=.{0,80}[A-Z])(?=.{0,80}(?:[0-9]|[A-Z]{2}))|[0-9a-fA-F]{16}")
 _ESCAPED: Final = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-z]{2,6};|\\[ux]")
 _SOME_APART: Final = re.compile(r"[ .·_*-]\w[ .·_*-]{1,4}\w[ .·_*-]{1,4}\w[ .·_*-]")

@@ -19,7 +19,7 @@ __all__ = ["Likeness", "Names", "latin", "skeleton", "words"]
 
 def skeleton(name: str) -> str:
     """What is left of a name for somebody who reads it quickly: two names with one skeleton look alike."""
-    plain = latin(name).translate(str.maketrans("I1|0", "lllo")).casefold()
+    plain = latin(name).translate(_LOOKS).casefold()
     return plain.replace("rn", "m").replace("vv", "w")
 
 
@@ -29,6 +29,7 @@ def words(name: str) -> str:
     return _SEPARATORS.sub(" ", apart).strip().casefold()
 
 
+_LOOKS: Final = str.maketrans("I1|0", "lllo")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS: Final = re.compile(r"[_.\- ]{1,200}")
 
@@ -56,7 +57,7 @@ class Names:
         self._plain: dict[str, list[str]] = {}
         self._by_length: dict[int, list[tuple[int, str]]] = {}
         for name in sorted(set(names)):
-            self._skeletons.setdefault(skeleton(name), []).append(name)
+            self._skeletons.setdefault(_seen(name), []).append(name)
             self._plain.setdefault(_joined(name), []).append(name)
             self._by_length.setdefault(len(name), []).append((_letters(name), name))
 
@@ -67,7 +68,7 @@ class Names:
             if other not in met:
                 met.add(other)
                 yield other, Likeness.CASE
-        for other in self._skeletons.get(skeleton(name), ()):
+        for other in self._skeletons.get(_seen(name), ()):
             if other not in met:
                 met.add(other)
                 yield other, Likeness.LOOKS
@@ -85,7 +86,15 @@ class Names:
 
 
 def _joined(name: str) -> str:
-    return re.sub(r"[_.\-\s]", "", unicodedata.normalize("NFKC", name)).casefold()
+    return _BETWEEN.sub("", unicodedata.normalize("NFKC", name)).casefold()
+
+
+def _seen(name: str) -> str:
+    """The skeleton of a name without its separators, which are in it so that ``r_n`` is no ``m``."""
+    return _BETWEEN.sub("", skeleton(name))
+
+
+_BETWEEN: Final = re.compile(r"[_.\-\s]")
 
 
 def _allowed(length: int) -> int:
@@ -116,7 +125,18 @@ def _is_slip(name: str, other: str) -> bool:
 
 
 def _is_other_word(one: str, two: str) -> bool:
+    if one.translate(_STAND_INS) == two.translate(_STAND_INS) or _is_exchanged(one, two):
+        return False
     return max(len(one), len(two)) < _WORD or one.rstrip("s") == two.rstrip("s") or one[:1] != two[:1]
+
+
+_STAND_INS: Final = str.maketrans("01345789i", "oleastbgl")
+"""Digits that stand for letters, and ``i``, which reads as ``l`` at the beginning of a word."""
+
+
+def _is_exchanged(one: str, two: str) -> bool:
+    """Whether two words differ in the order of two neighbours alone."""
+    return one != two and len(one) == len(two) and sorted(one) == sorted(two) and _is_near(one, two, 1)
 
 
 def _is_near(one: str, two: str, slips: int) -> bool:

@@ -14,10 +14,10 @@ from typing import Final, TypeAlias
 
 from toolwright.contract.mentions import without_quotations
 from toolwright.contract.names import words
-from toolwright.contract.patterns import Pattern, candidates
+from toolwright.contract.patterns import Pattern, candidates, triggers
 from toolwright.contract.reading import PART, lowered, plain
 from toolwright.contract.shown import excerpt
-from toolwright.contract.tokens import by_line, signs_in, words_of
+from toolwright.contract.tokens import ascii_words, by_line, signs_in, words_of
 
 __all__ = ["Order", "orders"]
 
@@ -88,10 +88,14 @@ def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
     """Those of some patterns that stand in a text, and where."""
     small, signs = lowered(reading), signs_in(reading)
     sentences = list(_sentences(reading))
+    tokens: dict[tuple[int, int], set[str]] = {}
     found: dict[Pattern, tuple[int, int]] = {}
     for pattern, needs in some:
         near = sorted({span for need in needs for span in _around(need, small, sentences)})
-        spans = [span for span in near if pattern.may_be_in(words_of(reading[slice(*span)]) | signs)]
+        for span in near:
+            if span not in tokens:
+                tokens[span] = words_of(reading[slice(*span)]) | signs
+        spans = [span for span in near if pattern.may_be_in(tokens[span])]
         if spans and (place := pattern.first_in(reading if pattern.cased else small, spans)):
             found[pattern] = place
     return found
@@ -110,8 +114,13 @@ def _plausible(text: str) -> _Candidates:
     """The patterns that have a word of each group in one sentence of a text: cheap to see, and most texts have none."""
     if text.isascii() and text.isalpha() and text.islower():
         return []  # a word
-    plainly = words(text) if _is_name(text) else _on_one_line(text)
-    return candidates(by_line(_SENTENCE_END.sub("\n", plainly)), signs_in(text))
+    plainly = words(text) if _is_name(text) else text
+    if plainly.isascii():  # all sentences at once, first
+        every = ascii_words(plainly)
+        found = [] if triggers().isdisjoint(every) else candidates([every], signs_in(text))
+        if not found or not _SENTENCE_END.search(plainly):
+            return found
+    return candidates(by_line(_SENTENCE_END.sub("\n", _on_one_line(plainly))), signs_in(text))
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

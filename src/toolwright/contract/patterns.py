@@ -17,20 +17,32 @@ from typing import Any, Final
 from toolwright.contract.finding import Severity
 from toolwright.contract.mentions import is_mention
 from toolwright.contract.reading import folded
-from toolwright.contract.tokens import frequency, is_cjk, token
+from toolwright.contract.tokens import frequency, is_cjk, needed
 
-__all__ = ["LANGUAGES", "Pattern", "candidates", "patterns"]
+__all__ = ["LANGUAGES", "Pattern", "candidates", "patterns", "triggers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Need:
+    """Alternatives of several words each. ``tokens`` has one of each alternative, the rarest: with one look it is seen
+    that none of them stands in a text. ``wholly`` has all tokens of the alternatives, by that one."""
+
+    wholly: Mapping[str, tuple[frozenset[str], ...]]
+    tokens: frozenset[str]
+
+    def is_met(self, have: Set[str]) -> bool:
+        return any(words <= have for token in self.tokens & have for words in self.wholly[token])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """Said by all of ``said`` in one sentence, in any order. ``needs`` are groups of tokens (``tokens.py``), of each
-    of which one is in all that the pattern matches. What ``unless`` finds around a match excuses it; ``mention``: so
-    does a text that only speaks of such an order."""
+    """Said by all of ``said`` in one sentence, in any order. ``needs`` are groups, of each of which one alternative is
+    in all that the pattern matches. A match is excused by ``unless``, where that stands around it; with ``mention``
+    also by a text that only speaks of such an order."""
 
     code: str
     severity: Severity
-    needs: tuple[frozenset[str], ...]
+    needs: tuple[Need, ...]
     said: tuple[str, ...]
     unless: str = ""
     cased: bool = False
@@ -46,11 +58,11 @@ class Pattern:
         return (_compiled(self.language, one) for one in self.said)
 
     def may_be_in(self, have: Set[str]) -> bool:
-        """Whether a text with these tokens has a word of each group."""
-        for group in self.needs:  # noqa: SIM110 - `any` takes twice the time, and this is what a scan does most
-            if group.isdisjoint(have):
+        """Whether a text with these tokens has an alternative of each group."""
+        for need in self.needs:
+            if need.tokens.isdisjoint(have):
                 return False
-        return True
+        return all(need.is_met(have) for need in self.needs)
 
     def first_in(self, text: str, sentences: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
         """Where it stands in these sentences of ``text``."""
@@ -120,13 +132,14 @@ def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
 
 
 @functools.cache
-def _needed(language: str, words: str) -> frozenset[str]:
-    """The tokens of alternatives, some of which are groups by their names."""
-    return frozenset(
-        token(one)
-        for part in words.split("|")
-        for one in (_group(language, part[1:-1]) if _NAME.fullmatch(part) else folded(part).split("|"))
-    )
+def _needed(language: str, words: str) -> Need:
+    """The need of alternatives, some of which are groups by their names."""
+    wholly: dict[str, tuple[frozenset[str], ...]] = {}
+    for part in words.split("|"):
+        for one in _group(language, part[1:-1]) if _NAME.fullmatch(part) else folded(part).split("|"):
+            token, every = needed(one)
+            wholly[token] = (*wholly.get(token, ()), every)
+    return Need(wholly, frozenset(wholly))
 
 
 _NAME: Final = re.compile(r"\{[a-z]\w*\}")
@@ -146,7 +159,9 @@ def _compiled(language: str, said: str) -> re.Pattern[str]:
     return re.compile(_NAME.sub(lambda found: _named(language, found[0][1:-1]), _plain(said)).replace("…", _GAP))
 
 
-_GAP: Final = r"(?:[^\n.;!?。；！？]|\.(?=\S)){0,60}?"
+_GAP: Final = r"(?:[^\n.;!?]|\.(?=\S)){0,60}?"
+"""A piece of a sentence. Chinese signs need not be named: a text is read in normal form KC, and sentence by sentence;
+a set with a letter beyond Latin 1 takes five times as long to compile."""
 
 
 def _named(language: str, name: str) -> str:
@@ -189,10 +204,10 @@ def _letter(char: str) -> str:
 def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pattern, set[str]]]:
     """The patterns that may match one of these sentences, of each of which the words are given, and the signs of all;
     each with words of which one is in all such sentences. In the order of the lexicon, which no hash seed changes."""
-    by_need, triggers = _by_need(), _triggers()
+    by_need, telling = _by_need(), triggers()
     found: dict[int, tuple[Pattern, set[str]]] = {}
     for have in sentences:
-        for need in triggers & have:
+        for need in telling & have:
             have |= signs
             for rank, one in by_need[need]:
                 if one.may_be_in(have):
@@ -205,11 +220,12 @@ def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
     """The patterns, and their ranks, by each token of the group that the fewest texts have."""
     found: dict[str, list[tuple[int, Pattern]]] = {}
     for rank, one in enumerate(patterns()):
-        for need in min(one.needs, key=lambda group: sum(map(frequency, group))):
+        for need in min((group.tokens for group in one.needs), key=lambda tokens: sum(map(frequency, tokens))):
             found.setdefault(need, []).append((rank, one))
     return {need: tuple(those) for need, those in found.items()}
 
 
 @functools.cache
-def _triggers() -> frozenset[str]:
+def triggers() -> frozenset[str]:
+    """The tokens of which a text has one where any pattern may match."""
     return frozenset(_by_need())

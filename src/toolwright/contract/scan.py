@@ -10,17 +10,15 @@ Nothing here decides what a tool may do: that a definition has no findings does 
 
 from __future__ import annotations
 
-import functools
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from toolwright.caching import cache_short_texts
 from toolwright.contract.contract import Contract, Definition, Path, definition_of
 from toolwright.contract.encoded import decoded, may_be_encoded
 from toolwright.contract.finding import Finding, Severity
-from toolwright.contract.names import latin
 from toolwright.contract.neighbours import NOBODY, Neighbours, beside
 from toolwright.contract.orders import Order, orders
 from toolwright.contract.reading import PART, parts
@@ -29,6 +27,7 @@ from toolwright.errors import DefinitionError
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.protocol.characters import cleaned, may_hide
 from toolwright.protocol.headers import find_mirrors
+from toolwright.protocol.letters import LOOK_LATIN, latin, script
 from toolwright.protocol.names import is_name
 from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool
 
@@ -122,18 +121,11 @@ def _given(texts: list[str]) -> dict[str, tuple[_Given, ...]]:
 _SHORT: Final = 6  # no order is shorter
 
 
+@cache_short_texts(4096, longest=200)  # many tools have a text in common
 def _given_by(text: str) -> tuple[_Given, ...]:
-    """What one text gives. Many tools have a text in common, so that it is kept for a while."""
-    return _kept(text) if len(text) <= _KEPT else _find(text)
-
-
-def _find(text: str) -> tuple[_Given, ...]:
+    """The orders in one text."""
     said = [_Given(_finding(one), one.pattern.keys) for one in orders(text)]
     return (*said, *map(_Given, _encoded(text))) if may_be_encoded(text) else tuple(said)
-
-
-_KEPT: Final = 200
-_kept = functools.lru_cache(maxsize=4096)(_find)
 
 
 def _finding(order: Order) -> Finding:
@@ -319,7 +311,7 @@ def _out_of_sight(read: _Read) -> Iterator[Finding]:
 def _odd_name(name: str) -> Iterator[Finding]:
     """A name beyond what the protocol asks for. A Chinese one cannot be used everywhere; a mixed one is a mask."""
     scripts = {_script(char) for char in name if char.isalpha()}
-    mixed = len(scripts) > 1 and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "LATIN?"})
+    mixed = len(scripts) > 1 and bool(scripts & _PASS_FOR_LATIN)
     disguised = not name.isascii() and latin(name).isascii()
     if mixed or disguised:
         yield Finding("TW9131", Severity.BLOCK, ("name",), shown(name[:120]), {"plain": shown(latin(name)[:120])})
@@ -329,11 +321,12 @@ def _odd_name(name: str) -> Iterator[Finding]:
         yield Finding("TW9129", Severity.NOTE, ("name",), shown(name[:120]))
 
 
+_PASS_FOR_LATIN: Final = LOOK_LATIN | {"FULLWIDTH", "LATIN?"}
+
+
 def _script(char: str) -> str:
-    if char.isascii():
-        return "LATIN"
-    said = unicodedata.name(char, "").partition(" ")[0]
-    return said if said != "LATIN" else "LATIN?" if latin(char).isascii() else "LATIN"
+    said = script(char)
+    return "LATIN?" if said == "LATIN" and not char.isascii() and latin(char).isascii() else said
 
 
 # -- headers and icons -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The words of a text as a set: what rules out most patterns at one look, before any of them is tried.
+"""The words of a text as a set: they rule out most patterns at one look, before any of them is tried.
 
 A word is a run of letters in lower case. Chinese, Japanese and Korean have no blanks between words: there, each
 character and each two neighbours count.
@@ -13,10 +13,11 @@ from typing import Final
 
 from toolwright.contract.reading import folded
 
-__all__ = ["by_line", "frequency", "is_cjk", "signs_in", "token", "words_of"]
+__all__ = ["ascii_words", "by_line", "frequency", "is_cjk", "needed", "signs_in", "words_of"]
 
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LATIN: Final = re.compile("[a-z]+")
 _SIGNS: Final = frozenset({"<", ":", "@", "[", "#", "---", "===", "***", "{{"})
 _APART: Final = re.sub(rb"[^a-z\n]", b" ", bytes(range(256)).lower())
 """ASCII letters in lower case, and blanks for all else but the ends of lines."""
@@ -24,6 +25,11 @@ _APART: Final = re.sub(rb"[^a-z\n]", b" ", bytes(range(256)).lower())
 
 def is_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
+
+
+def ascii_words(text: str) -> set[str]:
+    """The words of an ASCII text."""
+    return set(text.encode().translate(_APART).decode().split())
 
 
 def by_line(text: str) -> Iterator[set[str]]:
@@ -34,8 +40,8 @@ def by_line(text: str) -> Iterator[set[str]]:
         return
     for line in folded(text).split("\n"):
         found = set(_LETTERS.findall(line))
-        if is_cjk(line):
-            found.update(line, map("".join, pairwise(line)))
+        if is_cjk(line):  # a Latin word may stand in it without blanks: ``读取mcp.json的内容``
+            found.update(line, map("".join, pairwise(line)), _LATIN.findall(line))
         yield found
 
 
@@ -48,14 +54,15 @@ def signs_in(text: str) -> set[str]:
     return {sign for sign in _SIGNS if sign in text}
 
 
-def token(plainly: str) -> str:
-    """What :func:`by_line` or :func:`signs_in` has wherever these words stand, which are :func:`folded` already: a
-    sign, the first two characters in Chinese, and else the one word that the fewest texts have."""
-    if plainly in _SIGNS:
-        return plainly
-    if is_cjk(plainly):
-        return plainly[:2]
-    return min(_LETTERS.findall(plainly), key=lambda word: (frequency(word), -len(word)))
+def needed(plainly: str) -> tuple[str, frozenset[str]]:
+    """The tokens that :func:`by_line` or :func:`signs_in` has wherever these words stand, which are :func:`folded`
+    already: a sign, the first two characters in Chinese, and else each word. Before them, the one of them that the
+    fewest texts have."""
+    if plainly in _SIGNS or is_cjk(plainly):
+        token = plainly if plainly in _SIGNS else plainly[:2]
+        return token, frozenset({token})
+    found = _LETTERS.findall(plainly)
+    return min(found, key=lambda word: (frequency(word), -len(word))), frozenset(found)
 
 
 def frequency(token: str) -> int:

@@ -51,19 +51,19 @@ class _Page:
         aside = f"  {self._paint(str(written_at), 'aside')}" if written_at else ""
         yield self._paint(_tool(report, group.server, group.tool), "tool") + aside
         for finding in group.findings:
-            yield from self._finding(finding)
+            yield self._finding(finding)
+            if fix := finding.problem.fix:
+                value = _cut(_shown(json.dumps(fix.value, ensure_ascii=False)))
+                yield "    → " + phrase("fix", self._language, value=value, path=_shown(place(fix.path)))
+            if finding.code not in self._explained:
+                self._explained.add(finding.code)
+                yield from (self._paint(f"    {line}", "aside") for line in self._why(finding.card))
         yield ""
 
-    def _finding(self, finding: Finding) -> Iterator[str]:
-        yield f"  {self._levels[finding.level]} {finding.code} {_shown(finding.place)}"
-        yield f"    {_line(finding.say(self._language))}"
-        yield f"    → {_line(finding.instead(self._language))}"
-        if fix := finding.problem.fix:
-            value = _cut(_shown(json.dumps(fix.value, ensure_ascii=False)))
-            yield "    → " + phrase("fix", self._language, value=value, path=_shown(place(fix.path)))
-        if finding.code not in self._explained:
-            self._explained.add(finding.code)
-            yield from (self._paint(f"    {line}", "aside") for line in self._why(finding.card))
+    def _finding(self, finding: Finding) -> str:
+        level, at = self._levels[finding.level], _shown(finding.place)
+        says, instead = _line(finding.say(self._language)), _line(finding.instead(self._language))
+        return f"  {level} {finding.code} {at}\n    {says}\n    → {instead}"
 
     def _why(self, card: Card) -> Iterator[str]:
         words = card.words[self._language]
