@@ -212,6 +212,9 @@ class ToolError(ToolwrightError):
     what to do next; do not put in it what the caller may not see.
     """
 
+    untrusted: bool = False
+    """Whether a tool raised it whose text comes from strangers: it may quote them."""
+
 
 class InvalidArguments(ToolError):
     """The arguments do not fit the tool's input schema."""

@@ -2598,6 +2598,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The sheet {sheet} of {path} is empty; there are: {sheets}. Name another one in read_as.sheet.",
         "{path} 的工作表 {sheet} 为空；现有：{sheets}。请在 read_as.sheet 中指定另一个。",
     ),
+    "TW6345": (
+        "The object on line {line} of {path} is longer than {limit} bytes. Tell the user; nothing was read.",
+        "{path} 第 {line} 行的对象超过 {limit} 字节。请告知用户；未读取任何内容。",
+    ),
     # state
     "TW7001": (
         "{url!r} names no store that is supported; supported: {supported}.",

@@ -47,8 +47,9 @@ Sample: TypeAlias = Callable[[Mapping[str, Json]], "Sampled | Awaitable[Sampled]
 
 
 class Answers:
-    """Who answers for the client. What nobody answers is not declared, and so is not asked. A form that hides something
-    or asks for a secret is declined, and a visit into an inner network refused, before anybody is asked.
+    """The functions that answer for the client. A capability without a function is not declared, so no server uses it.
+    A form that hides something or asks for a secret is declined, and a visit into an inner network refused, before
+    anybody is asked.
 
     ``elicit`` speaks with the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots``
     are folders that servers may know of. ``gate`` counts what the first two are asked.

@@ -19,7 +19,7 @@ from toolwright.client.eras import Era, ServerFacts
 from toolwright.client.hearing import LISTS, Ears, Hearing, Progress, Updated
 from toolwright.client.negotiate import negotiate
 from toolwright.client.questions import ASKING
-from toolwright.client.remembered import Revisions
+from toolwright.client.remembered import REVISIONS
 from toolwright.errors import (
     ConnectionLost,
     HeaderMismatch,
@@ -72,9 +72,6 @@ _REFUSALS = (
     MissingCapability,
     UnsupportedVersion,
 )
-
-_REVISIONS = Revisions()
-"""Of this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +157,12 @@ class Conversation:
             self._answers.capabilities,
             settings.revision,
             log_level=settings.log_level,
-            remembered=versions.NEWEST_LEGACY if isinstance(self._link, SseLink) else _REVISIONS.of(key),
+            remembered=versions.NEWEST_LEGACY if isinstance(self._link, SseLink) else REVISIONS.of(key),
             reopen=functools.partial(self._reopen, self._link) if self._link.shared and key is not None else None,
         )
         await self._link.flush()  # servers refuse what comes before the handshake is over
         if settings.revision is None:
-            _REVISIONS.note(key, self.era.revision)
+            REVISIONS.note(key, self.era.revision)
         if settings.log_level is not None and not self.era.listens_by_asking and "logging" in self.facts.capabilities:
             await self.request("logging/setLevel", {"level": settings.log_level})
 

@@ -33,8 +33,8 @@ _log = logging.getLogger("toolwright")
 class QuestionLimits(Value, frozen=True):
     """How much one server may ask. ``per_minute`` bounds the questions to the person and ``samples_per_minute`` those
     to the model; ``waiting`` bounds how many of both wait for an answer at the same time; ``characters`` bounds one
-    question to the person, with its form. What is too much is refused. A form that asks for a secret is declined
-    unread, unless ``secrets`` is set.
+    question to the person, with its form. A question beyond these limits is refused. A form that asks for a secret is
+    declined unread, unless ``secrets`` is set.
     """
 
     per_minute: int = 10

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["Revisions"]
+__all__ = ["REVISIONS", "Revisions"]
 
 _MAX = 1_000
 
@@ -30,6 +30,14 @@ class Revisions:
             self._known[_digest(key)] = revision
         if len(self._known) > _MAX:
             del self._known[next(iter(self._known))]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
+
+
+REVISIONS = Revisions()
+"""Those of this process."""
 
 
 def _digest(key: str) -> bytes:

@@ -17,6 +17,7 @@ from toolwright.host.remote import Remote
 from toolwright.protocol import types as wire
 from toolwright.protocol.types import (
     Completion,
+    InputRequiredResult,
     PromptOutcome,
     ReadOutcome,
     ToolOutcome,
@@ -74,6 +75,10 @@ class _PromptRow(Value, frozen=True):
     part: Part
     name: str
     prompt: wire.Prompt
+
+
+_MOST_ADDRESSES = 1_000
+"""Of the parts of one resource. Each is looked for at every server, and no other call is served meanwhile."""
 
 
 class Catalogue:
@@ -228,7 +233,23 @@ class Catalogue:
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
         remote, _ = await self._owner(read)
-        return await remote.read_resource(read)
+        outcome = await remote.read_resource(read)
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
+        addresses = list(dict.fromkeys(part.uri for part in outcome.contents))[:_MOST_ADDRESSES]
+        own = {uri for uri in addresses if await self._may_name(remote, uri, read)}
+        parts = [part if part.uri in own else replaced(part, uri=read.uri) for part in outcome.contents]
+        return replaced(outcome, contents=parts)
+
+    async def _may_name(self, remote: Remote, uri: str, read: ResourceRead) -> bool:
+        """Whether a part of a resource of this server may have this address: not one of another server."""
+        if uri == read.uri:
+            return True
+        try:
+            owner, _ = await self._owner(replaced(read, uri=uri))
+        except UnknownEntry:
+            return True
+        return owner is remote
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         row = self._prompt(get)

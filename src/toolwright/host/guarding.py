@@ -21,7 +21,7 @@ from toolwright.policy.audit import audit, intent
 from toolwright.policy.authorize import authorize, authorize_arguments
 from toolwright.policy.budget import budgeted
 from toolwright.policy.concurrency import concurrency
-from toolwright.policy.config import Config, named
+from toolwright.policy.config import Config
 from toolwright.policy.confirm import spend
 from toolwright.policy.deciding import decision
 from toolwright.policy.effects import declared
@@ -70,7 +70,7 @@ class Hosting(Value, frozen=True):
         """These settings with what the operator's file says instead."""
         said = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
         parts = {name: replaced(getattr(self, name), **keys) for name, keys in said.items()}
-        effects = {name: named(tools) for name, tools in config.tables.get("effects", {}).items()}
+        effects = {name: globs(tools) for name, tools in config.tables.get("effects", {}).items()}
         return replaced(self, **parts, **({"effects": effects} if effects else {}))
 
 
@@ -90,7 +90,7 @@ _PATTERNS = frozenset({"patient", "idempotent", *(name for name in Flow.__struct
 
 
 def _read(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: named(value) if key in _PATTERNS else value for key, value in said.items()}
+    return {key: globs(value) if key in _PATTERNS else value for key, value in said.items()}
 
 
 def hosted(

@@ -269,7 +269,7 @@ class Host:
                 on_prompts_changed=wake.changed,
                 on_lost=wake.was_lost,
                 on_log=listening,
-                elicit=None if elicit is None else _put_to_the_person(elicit, one.label),
+                elicit=None if elicit is None else partial(elicit, one.label),
                 sample=self._sample,
                 roots=self._roots,
                 questions=gate,
@@ -465,10 +465,6 @@ class _Progress:
     def log(self, level: str, data: Any, logger: str | None) -> None: ...
 
     def detach(self) -> None: ...
-
-
-def _put_to_the_person(elicit: Elicit, label: str) -> Callable[[Elicitation], Reply | Awaitable[Reply]]:
-    return lambda question: elicit(label, question)
 
 
 def _status(life: Life) -> ServerStatus:

@@ -13,7 +13,10 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
+from toolwright.contract.names import skeleton
 from toolwright.errors import ConfigurationError
+from toolwright.protocol.characters import may_hide
+from toolwright.protocol.letters import LOOK_LATIN, latin, script, unmarked
 
 __all__ = ["MAX_NAME", "RESERVED", "alias", "check_alias", "marks"]
 
@@ -32,34 +35,39 @@ def marks(labels: Iterable[str]) -> dict[str, str]:
     """What stands before the tools of each server. ``ConfigurationError`` for a label that looks like another, or is
     not what it looks like."""
     made: dict[str, str] = {}
-    seen: dict[str, str] = {}
+    seen: dict[tuple[str, str], str] = {}
     for label in labels:
         _check_label(label)
         mark = _mark(label)
-        if (other := seen.setdefault(mark.lower(), label)) != label:
-            raise ConfigurationError.of("TW9211", label=label, other=other)
+        for sign in (("mark", mark.lower()), ("look", _look(label))):
+            if (other := seen.setdefault(sign, label)) != label:
+                raise ConfigurationError.of("TW9211", label=label, other=other)
         made[label] = mark
     return made
 
 
 def _check_label(label: str) -> None:
-    if not label.strip() or not label.isprintable() or label != label.strip() or len(label) > 128:
+    if not label.strip() or not label.isprintable() or may_hide(label) or label != label.strip() or len(label) > 128:
         raise ConfigurationError.of("TW9210", label=ascii(label)[:140], why="it is empty, too long, or hides something")
     if unicodedata.normalize("NFKC", label) != label:
         plain = unicodedata.normalize("NFKC", label)
         raise ConfigurationError.of("TW9210", label=ascii(label), why=f"it looks like {plain!r} and is not")
-    scripts = {script for letter in label if letter.isalpha() for script in [_script(letter)]}
-    if "LATIN" in scripts and scripts & _LOOK_LATIN:
+    scripts = {script(letter) for letter in label if letter.isalpha()}
+    if "LATIN" in scripts and scripts & LOOK_LATIN:
         raise ConfigurationError.of(
             "TW9210", label=ascii(label), why="letters of two scripts that look alike are mixed"
         )
 
 
-_LOOK_LATIN: Final = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
+_SEPARATORS: Final = re.compile(r"[\s_.\-\u00b7\u2010-\u2015\u2212]+")
 
 
-def _script(letter: str) -> str:
-    return unicodedata.name(letter, "").partition(" ")[0]
+def _look(label: str) -> str:
+    """The skeleton of a label for somebody who reads it quickly, who sees neither accents on Latin letters nor which
+    separator stands between two words."""
+    plain = latin(label)
+    bare = unmarked(plain)
+    return skeleton(_SEPARATORS.sub("-", bare if bare.isascii() else plain).strip("-"))
 
 
 def _mark(label: str) -> str:
@@ -77,15 +85,23 @@ def _mark(label: str) -> str:
 def alias(mark: str, name: str) -> str:
     """The name here of the tool or prompt ``name`` of the server with this mark."""
     written = f"{mark}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
-    if written == f"{mark}_{name}" and len(written) <= MAX_NAME and written not in RESERVED:
+    if written == f"{mark}_{name}" and len(written) <= MAX_NAME and not _is_reserved(written):
         return written
     return f"{written[: MAX_NAME - 9]}-{_digest(name)[:8]}"
 
 
 def check_alias(name: str) -> None:
     """``ConfigurationError`` for what an operator may not call a tool."""
-    if not _ALIAS.fullmatch(name) or len(name) > MAX_NAME or name in RESERVED:
+    if not _ALIAS.fullmatch(name) or len(name) > MAX_NAME or _is_reserved(name):
         raise ConfigurationError.of("TW9212", name=name[:140], limit=MAX_NAME)
+
+
+_RESERVED_LOOKS: Final = frozenset(map(skeleton, RESERVED))
+
+
+def _is_reserved(name: str) -> bool:
+    """Whether it is a name that the host keeps, or reads like one."""
+    return name.lower() in RESERVED or skeleton(name) in _RESERVED_LOOKS
 
 
 def _digest(text: str) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator
 
 from toolwright.crashes import log_crash, log_unfit
 from toolwright.errors import InternalError, InvalidResult, RpcError, ToolError
-from toolwright.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome
+from toolwright.protocol.types import CallToolResult, Completion, PromptOutcome, ReadOutcome, ToolOutcome, replaced
 from toolwright.tools.content import failed
-from toolwright.tools.toolset import CompletionGet, PromptGet, Provider, ResourceRead, ToolCall, Wrapper
+from toolwright.tools.toolset import UNTRUSTED, CompletionGet, PromptGet, Provider, ResourceRead, ToolCall, Wrapper
 
 __all__ = ["answered"]
 
@@ -77,7 +77,8 @@ class _Answered(Wrapper, frozen=True):
             return self._masked("TW2005", call, error, log_unfit)
         except ToolError as error:
             _leave(call, error.code)
-            return failed(_sayable(error.say(self.language)))
+            result = failed(_sayable(error.say(self.language)))
+            return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
         except GeneratorExit:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer

@@ -7,14 +7,14 @@ import binascii
 
 from toolwright.policy.encoded import is_text
 
-__all__ = ["encoded_text", "encoding_of", "text_of"]
+__all__ = ["encoded_text", "text_of"]
 
 _HEAD = 512
 
 
 def text_of(data: bytes) -> tuple[str, str] | None:
     """The text that these bytes are, and its encoding; ``None`` where they are none."""
-    encoding = encoding_of(data)
+    encoding = _encoding_of(data)
     if encoding == "utf-8" and not is_text(data):
         return None
     try:
@@ -31,7 +31,7 @@ def encoded_text(digits: str) -> tuple[str, str] | None:
         return None
 
 
-def encoding_of(data: bytes) -> str:
+def _encoding_of(data: bytes) -> str:
     """UTF-16 by its mark or its NULs, and UTF-8 otherwise."""
     head = data[:_HEAD]
     if head.startswith(b"\xff\xfe") or head[1::2].count(0) * 2 > len(head[1::2]):

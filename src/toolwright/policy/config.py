@@ -21,11 +21,12 @@ from toolwright.policy.auth_table import AUTH
 from toolwright.policy.globs import Globs, globs
 from toolwright.policy.pipeline import Guard
 from toolwright.policy.rules import Rule, Rules
-from toolwright.policy.vetting import closest, dead
+from toolwright.policy.vetting import dead
 from toolwright.protocol.schema import Bounds, Schema, compile_schema
 from toolwright.protocol.schema.dialects import dialect_of, subschemas
 from toolwright.protocol.schema.words import ASSERTIONS
 from toolwright.protocol.types import Value, field, replaced
+from toolwright.spelling import closest
 from toolwright.tools.bounds import Rate
 from toolwright.tools.toolset import EFFECTS
 
@@ -79,17 +80,12 @@ def _held(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
 
 
 def _repair(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    return {"repair": named(said["tools"])}
+    return {"repair": globs(said["tools"])}
 
 
 def _of_hosts(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
     """What only a host goes by (:mod:`toolwright.host.guarding`)."""
     return {}
-
-
-def named(said: str | list[str]) -> Globs:
-    """One pattern, or several."""
-    return globs([said] if isinstance(said, str) else said)
 
 
 _SCOPES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}

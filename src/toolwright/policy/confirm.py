@@ -126,7 +126,8 @@ class Confirming(Wrapper, frozen=True):
         if (trail := call.context.trail) is not None:
             trail.rule = trail.rule or f"confirm: {decided.by}"
         try:
-            # Who agreed to more than this call has not been shown this one, but for the stake that the tool has named.
+            # A person whose grant covers more than this call has not been shown this one, unless the tool has named
+            # the stake.
             agreed = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
             return await self.inner.call_tool(replaced(call, grant=decided, context=agreed))
         except (RpcError, ToolError):

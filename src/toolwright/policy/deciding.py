@@ -71,7 +71,10 @@ def total(decide: Decide) -> Decide:
             if isinstance(verdict, _VERDICTS):
                 return verdict
             raise TypeError(f"a decision is Allow, Deny or Ask, not {type(verdict).__name__}")
-        except BaseException as error:  # noqa: BLE001 - SystemExit of an author too is a no, and does not end the server
+        # Boundaries around an `await` catch `(Exception, SystemExit)`, so that a cancellation passes them. Nothing is
+        # awaited here: a CancelledError, GeneratorExit or KeyboardInterrupt is of the author's making, and would leave
+        # the call without an answer.
+        except BaseException as error:  # noqa: BLE001 - whatever an author's function raises, the call is denied
             fault = secrets.token_hex(4)
             log_crash("the decision about %s failed, error %s: denied", subject.name, fault, error=error)
             return Deny(hidden=arguments is None, fault=fault)

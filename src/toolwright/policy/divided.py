@@ -16,11 +16,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from toolwright.policy.begins import FLAT, PAIRS, Begun, long_runs
 from toolwright.policy.classes import RUN
+from toolwright.policy.prefixes import FLAT, PAIRS, PrefixSearch, long_runs
 from toolwright.policy.shapes import SHAPES, Shape, without_edges
 
-__all__ = ["Token", "begun_across", "can_be_divided", "divided_runs", "may_be_divided", "put_together", "tokens"]
+__all__ = ["Token", "can_be_divided", "divided_runs", "may_be_divided", "put_together", "shapes_across", "tokens"]
 
 _FREE = frozenset(
     {"private-key", "connection-password", "password", "authorization", "cookie", "named-key", "okta-token"}
@@ -50,7 +50,7 @@ def can_be_divided(shape: Shape) -> bool:
 _DIVIDED = frozenset(
     shape
     for shape in SHAPES
-    if shape.kind not in _FREE and (shape.is_whole or shape.begins == () or shape.kind in _SHORT)
+    if shape.kind not in _FREE and (shape.is_whole or shape.prefixes == () or shape.kind in _SHORT)
 )
 
 
@@ -88,40 +88,24 @@ def _is_added(classes: str, text: str, *, is_long: bool) -> bool:
 
 def _is_numbered(text: str) -> bool:
     """Whether there is the number of a line behind the name of a file."""
-    return ":" in text and _number().search(text) is not None
+    return ":" in text and _number_behind().search(text) is not None
 
 
 @functools.cache
-def _between() -> re.Pattern[bytes]:
-    return re.compile(rb'"[ ]{0,4}+(?:[+&]|\.{1,2}|\|\|)?[ ]{0,4}+\\?"')
+def _number_behind() -> re.Pattern[str]:
+    return re.compile(":" + _NUMBERED.decode())
 
 
+_BETWEEN_TEXTS = rb'"[ ]{0,4}+(?:[+&]|\.{1,2}|\|\|)?[ ]{0,4}+\\?"'
 _NUMBERED = rb"[0-9]{1,7}+[ ]{0,3}+(?:[:|\t]|\xe2\x86\x92|\\t)"
+_LINE_NUMBER = rb"\n[ \t]{0,40}+" + _NUMBERED
+_FILE_AND_LINE_NUMBER = rb"\n[ \t]{0,40}+[^\s:]{1,100}+:" + _NUMBERED
+_ESCAPED_END = rb"\\(?:r\\)?n"
 
 
 @functools.cache
-def _numbers() -> re.Pattern[bytes]:
-    return re.compile(rb"\n[ \t]{0,40}+" + _NUMBERED)
-
-
-@functools.cache
-def _number() -> re.Pattern[str]:
-    return re.compile(r":[0-9]{1,7}+[ ]{0,3}+(?:[:|\t]|\xe2\x86\x92|\\t)")
-
-
-@functools.cache
-def _numbers_of_files() -> re.Pattern[bytes]:
-    return re.compile(rb"\n[ \t]{0,40}+[^\s:]{1,100}+:" + _NUMBERED)
-
-
-@functools.cache
-def _ends() -> re.Pattern[bytes]:
-    return re.compile(rb"\\(?:r\\)?n")
-
-
-@functools.cache
-def _tabs() -> re.Pattern[bytes]:
-    return re.compile(rb"\\t")
+def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
 
 
 _UNIFORM = bytes.maketrans(b"\t\r'`", b'\n\n""')
@@ -131,20 +115,20 @@ def put_together(data: bytes, classes: str, text: str, *, is_long: bool) -> tupl
     """``data`` without what divides, whole and in its pieces."""
     is_escaped = "\\" in classes
     if is_escaped:
-        data = _ends().sub(b"\n", data)
-    data = _numbers().sub(b"\n", data)
+        data = _compiled(_ESCAPED_END).sub(b"\n", data)
+    data = _compiled(_LINE_NUMBER).sub(b"\n", data)
     if _is_numbered(text):
-        data = _numbers_of_files().sub(b"\n", data)
+        data = _compiled(_FILE_AND_LINE_NUMBER).sub(b"\n", data)
     data = data.translate(_UNIFORM)
     if is_escaped:
-        data = _tabs().sub(b"\n", data)
+        data = data.replace(b"\\t", b"\n")
     if "!" in classes:
         for end in filter(text.__contains__, _OTHER_ENDS):
             data = data.replace(end.encode("latin-1"), b"\n")
     if "<" in classes and "<wbr" in text:
         data = data.replace(b"<wbr>", b"\n").replace(b"<wbr/>", b"\n").replace(b"<wbr />", b"\n")
     if _is_added(classes, text, is_long=is_long):
-        data = _between().sub(b"\n", data)
+        data = _compiled(_BETWEEN_TEXTS).sub(b"\n", data)
     lines = list(map(bytes.strip, data.split(b"\n"), itertools.repeat(b' =\\"+&|')))
     return b"".join(lines), lines
 
@@ -175,17 +159,17 @@ def divided_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
 _LONGEST = 100
 
 
-def begun_across(together: bytes, runs: list[DividedRun]) -> set[Shape]:
+def shapes_across(together: bytes, runs: list[DividedRun]) -> set[Shape]:
     """The shapes of which a secret may begin in such runs."""
-    begun = Begun(together, _holds)
+    search = PrefixSearch(together, _holds)
     for at, _, joints in runs:
         for begin in (at, *joints):
             if together[begin : begin + 2] in PAIRS:
-                begun.at(begin)
+                search.at(begin)
         if together[at - 1 : at] == b".":
-            begun.behind_dot(at)
-    begun.behind_signs([(at, run) for at, run, _ in runs if not run.isalnum()])
-    return begun.shapes & _DIVIDED
+            search.behind_dot(at)
+    search.behind_signs([(at, run) for at, run, _ in runs if not run.isalnum()])
+    return search.shapes & _DIVIDED
 
 
 def _holds(shape: Shape, near: bytes) -> bool:
@@ -277,7 +261,7 @@ def _tokens(text: str, pieces: list[_Piece], shape: Shape) -> Iterator[Token]:
     for found in pattern.finditer(whole):
         first = bisect.bisect(starts, found.start(group)) - 1
         begin = pieces[first].start + found.start(group) - starts[first]
-        if shape.begins and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
+        if shape.prefixes and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
             continue
         for at in range(first + 1, len(pieces)):  # as few as will do: what follows may be other words
             shorter = pattern.match(whole, found.start(), _behind(pieces[at]))

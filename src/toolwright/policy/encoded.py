@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from toolwright.policy.begins import Runs
+from toolwright.policy.prefixes import Runs
 
 __all__ = ["Run", "digits_at", "is_text", "likely_runs", "may_be_pairs", "pairs_in", "run_at", "runs_in", "text_in"]
 
@@ -33,12 +33,16 @@ _PAIRS = (
     rf"|(?:\r?\n|\\n)[ \t]{{0,40}}+)){{7,}}+(?:{_PAIR}(?![0-9A-Za-z]))?"
 )
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
+_LINE_END = re.compile("\n|\r|\u2028|\u2029|\\\\[nr]")
+_AROUND_LINES = " \t\"'.,&\\>|#*"
 _URLSAFE = bytes.maketrans(b"-_", b"+/")
 _NOT_BASE64 = bytes(set(range(256)) - set(_ALPHABET.encode()))
 _NOT_HEX = bytes(set(range(256)) - set(b"0123456789abcdefABCDEF"))
-_HEX = re.compile(r"(?:[0-9A-Fa-f]{2}-?)+")
+_HEX = (
+    r"(?:(?<![0-9A-Za-z-])|(?<=\\[nrt]))(?:0[xX])?(?:[0-9A-Fa-f]{2}-?){8,}+(?![0-9A-Za-z])"
+    rf"(?:{_BREAK}(?:0[xX])?(?:[0-9A-Fa-f]{{2}}-?)++(?![0-9A-Za-z]))*+"
+)
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
-_MARK = re.compile("[/_+-]")
 _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 
 
@@ -53,6 +57,16 @@ class Run(NamedTuple):
 @functools.cache
 def _base64() -> re.Pattern[str]:
     return re.compile(_BASE64)
+
+
+@functools.cache
+def _hex() -> re.Pattern[str]:
+    return re.compile(_HEX)
+
+
+@functools.cache
+def _marks() -> re.Pattern[str]:
+    return re.compile(f"{_BREAK}|[/_+-]")
 
 
 @functools.cache
@@ -98,12 +112,13 @@ def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> li
 
     ``digits`` are all runs together, ``is_mixed`` whether they are more than digits of hexadecimal.
     """
+    if is_mixed and data.find(b"\\") >= 0:  # the letter of an escape (\n) is no digit
+        runs = Runs((at + 1, run[1:]) if data[at - 1 : at] == b"\\" else (at, run) for at, run in runs)
+        digits = b"".join([run for _, run in runs])
     if len(digits) >= _SHORTEST_HEX and _is_any(digits.translate(None, b"-_"), _HALVES, 2, _of_hex()):
         return [at for at, _ in runs]
     if not is_mixed:
         return [at for at, run in runs if run[:4] in _PACKED_HEX]
-    if data.find(b"\\") >= 0:  # the letter of an escape (\n) is no digit
-        digits = b"".join([run[1:] if data[at - 1 : at] == b"\\" else run for at, run in runs])
     if _is_any(digits, _LEADS, 4, _of_base64()):
         return [at for at, _ in runs]
     return [
@@ -156,6 +171,7 @@ def _of_hex() -> re.Pattern[bytes]:
 def _is_packed(before: bytes) -> bool:
     """Whether digits of what is packed begin before a run of token characters, which follows + or /."""
     start = len(before.rstrip(_ALPHABET.encode()))
+    start += before[start - 1 : start] == b"\\"  # the letter of an escape
     return before[start : start + 3] in _PACKED
 
 
@@ -174,22 +190,43 @@ def runs_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def digits_at(text: str, start: int, end: int) -> Iterator[Run]:
-    """What these digits may be: in hexadecimal, and in base64 from each place where it may begin."""
+    """The readings of these digits, as hexadecimal and as base64: all lines together, from each place where they may
+    begin, and then each line by itself, since a line beside it may be a word or a hash."""
     if end - start < _SHORTEST:
         return
+    for found in _hex().finditer(text, start, end):
+        yield Run(*found.span(), _unhexed(found[0]))
+        for line, stop, digits in _lines(text, *found.span()):
+            if _of_hex().match(digits.translate(None, b"-")):
+                yield Run(line, stop, _unhexed(text[line:stop]))
+        if found.span() == (start, end):
+            return
     run = text[start:end]
-    if _HEX.fullmatch(run, 2 * run.startswith(("0x", "0X"))):
-        yield Run(start, end, _unhexed(run.replace("0x", "").replace("0X", "")))
-        return
     for offset in _offsets(run, text[start - 1 : start] == "\\"):
         if len(run) - offset >= _SHORTEST:
             yield Run(start + offset, end, _unpacked(_decoded(run[offset:])))
+    for line, stop, digits in _lines(text, start, end):
+        if (is_packed := digits[:3] in _PACKED) or _of_base64().match(digits):
+            stop = end if is_packed else stop
+            yield Run(line, stop, _unpacked(_decoded(text[line:stop])))
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
+    """From where to where each line of digits goes, and what it is; nothing where there is one line alone."""
+    line, ends = start, [found.span() for found in _LINE_END.finditer(text, start, end)]
+    for stop, following in (*ends, (end, end)) if ends else ():
+        digits = text[line:stop]
+        at = line + len(digits) - len(digits.lstrip(_AROUND_LINES))
+        digits = digits.strip(_AROUND_LINES)
+        if len(digits) >= _SHORTEST:
+            yield at, at + len(digits), digits.encode("ascii", "replace")
+        line = following
 
 
 def text_in(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Run]:
     """What digits in groups are: `67 68`, `67:68`, `0x67, 0x68`."""
     for found in _pairs().finditer(text, start, end):
-        yield Run(*found.span(), _unhexed(found[0].replace("0x", "").replace("0X", "")))
+        yield Run(*found.span(), _unhexed(found[0]))
 
 
 def _offsets(run: str, is_escaped: bool) -> Iterator[int]:
@@ -199,9 +236,11 @@ def _offsets(run: str, is_escaped: bool) -> Iterator[int]:
     if is_escaped:  # the letter of \n is no digit
         done.add(1)
         yield 1
-    for found in _MARK.finditer(run):
-        if found.end() % 4 not in done:
-            done.add(found.end() % 4)
+    between = 0
+    for found in _marks().finditer(run):
+        between += len(found[0]) if len(found[0]) > 1 or found[0].isspace() else 0  # the end of a line is no digit
+        if (place := (found.end() - between) % 4) not in done:
+            done.add(place)
             yield found.end()
         if len(done) == 4 or found.end() > 4096:
             return
@@ -216,8 +255,7 @@ def _decoded(run: str) -> bytes:
 
 
 def _unhexed(run: str) -> bytes:
-    if "\\" in run:
-        run = run.replace("\\n", "")
+    run = run.replace("\\n", "").replace("0x", "").replace("0X", "")
     digits = run.encode("ascii", "replace").translate(None, _NOT_HEX)
     return _unpacked(binascii.unhexlify(digits[: len(digits) & ~1]))
 

@@ -35,8 +35,9 @@ class Globs(Value, frozen=True):
         return any(_meet(pattern, other) for pattern in self.patterns)
 
 
-def globs(patterns: Iterable[str]) -> Globs:
-    ordered = tuple(patterns)
+def globs(patterns: str | Iterable[str]) -> Globs:
+    """Compile one pattern, or several."""
+    ordered = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     return Globs(ordered, re.compile("|".join(map(_regex, ordered)), re.DOTALL))
 
 

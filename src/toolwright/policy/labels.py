@@ -160,7 +160,7 @@ def _wide(word: str) -> str:
     return "".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
 
 
-# What stands in the brackets of a picture: escapes, one more pair of brackets, and line breaks.
+# The text in the brackets of a picture: escapes, one more pair of brackets, and line breaks.
 _ALT = r"\[(?:\\.|[^\[\]\\]|\[[^\[\]]{0,100}\]){0,400}\]"
 # Every repetition has a limit: a text may be long, and made to be slow.
 _LOOKS_LIKE = re.compile(

@@ -14,13 +14,12 @@ from typing import Final
 
 from toolwright.contract.names import skeleton
 from toolwright.policy.shown import shown_text
-from toolwright.protocol.letters import latin
+from toolwright.protocol.letters import LOOK_LATIN, latin, script
 from toolwright.wording import sentence
 
 __all__ = ["odd_letters", "shown_name"]
 
 _WORDS: Final = re.compile(r"[^\W_]+")
-_LOOK_LATIN: Final = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
 _NAMED: Final = 3
 
 
@@ -50,15 +49,11 @@ def odd_letters(name: str) -> tuple[str, ...]:
 def _is_disguised(word: str) -> bool:
     if word.isascii():
         return False
-    scripts = {_script(sign) for sign in word if sign.isalpha()}
+    scripts = {script(sign) for sign in word if sign.isalpha()}
     digits = {sign.isascii() for sign in word if sign.isdecimal()}
-    is_mixed = len(scripts) > 1 and bool(scripts & _LOOK_LATIN)
+    is_mixed = len(scripts) > 1 and bool(scripts & LOOK_LATIN)
     has_foreign_digits = False in digits and (True in digits or "LATIN" in scripts)
     return latin(word).isascii() or is_mixed or has_foreign_digits
-
-
-def _script(letter: str) -> str:
-    return "LATIN" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0]
 
 
 def _called(sign: str) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
+from toolwright.caching import cache_short_texts
 from toolwright.jsonrpc.messages import Json, is_array, is_object
 from toolwright.policy.scan import look, suspected
 from toolwright.policy.secrets import SHORTEST, masked
@@ -43,7 +43,7 @@ def _without_secrets(text: str) -> str:
     return masked(text, shapes, []) if shapes else text
 
 
-@lru_cache(4096)
+@cache_short_texts(4096)
 def _is_secret(name: str) -> bool:
     """Whether something of this name is secret: ``apiKey``, ``db_password``, ``X-Auth-Token``; not ``author``."""
     return _SECRET.search(_HUMPS.sub(" ", name).lower()) is not None

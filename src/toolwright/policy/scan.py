@@ -33,7 +33,7 @@ class Suspicion(Value, frozen=True):
 CLEAN = Suspicion()
 _LONG = 1_000
 _SHORT = 40
-"""What is known by a word and has no colon is longer."""
+"""A secret that is known by a word and has no colon is longer."""
 
 
 def suspected(data: bytes) -> tuple[Shape, ...]:

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from toolwright.policy.begins import Begun, Runs, beside, is_hex, long_runs
 from toolwright.policy.classes import RUN, classes_of
-from toolwright.policy.divided import begun_across, can_be_divided, divided_runs, may_be_divided, put_together, tokens
+from toolwright.policy.divided import can_be_divided, divided_runs, may_be_divided, put_together, shapes_across, tokens
 from toolwright.policy.encoded import digits_at, is_text, likely_runs, may_be_pairs, pairs_in, run_at, runs_in, text_in
+from toolwright.policy.prefixes import PrefixSearch, Runs, beside, is_hex, long_runs
 from toolwright.policy.respelled import may_be_respelled, respelled, words_respelled
 from toolwright.policy.shapes import SHAPES, Shape, glued, is_named, is_random
 
@@ -29,13 +29,14 @@ __all__ = [
     "ORDINARY",
     "SHORTEST",
     "WORDS",
+    "Cut",
+    "cuts",
     "fingerprint",
     "is_plain",
     "kinds_in",
     "mask_in",
     "masked",
     "masked_member",
-    "masked_slice",
     "suspects",
 ]
 
@@ -128,7 +129,7 @@ def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[Shape, ...
 
 
 def _in_runs(found: dict[Shape, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool) -> None:
-    """What may stand in long runs of token characters, and beside them."""
+    """Add the shapes of secrets that may stand in long runs of token characters, and beside them."""
     near = beside(data, runs)
     near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
     if "ookie" in small:
@@ -136,13 +137,13 @@ def _in_runs(found: dict[Shape, None], data: bytes, text: str, small: str, runs:
     if "hook" in near_small or "$" in near_small or "_authtoken" in near_small:
         _add(found, _BESIDE, near_text, near_small)
     if is_mixed or "." in text:
-        begun = Begun(data, _holds)
-        begun.behind_dots(runs)
+        search = PrefixSearch(data, _holds)
+        search.behind_dots(runs)
         if is_mixed:
-            begun.in_runs(runs)
+            search.in_runs(runs)
             _add(found, _LONG_MIXED, text, small)
             _add(found, _BESIDE_MIXED, near_text, near_small)
-        found.update(dict.fromkeys(begun.shapes))
+        found.update(dict.fromkeys(search.shapes))
     if ("key" in near_small or "oken" in near_small or "ecret" in near_small) and _has_named_key(text, runs):
         found[_NAMED_KEY] = None
 
@@ -221,7 +222,7 @@ def _divided(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator
     """What may stand in several pieces, which are put together."""
     together, lines = put_together(data, classes, text, is_long=is_long)
     if runs := divided_runs(together, lines):
-        found = dict.fromkeys(begun_across(together, runs))
+        found = dict.fromkeys(shapes_across(together, runs))
         near = beside(together, [(at, run) for at, run, _ in runs])
         _add(found, _BESIDE_DIVIDED, near.decode("latin-1"), near.lower().decode("latin-1"))
         yield from found
@@ -260,15 +261,23 @@ def masked(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
     return "".join((*pieces, text[at:])) if pieces else text
 
 
-def masked_slice(whole: str, start: int, end: int, found: list[str]) -> str:
-    """A part of a text, with a mask for what lies in it of each secret of the whole."""
+class Cut(NamedTuple):
+    """From where to where a secret lies in a part of a text, and its mask."""
+
+    start: int
+    end: int
+    mask: str
+
+
+def cuts(whole: str, start: int, end: int, found: list[str]) -> list[Cut]:
+    """The secrets of a text as far as they lie in the part from ``start`` to ``end``, counted from its beginning;
+    ``found`` gets what is to be masked."""
     data = whole.encode(errors="replace")
-    pieces, at = list[str](), start
-    for secret in _together(_secrets(whole, suspects(data, classes_of(data)), _DEPTH)):
-        if secret.end > start and secret.start < end:
-            pieces += (whole[at : max(start, secret.start)], _mask(secret.kind, secret.secret, found))
-            at = min(end, secret.end)
-    return "".join((*pieces, whole[at:end]))
+    return [
+        Cut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, found))
+        for secret in _together(_secrets(whole, suspects(data, classes_of(data)), _DEPTH))
+        if secret.end > start and secret.start < end
+    ]
 
 
 def masked_member(name: str, text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
@@ -333,10 +342,12 @@ def _patterns(shape: Shape) -> list[tuple[re.Pattern[str], Callable[[str], bool]
 
 def _encoded(text: str, depth: int) -> Iterator[_Found]:
     for start, end in runs_in(text):
+        found = list[_Found]()
         for run in digits_at(text, start, end):
-            if kind := _revealed(run.data, depth):
-                yield _Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])
-                break
+            is_done = any(one.start <= run.start < one.end for one in found)
+            if not is_done and (kind := _revealed(run.data, depth)):
+                found.append(_Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end]))
+        yield from found
     for run in text_in(text):
         if kind := _revealed(run.data, depth):
             yield _Found(run.start, run.end, -1, f"encoded-{kind}", text[run.start : run.end])

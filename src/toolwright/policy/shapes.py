@@ -17,11 +17,11 @@ __all__ = ["LONGEST_GLUE", "SHAPES", "Shape", "glued", "is_named", "is_random", 
 
 
 class Shape(Value, frozen=True):
-    """A kind of secret: ``begins`` is how it begins, or else ``known`` are words of which one is never far from it;
-    ``pattern`` is what it is. What the group ``secret`` holds is masked, or all of it."""
+    """A kind of secret. It has one of the ``prefixes``, or else one of the words in ``known`` is never far from it.
+    It matches ``pattern``, of which the group ``secret`` is masked, or all of it."""
 
     kind: str
-    begins: tuple[str, ...]
+    prefixes: tuple[str, ...]
     pattern: str
     known: tuple[str, ...] = ()
     holds: Callable[[str], bool] | None = None
@@ -30,11 +30,11 @@ class Shape(Value, frozen=True):
     @property
     def is_whole(self) -> bool:
         """Whether it begins as nothing else does: then it is known behind a letter too, and in pieces."""
-        return _FROM in self.pattern and self.begins != () and all(map(_is_rare, self.begins))
+        return _FROM in self.pattern and self.prefixes != () and all(map(_is_rare, self.prefixes))
 
 
-def _is_rare(begin: str) -> bool:
-    return len(begin) >= 4 or (len(begin) == 3 and begin[-1] in "_-.")
+def _is_rare(prefix: str) -> bool:
+    return len(prefix) >= 4 or (len(prefix) == 3 and prefix[-1] in "_-.")
 
 
 def is_mixed(secret: str) -> bool:

@@ -3,39 +3,64 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
-from toolwright.policy.blobs import encoding_of
-from toolwright.policy.secrets import masked_slice
+from toolwright.policy.secrets import Cut, cuts
 from toolwright.tools.toolset import Slice
 
 __all__ = ["cut_secrets"]
 
 
 def cut_secrets(slices: Sequence[Slice], found: list[str]) -> dict[str, str]:
-    """For each text of a result that holds a part of a secret, what is shown in its place; ``found`` gets the masks."""
-    cleaned = dict[str, str]()
+    """For each text of a result that holds a part of a secret, the text to show in its place; ``found`` gets the masks.
+
+    A result does not tell two pieces of the same text apart. The text is therefore masked wherever it stands, with what
+    each of the slices has to mask in it.
+    """
+    cleaned, masks = dict[str, str](), defaultdict[str, list[Cut]](list)
     for one in slices:
-        if (clean := _clean(one, found)) != one.shown:
+        if one.encoding is None:
+            if (clean := _clean_base64(one, found)) != one.shown:
+                cleaned[one.shown] = clean
+        elif one.shown and (own := _cuts(one, one.encoding, found)):
             text = one.within or one.shown
-            cleaned[text] = cleaned.get(text, text).replace(one.shown, clean, 1)
-    return cleaned
+            masks[text] += [
+                Cut(at + cut.start, at + cut.end, cut.mask) for at in _places(one.shown, text) for cut in own
+            ]
+    return cleaned | {text: _masked(text, own) for text, own in masks.items()}
 
 
-def _clean(one: Slice, found: list[str]) -> str:
-    if one.encoding is not None:
-        before, behind = (part.decode(one.encoding, "replace") for part in (one.before, one.behind))
-        start = len(before)
-        return masked_slice(before + one.shown + behind, start, start + len(one.shown), found)
-    return _clean_base64(one, found)
+def _cuts(one: Slice, encoding: str, found: list[str]) -> list[Cut]:
+    before, behind = (part.decode(encoding, "replace") for part in (one.before, one.behind))
+    start = len(before)
+    return cuts(before + one.shown + behind, start, start + len(one.shown), found)
+
+
+def _places(piece: str, text: str) -> Iterator[int]:
+    """Where ``piece`` stands in ``text``, also where it overlaps itself."""
+    at = text.find(piece)
+    while at >= 0:
+        yield at
+        at = text.find(piece, at + 1)
+
+
+def _masked(text: str, own: Iterable[Cut]) -> str:
+    """``text`` with a mask for each cut; cuts that overlap have the mask of the first."""
+    pieces, at = list[str](), 0
+    for cut in sorted(own):
+        if cut.start >= at:
+            pieces += (text[at : cut.start], cut.mask)
+        at = max(at, cut.end)
+    return "".join((*pieces, text[at:]))
 
 
 def _clean_base64(one: Slice, found: list[str]) -> str:
-    # UTF-8 is read byte by byte, so that a slice may begin and end within a letter.
-    encoding, width = ("latin-1", 1) if encoding_of(one.before + one.data) == "utf-8" else ("utf-16-le", 2)
-    whole = (one.before + one.data + one.behind).decode(encoding, "replace")
-    start, end = len(one.before) // width, -(-(len(one.before) + len(one.data)) // width)
-    clean = masked_slice(whole, start, end, found)
-    if clean == whole[start:end]:
-        return one.shown
-    return base64.b64encode(clean.encode(encoding, "replace")).decode()
+    # Byte by byte first, so that a slice may begin and end within a letter, and so that a mark of UTF-16 before bytes
+    # of something else hides nothing.
+    for encoding, width in (("latin-1", 1), ("utf-16-le", 2), ("utf-16-be", 2)):
+        whole = (one.before + one.data + one.behind).decode(encoding, "replace")
+        start, end = len(one.before) // width, -(-(len(one.before) + len(one.data)) // width)
+        if own := cuts(whole, start, end, found):
+            return base64.b64encode(_masked(whole[start:end], own).encode(encoding, "replace")).decode()
+    return one.shown

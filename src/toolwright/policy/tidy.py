@@ -79,6 +79,8 @@ class _Tidy(Wrapper, frozen=True):
             outcome = await self.inner.call_tool(call)
         except ToolwrightError as error:
             _clean_error(error, wants)
+            if tool.untrusted and isinstance(error, ToolError):
+                error.untrusted = True
             raise
         if type(outcome) is InputRequiredResult:
             return _clean_question(outcome, wants)

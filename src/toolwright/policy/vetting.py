@@ -6,7 +6,6 @@ not seen, and a ``*`` alone may match nothing. What may well be meant is a note,
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -16,10 +15,11 @@ from toolwright.policy.globs import Globs, globs
 from toolwright.policy.rules import Rule, Rules, uris_of
 from toolwright.protocol.schema.dialects import HERE, dialect_of, subschemas
 from toolwright.protocol.types import Value
+from toolwright.spelling import closest
 from toolwright.tools.keeping import SCHEME
 from toolwright.tools.toolset import Provider, RequestContext, Tool
 
-__all__ = ["Inventory", "astray", "closest", "dead", "inventory", "judged", "lenient"]
+__all__ = ["Inventory", "astray", "dead", "inventory", "judged", "lenient"]
 
 Place: TypeAlias = Callable[[tuple[str | int, ...]], str]
 """``FILE:LINE`` of what stands there."""
@@ -215,14 +215,3 @@ def _is_given(tool: Tool, name: str) -> bool:
     properties = schema.get("properties")
     filled_in = is_object(properties) and is_object(one := properties.get(name)) and "default" in one
     return filled_in or name in _required(schema)
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
-
-
-def closest(word: str, options: Collection[str], count: int = 5) -> str:
-    """What may have been meant, for a sentence: the likeliest first; without any that is like it, the first ones."""
-    likely = difflib.get_close_matches(word, sorted(options)[:2000], n=count, cutoff=0.6)
-    shown = likely or sorted(options)[:count]
-    rest = "" if likely or len(options) <= count else ", …"
-    return ", ".join(shown) + rest if shown else "-"

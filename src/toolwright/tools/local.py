@@ -82,7 +82,8 @@ def _shows(bound: Bound, context: RequestContext) -> bool:
             return shown
         # The coroutine of an async function is true, and says nothing.
         raise TypeError(f"visible of a tool returns True or False, not {type(shown).__name__}")
-    except BaseException as error:  # noqa: BLE001 - whatever fails, the tool is hidden, and the others are there
+    # Not `(Exception, SystemExit)`: nothing is awaited here, so that a cancellation is of the author's making too.
+    except BaseException as error:  # noqa: BLE001 - whatever `visible` raises, this tool is hidden and no other one
         log_crash("visible of tool %s failed: hidden", bound.tool.name, error=error)
         return False
 

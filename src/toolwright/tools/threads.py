@@ -93,7 +93,7 @@ class _Job:
         if not self.future.done():
             # A future cannot carry StopIteration, and the loop must not see SystemExit or KeyboardInterrupt.
             if isinstance(error, StopIteration) or not isinstance(error, Exception | InputRequired):
-                error = RuntimeError(f"the tool raised {type(error).__name__}")
+                error = RuntimeError(f"the tool raised {type(error).__name__}").with_traceback(error.__traceback__)
             self.future.set_exception(error)
 
     def _end(self) -> None:

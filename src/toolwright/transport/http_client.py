@@ -142,6 +142,12 @@ def _kind(answer: Answer) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+def _instead(answer: Answer) -> str:
+    """Describe a body that is neither JSON nor an event stream, by its content type."""
+    kind = _kind(answer)
+    return f"{kind[:100]} came, and no JSON-RPC message" if kind else "nothing came of which the type is said"
+
+
 def is_stream(answer: Answer) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
 
@@ -312,7 +318,7 @@ class HttpLink:
                 # What was not an answer to this request ends it all the same; nothing more will come.
                 self._fail(id, self._not_an_answer(problem) if answer.status < 300 else self._refused(answer, problem))
         elif id is not None or answer.status >= 400:
-            self._fail(id, self._refused(answer))
+            self._fail(id, self._refused(answer, _instead(answer) if answer.status < 300 else ""))
 
     def _awaits(self, id: Id | None) -> bool:
         return id is not None and self._receiver is not None and self._receiver.awaits(id)

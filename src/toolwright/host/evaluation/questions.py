@@ -8,8 +8,8 @@ from typing import Final
 
 from toolwright.errors import ConfigurationError, ParseError
 from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
-from toolwright.policy.vetting import closest
 from toolwright.protocol.types import Value, replaced
+from toolwright.spelling import closest
 
 __all__ = ["Expected", "Question", "absent", "check_tools", "questions_in", "renamed"]
 

@@ -98,6 +98,8 @@ def _present_anything(value: Any) -> ToolOutcome:
         return _with_numbers(lambda it: present(to_jsonable_python(it) if _needs_conversion(it) else it), value)
     except _UNWRITABLE as error:
         raise _unfit(value, error) from error
+    except _ENDLESS as error:
+        raise _not_json(value, error) from error
 
 
 def _present_blocks(value: Any) -> ToolOutcome:
@@ -119,6 +121,7 @@ def _blocks(value: Sequence[Any]) -> list[Any]:
 
 
 _UNWRITABLE = (PydanticSerializationError, UnicodeDecodeError, InvalidResult)
+_ENDLESS = (ValueError, RecursionError)  # of pydantic, where a value holds itself or is nested too deep
 _DEEPEST = 64  # of what is looked into for what cannot be written
 
 
@@ -150,9 +153,12 @@ def _scalar(value: Any) -> Any:
 
 
 def _unfit(value: Any, error: Exception) -> InvalidResult:
-    """What was returned, and how it can be written instead."""
-    problem = str(error).split("\n")[0]
-    return _known(value) or InvalidResult.of("TW3040", type=_type_name(value), problem=problem)
+    """The error that names the returned value, and says how to write it instead."""
+    return _known(value) or _not_json(value, error)
+
+
+def _not_json(value: Any, error: Exception) -> InvalidResult:
+    return InvalidResult.of("TW3040", type=_type_name(value), problem=str(error).split("\n")[0])
 
 
 def _known(value: Any) -> InvalidResult | None:
@@ -208,6 +214,8 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
         if isinstance(value, str | int | float | list | dict | None):  # JSON, of another shape
             raise _known(value) or InvalidResult.of("TW3049", problem=error) from error
         raise _unfit(value, error) from error
+    except _ENDLESS as error:
+        raise _not_json(value, error) from error
 
 
 def json_text(value: Any) -> str:
@@ -216,3 +224,5 @@ def json_text(value: Any) -> str:
         return _with_numbers(lambda it: encoded_value(to_jsonable_python(it)), value).decode()
     except _UNWRITABLE as error:
         raise _unfit(value, error) from error
+    except _ENDLESS as error:
+        raise _not_json(value, error) from error
