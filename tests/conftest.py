@@ -7,11 +7,13 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from time_limit import TimeLimit
+from toolwright.client.remembered import REVISIONS
 from variants import Family
 
 # What servers record and ask by default; all processes of the suite inherit it.
@@ -48,6 +50,13 @@ def pytest_collection_finish() -> None:
     """Fifteen thousand tests are a large heap, and it stays: whatever collects garbage need not look through it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def revisions_of_other_tests_are_forgotten() -> Iterator[None]:
+    """A port of one test may be that of another test's server later, which speaks another revision."""
+    yield
+    REVISIONS.clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

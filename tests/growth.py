@@ -3,9 +3,9 @@
 No count of steps can be had of a regular expression or of an engine in C, so CPU time is measured, of this process
 alone; it does not grow while other processes have the processor. The input of :data:`FACTOR` (16) times the size may
 cost :data:`BOUND` (64) times as much. Work in proportion costs about 16 times as much, quadratic work 256 times: each
-is four times away from the bound. Of each size the least of several measurements counts, since noise only ever adds,
-and the large size is measured again until it passes, seven times at the most. Work that is exponential never ends, and
-the time limit of the test ends it.
+is four times away from the bound. Of each size the least of several measurements counts, since noise only ever adds:
+eight of the small size, and of the large size as many as it takes until one passes, seven at the most. Work that is
+exponential never ends, and the time limit of the test ends it.
 
 A pattern could be judged by its parse tree instead, but only where no two neighbours match the same text: most patterns
 here have neighbours that do, and are bounded by a look-behind or a length, which such a check would have to evaluate.
@@ -21,6 +21,7 @@ __all__ = ["BOUND", "FACTOR", "grows_in_proportion"]
 
 FACTOR = 16
 BOUND = 64
+_SMALL_ROUNDS = 8
 _ROUNDS = 7
 
 InputT = TypeVar("InputT")
@@ -29,7 +30,7 @@ InputT = TypeVar("InputT")
 def grows_in_proportion(work: Callable[[InputT], object], made: Callable[[int], InputT], size: int) -> bool:
     """Whether ``work`` over ``made(16 * size)`` costs less than 64 times what it costs over ``made(size)``."""
     small, large = made(size), made(FACTOR * size)
-    least = min(_cpu_time(work, small) for _ in range(3))
+    least = min(_cpu_time(work, small) for _ in range(_SMALL_ROUNDS))
     return any(_cpu_time(work, large) < BOUND * least for _ in range(_ROUNDS))
 
 

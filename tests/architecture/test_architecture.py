@@ -204,3 +204,45 @@ def test_only_the_owners_of_the_terminal_print(path: Path):
         found[0] for found in _PRINTS.finditer(re.sub(r"""'''.*?'''|\"\"\".*?\"\"\"|'[^'\n]*'|"[^"\n]*\"""", "", code))
     ]
     assert calls == []
+
+
+# functions with parameters that keep their results for good → what bounds the length of their keys
+CACHED = {
+    "caching.py:function": "this is the bound",
+    "contract/patterns.py:_lexicon": "our own languages",
+    "contract/patterns.py:_read": "our own files",
+    "contract/patterns.py:_needed": "our own lexicon",
+    "contract/patterns.py:_group": "our own lexicon",
+    "contract/patterns.py:_compiled": "our own lexicon",
+    "contract/profile.py:profile": "only names of our own profiles have a result",
+    "policy/divided.py:_bare": "our own shapes of secrets",
+    "policy/divided.py:_compiled": "our own patterns",
+    "policy/personal.py:_compiled": "our own patterns",
+    "policy/secrets.py:_compiled": "our own patterns",
+    "policy/secrets.py:_patterns": "our own shapes of secrets",
+    "protocol/characters.py:_bounded": "our own kinds of characters",
+    "state/log_thread.py:take": "no key",
+    "telemetry.py:_telemetry": "the providers of this process",
+    "toolbox/confined.py:_judged": "_is_secret passes long names by",
+    "toolbox/confined.py:_table": "settings of the operator",
+    "toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
+    "toolbox/tables/notation.py:_pattern": "a sign and a currency",
+    "tools/binding/forms.py:_of_type": "types of the author",
+}
+
+
+def cached(path: Path) -> Iterator[str]:
+    """The functions with parameters of which ``functools`` keeps results, as a decorator or called."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef) and ast.unparse(node.args):
+            yield from (node.name for each in node.decorator_list if _CACHE.match(ast.unparse(each)))
+        elif isinstance(node, ast.Call) and node.args and _CACHE.match(ast.unparse(node.func)):
+            yield from (ast.unparse(each) for each in node.args if isinstance(each, ast.Name | ast.Attribute))
+
+
+_CACHE = re.compile(r"(?:functools\.)?(?:lru_)?cache\b")
+
+
+def test_a_cache_is_bounded_by_the_length_of_its_keys():
+    found = {f"{name}:{function}" for path, name in zip(FILES, NAMES, strict=True) for function in cached(path)}
+    assert found == CACHED.keys()

@@ -130,6 +130,24 @@ def test_what_a_proxy_says_in_the_place_of_an_answer_is_told(text: bytes):
     assert caught.value.code == "TW5030"
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (200, "text/html; charset=utf-8", "text/html"),
+        (202, "", "nothing"),
+        (204, "", "nothing"),
+    ],
+)
+def test_an_answer_in_another_type_names_it(status: int, kind: str, said: str):
+    async def answer(request: Heard, reply: Reply) -> None:
+        body = b"<html>Sign in</html>" if kind else b""
+        await reply.body(status, body, **({"content_type": kind} if kind else {}))
+
+    with pytest.raises(TransportError) as caught:
+        run(legacy(answer), call)
+    assert f"HTTP status {status}: {said}" in str(caught.value)
+
+
 # -- redirects ---------------------------------------------------------------------------------------------------------
 
 

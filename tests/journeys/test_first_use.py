@@ -1,4 +1,4 @@
-"""What somebody types who uses the command for the first time, slips of the keyboard included."""
+"""Commands as somebody types them for the first time, slips of the keyboard included."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_an_error_in_chinese_is_chinese_to_its_end(words: tuple[str, ...]):
 
 
 def at_a_terminal(words: Sequence[str], mark: str) -> str:
-    """What a person sees up to ``mark`` of a command that they end with Ctrl-C."""
+    """The output, up to ``mark``, of a command that a person ends with Ctrl-C."""
     ours, theirs = pty.openpty()
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell starts background jobs deaf to Ctrl-C
     with subprocess.Popen(

@@ -57,7 +57,7 @@ async def over_a_pipe(server: Server, body: bytes) -> Any:
 
 
 def answers(mounts: Mounts, server: Server, door: str, named: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """What these bodies are answered with, by what they are. ``META`` in them stands for the facts of a request."""
+    """The answer to each of these bodies, by its name. ``META`` in them stands for the facts of a request."""
 
     async def main(path: str) -> dict[str, Any]:
         sent = {name: in_place(body, door) for name, body in named}

@@ -461,6 +461,7 @@ NO_DECISIONS: dict[str, Any] = {
     "a generator": lambda subject, context, arguments: (Allow() for _ in "x"),
     "SystemExit": raises(SystemExit("directory")),
     "KeyboardInterrupt": raises(KeyboardInterrupt("directory")),
+    "CancelledError": raises(asyncio.CancelledError("directory")),
 }
 
 
@@ -728,7 +729,10 @@ def fails_with(error: BaseException) -> Any:
 UNDECIDED: dict[str, Any] = {
     **{
         repr(error): fails_with(error)
-        for error in (SystemExit("x"), RuntimeError("x"), TimeoutError("x"), KeyError("x"))
+        for error in (
+            *(SystemExit("x"), RuntimeError("x"), TimeoutError("x"), KeyError("x")),
+            *(asyncio.CancelledError("x"), GeneratorExit("x"), KeyboardInterrupt("x")),
+        )
     },
     **{
         f"says {value!r}": shows_what(value)

@@ -416,20 +416,28 @@ def test_a_process_that_is_killed_loses_no_more_than_its_last_group(tmp_path: Pa
 # --- families ---------------------------------------------------------------------------------------------------------
 
 
-def verified(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """As :func:`faults`, by the command in this process."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+@pytest.fixture
+def faults_after(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], list[str]]:
+    """Verifies a log of twenty records in which only these statements have changed something: :func:`faults`, by the
+    command in this process."""
+    write_some(tmp_path)
+    whole = file(tmp_path).read_bytes()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "argv", ["toolwright", "audit", "verify"])
-    capsys.readouterr()
-    with contextlib.suppress(SystemExit):
-        main()
-    return capsys.readouterr().err.splitlines()[:-1]
 
+    def found(statements: str) -> list[str]:
+        for name in ("audited.db-wal", "audited.db-shm"):
+            file(tmp_path).with_name(name).unlink(missing_ok=True)
+        file(tmp_path).write_bytes(whole)
+        cut(tmp_path, statements)
+        capsys.readouterr()
+        with contextlib.suppress(SystemExit):
+            main()
+        return capsys.readouterr().err.splitlines()[:-1]
 
-def restored(folder: Path, kept: bytes) -> None:
-    for name in ("audited.db-wal", "audited.db-shm"):
-        file(folder).with_name(name).unlink(missing_ok=True)
-    file(folder).write_bytes(kept)
+    return found
 
 
 CHANGED = {
@@ -456,18 +464,12 @@ COLUMNS = {
 
 @pytest.mark.attack("J03")
 @pytest.mark.variants(50)
-def test_j03_no_change_of_a_record_goes_unseen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    write_some(tmp_path)
-    kept = file(tmp_path).read_bytes()
-    assert verified(tmp_path, capsys, monkeypatch) == []
+def test_j03_no_change_of_a_record_goes_unseen(faults_after: Callable[[str], list[str]]):
+    assert faults_after("SELECT 1") == []
     edits = {**{name: f"record = {edit}" for name, edit in CHANGED.items()}, **COLUMNS}
     for (name, edit), position in itertools.product(edits.items(), (1, 7, 20)):
         tried((name, position))
-        restored(tmp_path, kept)
-        cut(tmp_path, f"UPDATE log SET {edit} WHERE position = {position}")
-        found = verified(tmp_path, capsys, monkeypatch)
+        found = faults_after(f"UPDATE log SET {edit} WHERE position = {position}")
         assert [line for line in found if line.startswith(f"{position}:")], (name, position, found)
 
 
@@ -504,31 +506,19 @@ MOVED = {
 
 @pytest.mark.attack("J05")
 @pytest.mark.variants(20)
-def test_j05_no_record_is_moved_taken_out_or_put_in_unseen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    write_some(tmp_path)
-    kept = file(tmp_path).read_bytes()
+def test_j05_no_record_is_moved_taken_out_or_put_in_unseen(faults_after: Callable[[str], list[str]]):
     for name, statements in MOVED.items():
         tried(name)
-        restored(tmp_path, kept)
-        cut(tmp_path, statements)
-        assert verified(tmp_path, capsys, monkeypatch), name
+        assert faults_after(statements), name
 
 
 @pytest.mark.attack("J04")
 @pytest.mark.variants(20)
-def test_j04_no_end_of_a_log_is_cut_off_unseen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_j04_no_end_of_a_log_is_cut_off_unseen(faults_after: Callable[[str], list[str]]):
     """By any number of records; also where others of its own kind are put in their place."""
-    write_some(tmp_path)
-    kept = file(tmp_path).read_bytes()
     for dropped in range(1, 21):
         tried(dropped)
-        restored(tmp_path, kept)
-        cut(tmp_path, f"DELETE FROM log WHERE position > {20 - dropped}")
-        assert verified(tmp_path, capsys, monkeypatch), dropped
+        assert faults_after(f"DELETE FROM log WHERE position > {20 - dropped}"), dropped
 
 
 @pytest.mark.attack("J02")

@@ -1,5 +1,5 @@
-"""What belongs to one caller and is tried by another: lists, handles, ids, addresses. And what is for no caller: what
-a tool prints, the text of its crash, and the environment of a server.
+"""Things of one caller that another one tries: lists, handles, ids, addresses. And things that are for no caller: the
+output of a tool, the text of its crash, and the environment of a server.
 """
 
 from __future__ import annotations

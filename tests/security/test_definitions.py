@@ -331,15 +331,15 @@ def test_a15_twin_a_name_in_one_language_is_not_refused(name: str):
     ("name", "severity"),
     [
         ("read_fiIe", Severity.BLOCK),
-        ("read_flie", None),
+        ("read_flie", Severity.WARN),
         ("send_emial", Severity.WARN),
         ("create_isssue", Severity.WARN),
         ("creat_issue", Severity.WARN),
     ],
 )
-def test_a17_a_name_one_slip_away_from_anothers_is_seen(name: str, severity: Severity | None):
+def test_a17_a_name_one_slip_away_from_anothers_is_seen(name: str, severity: Severity):
     found = [one.severity for one in scan(tool(name=name), MAIL) if one.code in ("TW9132", "TW9134")]
-    assert found == ([] if severity is None else [severity])
+    assert found == [severity]
 
 
 def test_a17_a_label_one_slip_away_from_anothers_is_seen():

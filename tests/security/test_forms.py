@@ -10,6 +10,7 @@ import pytest
 
 from security.recall import PLACES, forms, is_refused
 from toolwright.errors import DefinitionError
+from toolwright.protocol.asked import asks_for_a_secret
 from toolwright.protocol.questions import check_url, check_words
 from variants import tried
 
@@ -24,6 +25,23 @@ def test_b50_a_secret_is_asked_for_in_no_text_of_a_form(text: str):
 @pytest.mark.parametrize("text", SAID["benign"])
 def test_b50_twin_what_only_speaks_of_a_secret_may_be_asked(text: str):
     assert [where for where, place in PLACES.items() if is_refused(place(text))] == []
+
+
+@pytest.mark.attack("B50")
+@pytest.mark.parametrize(
+    "text",
+    ["PIN of the card", "The PIN for your card", "Your card's PIN", "4-digit PIN", "The six digits your phone shows"],
+)
+def test_b50_a_number_that_is_a_secret_is_asked_for_in_no_other_words(text: str):
+    assert asks_for_a_secret(text)
+
+
+@pytest.mark.twin("B50")
+@pytest.mark.parametrize(
+    "text", ["GPIO pin of the board", "Pin of the map", "Six digits of the order", "Pin this note"]
+)
+def test_b50_twin_other_pins_and_digits_may_be_asked_for(text: str):
+    assert not asks_for_a_secret(text)
 
 
 def test_b50_nearly_all_forms_that_ask_are_refused_and_few_others():

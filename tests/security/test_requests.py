@@ -21,7 +21,7 @@ CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
 def posted(mounts: Mounts, disk: Disk, requests: Iterable[tuple[str, bytes, Headers]]) -> dict[str, Answer]:
-    """What requests with these bodies and headers are answered with, by what they are."""
+    """The answer to each of these requests, by its name; a request is a body and headers."""
 
     async def main(path: str) -> dict[str, Answer]:
         endpoint = Endpoint(mounts.port, path)

@@ -51,11 +51,11 @@ class Browser:
             await client.get(f"{said['redirect_uri']}?{urlencode(back)}")
 
 
-def visited(url: str, browser: Any, **settings: Any) -> Exception:
+def visited(url: str, browser: Any, timeout: float = 30.0, **settings: Any) -> Exception:
     """Why the client gave up."""
 
     async def scenario() -> None:
-        async with Client(url, auth=SignIn(browser, credentials=InMemory(), timeout=1.0, **settings)) as client:
+        async with Client(url, auth=SignIn(browser, credentials=InMemory(), timeout=timeout, **settings)) as client:
             await client.list_tools()
 
     with pytest.raises(TransportError) as found:
@@ -174,7 +174,7 @@ def test_b43_twin_a_page_may_have_parameters_of_its_own(impostor: Impostor) -> N
 @pytest.mark.attack("B41")
 @pytest.mark.requirement("AUTHC-46")
 def test_b41_what_comes_back_with_another_state_is_nobodys_answer(impostor: Impostor) -> None:
-    assert code_of(visited(impostor.url, Browser(state="guessed"))) == "TW5105"
+    assert code_of(visited(impostor.url, Browser(state="guessed"), timeout=1.0)) == "TW5105"
     assert "token" not in impostor.paths()
 
 
@@ -313,7 +313,7 @@ def test_a_server_that_refuses_all_tokens_asks_the_person_once(impostor: Imposto
 def test_a_server_that_wants_another_sign_in_each_time_soon_gets_none(impostor: Impostor) -> None:
     """It takes no token, or asks for a scope that nobody has heard of, whenever it is asked for anything."""
     browser, codes = Browser(), []
-    auth = SignIn(browser, credentials=InMemory(), timeout=1.0)
+    auth = SignIn(browser, credentials=InMemory(), timeout=30.0)
     link = auth.for_server(impostor.url)
 
     async def scenario() -> None:
@@ -369,7 +369,7 @@ def test_an_issuer_that_takes_over_gets_nothing_that_the_first_has_given(
     assert code_of(visited_with(impostor.url, signing_in(issuer, credentials))) == "TW5112"
     given = [*issuer.refresh, *issuer.tokens, *issuer.clients]
     impostor.resource, seen = {}, len(impostor.asked)
-    visited_with(impostor.url, SignIn(Browser(), credentials=credentials, timeout=1.0))
+    visited_with(impostor.url, SignIn(Browser(), credentials=credentials, timeout=30.0))
     sent = json.dumps([(form, path) for path, _, form in impostor.asked[seen:] if not path.endswith("/mcp")])
     assert "token" in impostor.paths()
     assert [secret for secret in given if secret in sent] == []

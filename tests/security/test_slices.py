@@ -16,11 +16,13 @@ from toolwright.policy.confirm import Confirm
 from toolwright.protocol.types import TextResource
 from toolwright.toolbox.command import read_text
 from toolwright.toolbox.command import toolset as commands
+from toolwright.toolbox.command.tools import SHOWN
 from toolwright.toolbox.files import toolset
 from toolwright.toolbox.tables.tables import toolset as tables
 from toolwright.toolbox.web.tools import WebSettings
 from toolwright.toolbox.web.tools import toolset as web
 from toolwright.tools.keeping import PART
+from toolwright.tools.toolset import Slice
 
 TOKEN = next(text for kind, text in FAKES if kind == "github-token" and "pat" not in text)
 PEM = next(text for kind, text in FAKES if kind == "private-key")
@@ -47,12 +49,21 @@ def test_c08_a_part_of_a_token_is_masked(tmp_path: Path, offset: int, encoding: 
 
 
 @pytest.mark.attack("C08", "C09")
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "latin-1"])
 @pytest.mark.parametrize("offset", [0, 8, 12, 15, 22])
 def test_c09_bytes_of_text_are_looked_into(tmp_path: Path, encoding: str, offset: int):
     (tmp_path / "a.txt").write_bytes(f"é {TOKEN} and more".encode(encoding))
     data = base64.b64decode(read(tmp_path, path="a.txt", offset=offset, encoding="base64"))
-    assert TOKEN[-6:].encode(encoding.removesuffix("-le") if encoding == "latin-1" else "utf-16-le") not in data
+    assert TOKEN[-6:].encode("utf-16-le" if encoding == "utf-16" else encoding) not in data
+
+
+@pytest.mark.attack("C09")
+@pytest.mark.parametrize("head", [b"\xff\xfe", b"\xfe\xff", b"\x7fELF\0\0\xff", b"\0\1" * 200, b"\1\0" * 200])
+@pytest.mark.parametrize("offset", [4, 9, 15, 20])
+def test_c09_bytes_of_something_else_are_looked_into(tmp_path: Path, head: bytes, offset: int):
+    (tmp_path / "a.bin").write_bytes(head + f" {TOKEN} and more".encode())
+    data = base64.b64decode(read(tmp_path, path="a.bin", offset=len(head) + offset, encoding="base64"))
+    assert TOKEN[-6:].encode() not in data
 
 
 CODECS = ["gbk", "gb18030", "utf-16", "utf-16-le", "utf-16-be", "latin-1"]
@@ -253,3 +264,73 @@ def test_c08_a_kept_result_is_masked_before_it_is_divided(cut: int):
     assert TOKEN[:12] not in shown
     assert TOKEN[-12:] not in shown
     assert "[secret masked: github-token" in shown
+
+
+# -- texts that a result holds more than once --------------------------------------------------------------------------
+
+
+def sliced(text: str, *slices: Slice) -> str:
+    server = Server("t")
+
+    @server.tool(effect="read")
+    def show(context: Context) -> str:
+        context.slices.extend(slices)
+        return text
+
+    async def once() -> str:
+        async with Client(server) as client:
+            return (await client.call_tool("show", {})).text
+
+    return asyncio.run(once())
+
+
+HALF, REST = TOKEN[:20], TOKEN[20:]
+
+
+@pytest.mark.attack("C08")
+@pytest.mark.parametrize("first", [0, 1])
+def test_c08_each_of_two_pieces_with_one_text_is_masked(first: int):
+    """Only one of them is a part of a token; nothing in the result tells which."""
+    whole = f"{HALF}, {TOKEN}"
+    shown = f"{HALF} | {HALF}"
+    pieces = [Slice.of(whole, at, at + len(HALF), shown) for at in (0, len(HALF) + 2)]
+    said = sliced(shown, pieces[first], pieces[1 - first])
+    assert HALF not in said
+    assert said.count("[secret masked: github-token") == 2
+
+
+@pytest.mark.attack("C08")
+def test_c08_two_pieces_with_one_text_are_masked_where_either_holds_a_part():
+    """The text is the end of one token, and the beginning of another one."""
+    text = f"{REST} {HALF}"
+    ends, begins = Slice.of(f"{HALF}{text} more", 20, 20 + len(text)), Slice.of(f"a {text}{REST}", 2, 2 + len(text))
+    for pieces in ((ends, begins), (begins, ends)):
+        said = sliced(text, *pieces)
+        assert HALF not in said
+        assert REST not in said
+
+
+@pytest.mark.attack("C08")
+def test_c08_an_output_of_which_both_ends_are_the_same_is_masked_at_both(tmp_path: Path):
+    """The text of both ends is the rest of a token before the second one, and the beginning of one behind the first."""
+    fill = "- " * SHOWN
+    end = f"{REST} {fill[: SHOWN // 2 - len(TOKEN) - 2]} {HALF}"
+    (tmp_path / "out.txt").write_text(f"{end}{REST} {'a word ' * 5_000}{HALF}{end}")
+    shown = called(commands(read_text(SHOW), [tmp_path]), "execute_command", command="show", args=["out.txt"])
+    first, second = shown["stdout"].split("left out")
+    assert HALF not in first
+    assert REST not in second
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_an_empty_piece_changes_nothing():
+    assert sliced("a b", Slice.of(f"key {TOKEN}", 10, 10, "a b")) == "a b"
+    assert sliced("", Slice.of(f"key {TOKEN}", 10, 10)) == ""
+
+
+@pytest.mark.twin("C08")
+def test_c08_twin_pieces_without_a_secret_stay():
+    whole = "a word, a word"
+    assert sliced("a word | a word", *(Slice.of(whole, at, at + 6, "a word | a word") for at in (0, 8))) == (
+        "a word | a word"
+    )

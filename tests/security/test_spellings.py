@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import textwrap
+from collections.abc import Callable
 
 import pytest
+from msgspec.json import encode
 
 from security.recall import measure
 from security.spellings import SPELLINGS, benign, family, is_masked, more_fakes, swept
 from security.test_output import TOKEN, result_of
 from toolwright import BlobResource, Client, EmbeddedResource, Server
+from toolwright.policy.cleaning import Sweep
+from toolwright.policy.scan import look
 
 KINDS = sorted({kind for kind, _ in more_fakes()})
 
@@ -21,6 +26,50 @@ def test_c09_most_kinds_of_secrets_are_masked_in_each_spelling(spelling: str):
     rows = [(kind, is_masked(secret, way)) for kind, secret, way in family() if way == spelling]
     missed = [kind for kind, masked in rows if not masked]
     assert len(missed) <= 0.15 * len(rows), missed
+
+
+IN_LINES = ["base64", "base64, no padding", "base64 of gzip", "hex", "HEX", "hex, 0x once", "hex in short lines"]
+SURROUNDINGS = [
+    "Found:\n{}",
+    "{}\nand that is all.",
+    "Found:\n{}\nand that is all.",
+    "Found:\r\n    {}\r\nsize: 12",
+    "{}\n{}",
+    "'{}'\n'{}'",
+    "internationalization\n{}",
+    "/usr/local/lib/python3/site\n{}",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709\n{}\nda39a3ee5e6b4b0d3255bfef95601890afd80709",
+]
+
+
+# Two secrets that are wrapped, one behind the other, are one text of digits: they are not told apart.
+AROUND = [(around, way) for around in SURROUNDINGS for way in IN_LINES if around.count("{}") == 1 or "lines" not in way]
+
+
+@pytest.mark.attack("C09")
+@pytest.mark.parametrize(("around", "spelling"), AROUND)
+@pytest.mark.parametrize("read", [str.encode, encode], ids=["text", "JSON"])
+def test_c09_a_secret_that_is_encoded_is_masked_between_other_lines(
+    around: str, spelling: str, read: Callable[[str], bytes]
+):
+    write = SPELLINGS.get(spelling, _in_short_lines)
+    rows = [(kind, write(secret)) for kind, secret in more_fakes()]
+    left = [kind for kind, text in rows if _first_line(text) in _swept(around.replace("{}", text), read)]
+    assert len(left) <= 0.05 * len(rows), left
+
+
+def _in_short_lines(secret: str) -> str:
+    """As `xxd -p` writes it."""
+    return "\n".join(textwrap.wrap(secret.encode().hex(), 60))
+
+
+def _swept(text: str, read: Callable[[str], bytes]) -> str:
+    suspicion = look(read(text), True)
+    return Sweep(suspicion).text(text) if suspicion else text
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 @pytest.mark.attack("C08")

@@ -122,6 +122,28 @@ def test_a_logger_that_shows_debug_messages_shows_all_frames(caplog: pytest.LogC
     assert text.count("toolwright/policy/") > 3
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])
+def test_what_would_end_the_process_begins_with_the_authors_frames_too(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("t")
+
+    @server.tool
+    def ends() -> Any:
+        raise error
+
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            await client.call_tool("ends")
+
+    asyncio.run(main())
+    [record] = caplog.records
+    text = logging.Formatter().format(record)
+    assert "src/toolwright" not in text
+    assert text.splitlines()[2].strip().startswith(f'File "{__file__}"')
+    assert text.endswith(f"RuntimeError: the tool raised {error.__name__}")
+
+
 def test_the_author_sees_where_they_called_back_into_ours(caplog: pytest.LogCaptureFixture) -> None:
     _, text = logged(tool("back_into_ours"), caplog)
     assert text.count(f'File "{__file__}"') == 2

@@ -38,9 +38,18 @@ def test_each_deadline_ends_what_outlasts_it_and_nothing_else(calls: list[tuple[
     asyncio.run(main())
 
 
+async def waits() -> None:
+    """Work with a deadline, which the test itself ends."""
+    limit = Deadline(LIMIT)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        limit.end()
+
+
 def test_what_has_ended_is_not_kept_behind_what_goes_on():
     async def main() -> None:
-        long = asyncio.ensure_future(outlasts(LIMIT, LIMIT / 2))
+        long = asyncio.ensure_future(waits())
         await asyncio.sleep(0)
         for _ in range(1_000):
             await outlasts(LIMIT, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -52,6 +53,68 @@ def test_pages_that_never_end_are_given_up(cursor: str):
     server = Scripted(**{"tools/list": lambda params: {"tools": [], "nextCursor": cursor}})
     with pytest.raises(TransportError, match=f"nextCursor '{cursor}' comes again"):
         run(server, lambda client: client.list_tools())
+
+
+# The cursor that a server gives after page ``n``, and whether the page has an item.
+ENDLESS: dict[str, Callable[[int], Any]] = {
+    "two in turn": lambda n: "ab"[n % 2],
+    "three in turn": lambda n: "abc"[n % 3],
+    "a circle after a way": lambda n: str(min(n, 5 + n % 4)),
+    "there and back": lambda n: str(min(n, 20 - n)),
+    "case": lambda n: "aA"[n % 2],
+    "blanks": lambda n: " " * (n % 4),
+    "with a NUL": lambda n: "\0" * (n % 2),
+    "letters of others": lambda n: "аa"[n % 2],
+    "the beginning": lambda n: "0" if n % 3 else "",
+    "a long one": lambda n: "x" * 100_000,
+    "upwards": str,
+    "downwards": lambda n: str(-n),
+    "by chance": lambda n: hex(n * 2_654_435_761 % 2**32),
+    "longer and longer": lambda n: "x" * n,
+    "in base64": lambda n: base64.b64encode(str(n).encode()).decode(),
+    "as JSON": lambda n: f'{{"page": {n}}}',
+    "many bytes": lambda n: f"{n}" + "x" * 1_000_000,
+}
+NO_CURSOR: list[Any] = [0, 1, -1, 1.5, True, False, [], ["a"], {}, {"cursor": "a"}]
+LISTS: dict[str, tuple[str, str]] = {
+    "tools/list": ("tools", "list_tools"),
+    "prompts/list": ("prompts", "list_prompts"),
+    "resources/list": ("resources", "list_resources"),
+    "resources/templates/list": ("resourceTemplates", "list_templates"),
+}
+
+
+@pytest.mark.attack("A28")
+@pytest.mark.parametrize("how", ENDLESS)
+def test_a28_pages_end_whatever_their_cursors_are(how: str):
+    """Each list in turn, so that each of them meets some."""
+    method, (member, read) = list(LISTS.items())[list(ENDLESS).index(how) % len(LISTS)]
+    asked: list[Any] = []
+
+    def page(params: Any) -> Any:
+        asked.append(params.get("cursor"))
+        return {member: [], "nextCursor": ENDLESS[how](len(asked))}
+
+    with pytest.raises(TransportError) as caught:
+        run(Scripted(**{method: page}), lambda client: getattr(client, read)())
+    assert caught.value.code == "TW5009"
+    assert len(asked) <= 1_000
+
+
+@pytest.mark.attack("A28")
+@pytest.mark.parametrize("cursor", NO_CURSOR)
+@pytest.mark.parametrize("method", LISTS)
+def test_a28_a_cursor_that_is_none_is_asked_for_nothing(method: str, cursor: Any):
+    member, read = LISTS[method]
+    asked: list[Any] = []
+
+    def page(params: Any) -> Any:
+        asked.append(params)
+        return {member: [], "nextCursor": cursor}
+
+    with pytest.raises(TransportError, match="nextCursor is not a string"):
+        run(Scripted(**{method: page}), lambda client: getattr(client, read)())
+    assert len(asked) == 1
 
 
 @pytest.mark.attack("A29")

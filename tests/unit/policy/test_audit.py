@@ -33,7 +33,7 @@ from toolwright.state.verify import verify
 from toolwright.tools.library import LocalLibrary, shelved
 from toolwright.tools.local import LocalToolset
 from toolwright.tools.rounds import Rounds
-from toolwright.tools.toolset import LOCAL, RequestContext, ToolCall
+from toolwright.tools.toolset import LOCAL, Provider, RequestContext, ToolCall
 
 Record = dict[str, Any]
 Does = Callable[[Client], Awaitable[Any]]
@@ -450,6 +450,13 @@ def test_a_record_is_one_line_of_ascii_whatever_was_said(text: str):
 # --- refusals are counted ---------------------------------------------------------------------------------------------
 
 
+async def probe(provider: Provider, times: int) -> None:
+    """Call tools that are not there: n0, n1, …"""
+    for number in range(times):
+        with contextlib.suppress(RpcError):
+            await provider.call_tool(ToolCall(f"n{number}", {}, RequestContext(LOCAL, SILENT)))
+
+
 def test_beyond_the_first_five_refusals_of_a_caller_in_a_minute_there_is_one_record_for_all():
     now = 1_000_000.0
     audit = Audit(log := MemoryLog())
@@ -457,15 +464,10 @@ def test_beyond_the_first_five_refusals_of_a_caller_in_a_minute_there_is_one_rec
     patient = Abuse(unknown=Rate(1_000, 1_000))
     provider = standard(shelved(LocalToolset(), LocalLibrary()), Guard(audit=audit, abuse=patient), None, recorder)
 
-    async def probe(times: int) -> None:
-        for number in range(times):
-            with contextlib.suppress(RpcError):
-                await provider.call_tool(ToolCall(f"n{number}", {}, RequestContext(LOCAL, SILENT)))
-
-    asyncio.run(probe(100))
+    asyncio.run(probe(provider, 100))
     assert [record["subject"] for record in records_of(log)] == ["n0", "n1", "n2", "n3", "n4"]
     now += 61
-    asyncio.run(probe(1))
+    asyncio.run(probe(provider, 1))
     [*_, summary, last] = records_of(log)
     assert of(summary, "kind", "who", "count") == ("refusals", "local", 95)
     assert sum(summary["codes"].values()) == 95
@@ -507,12 +509,7 @@ def test_that_a_caller_is_paused_is_recorded_however_many_refusals_are_counted()
         shelved(LocalToolset(), LocalLibrary()), Guard(audit=audit, abuse=strict), None, Recorder(audit)
     )
 
-    async def probe() -> None:
-        for number in range(40):
-            with contextlib.suppress(RpcError):
-                await provider.call_tool(ToolCall(f"n{number}", {}, RequestContext(LOCAL, SILENT)))
-
-    asyncio.run(probe())
+    asyncio.run(probe(provider, 40))
     *_, last = records_of(log)
     assert of(last, "subject", "who", "rule", "paused") == ("n20", "local", "abuse: unknown", 7)
     assert len(records_of(log)) == 6

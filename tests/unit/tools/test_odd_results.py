@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -100,6 +101,51 @@ def test_so_it_is_within_lists_and_objects(value: Any, returns: Any, plain: Any)
 )
 def test_a_set_is_a_list_of_what_it_holds(value: Any, returns: Any) -> None:
     assert sorted(called(value, returns).structured) == [1, 2]
+
+
+def holds_itself() -> list[Any]:
+    value: list[Any] = []
+    value += [value, value]
+    return value
+
+
+def nested(levels: int = 5_000) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+ENDLESS = [(holds_itself, "Circular reference"), (nested, "Maximum serialization depth")]
+
+
+@pytest.mark.parametrize("returns", [None, Any, list, list[Any], list[list[Any]]])
+@pytest.mark.parametrize(("make", "problem"), ENDLESS, ids=["circle", "deep"])
+def test_a_value_without_an_end_is_named(
+    make: Callable[[], Any], problem: str, returns: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert "[TW2005]" in called(make(), returns).text
+    [record] = caplog.records
+    assert f"the function returned list, which is not JSON ({problem}" in record.getMessage()
+    assert record.exc_info is None
+
+
+@pytest.mark.parametrize(("make", "problem"), ENDLESS, ids=["circle", "deep"])
+def test_so_is_one_of_a_resource(make: Callable[[], Any], problem: str, caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("t")
+    value = make()
+
+    @server.resource("docs://page")
+    def page() -> Any:
+        return value
+
+    async def main() -> None:
+        async with asyncio.timeout(LIMIT), Client(server) as client:
+            with pytest.raises(InternalError):
+                await client.read_resource("docs://page")
+
+    asyncio.run(main())
+    assert f"the function returned list, which is not JSON ({problem}" in caplog.text
 
 
 async def later() -> int:

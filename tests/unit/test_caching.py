@@ -1,0 +1,59 @@
+"""Caches that are keyed by texts of others keep nothing of long ones."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from toolwright.caching import cache_short_texts
+from toolwright.check.language import searched, stem, words
+from toolwright.check.subject import Parameter
+from toolwright.contract.contract import place
+from toolwright.contract.scan import scan
+from toolwright.policy.masking import Masks
+from toolwright.toolbox.confined import PathRules
+
+CACHED: dict[str, Callable[[str], object]] = {
+    "a path of a definition": lambda text: place(("tools", text)),
+    "a word": stem,
+    "Chinese words": lambda text: words(text.replace("x", "读")),
+    "Chinese words within others": lambda text: searched(text.replace("x", "读")),
+    "the name of a parameter": lambda text: Parameter(text, {}, (), False, 1).name_words,
+    "a description": lambda text: scan({"name": "a", "description": text}),
+    "the name of an argument": lambda text: Masks().mask({text: 1}, None),
+    "the name of a file": lambda text: PathRules().denial(("a", text), "write"),
+    "the name of a file that is asked about": lambda text: PathRules().asks(("a", text)),
+}
+
+
+def long(row: str, number: int) -> str:
+    return f"{row} {number} {'x' * (50_000 + number)}"
+
+
+@pytest.mark.parametrize("row", CACHED)
+def test_a_long_text_stays_in_no_cache(row: str):
+    CACHED[row](long(row, 0))  # loads and compiles what is kept on purpose
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(1, 11):
+            CACHED[row](long(row, number))
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 50_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_short_text_is_computed_once_and_a_long_one_each_time():
+    asked: list[str] = []
+
+    @cache_short_texts(2, longest=3)
+    def upper(text: str) -> str:
+        asked.append(text)
+        return text.upper()
+
+    assert [upper(text) for text in ("abc", "abcd", "abc", "abcd")] == ["ABC", "ABCD", "ABC", "ABCD"]
+    assert asked == ["abc", "abcd", "abcd"]
