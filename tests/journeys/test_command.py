@@ -33,13 +33,13 @@ def work(tmp_path: Path) -> Path:
 
 
 def begun(process: Process) -> list[int]:
-    """All processes below a server whose command has begun."""
+    """All processes below a server whose command has begun: the shell and the two programs that it starts."""
     process.say(
         "tools/call",
         {"name": "execute_command", "arguments": {"command": "work"}, "_meta": {"progressToken": 1}},
         id=1,
     )
-    while not any("300.31" in _line_of(each) for each in descendants(process.pid)):
+    while sum(_line_of(each).startswith("sleep\0") for each in descendants(process.pid)) < 2:
         assert process.popen.stdout is not None
         ready, _, _ = select.select([process.popen.stdout], [], [], 0.05)
         assert not ready, process.read()
