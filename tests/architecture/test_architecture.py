@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -73,20 +75,46 @@ REVISIONS = {
 }
 
 
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Of a file, all that the tests here look at: it is parsed once, and its tree is not kept."""
+
+    text: str
+    packages: frozenset[str]
+    hidden_imports: tuple[int, ...]
+    revisions: tuple[str, ...]
+    """Texts that name a revision and are no docstrings."""
+    era_branches: tuple[str, ...]
+    prints: tuple[str, ...]
+    cached: tuple[str, ...]
+    function_sizes: tuple[int, ...]
+    docstring: str | None
+
+    @staticmethod
+    @functools.cache
+    def of(path: Path) -> Code:
+        text = path.read_text(encoding="utf-8")
+        module = ast.parse(text)
+        nodes = tuple(ast.walk(module))
+        return Code(
+            text,
+            frozenset(name.partition(".")[0] for name in imported(nodes)),
+            hidden(nodes),
+            tuple(text for text in code_strings(nodes) if _REVISION.search(text)),
+            era_branches(nodes),
+            printed(module) if _MAY_PRINT.search(text) else (),
+            tuple(cached(nodes)),
+            tuple(function_sizes(nodes)),
+            ast.get_docstring(module),
+        )
 
 
-def imported(module: ast.AST) -> Iterator[str]:
-    for node in ast.walk(module):
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
-
-
-def packages(path: Path) -> set[str]:
-    return {name.partition(".")[0] for name in imported(tree(path))}
 
 
 def test_imports_point_downward_only():
@@ -98,57 +126,57 @@ def test_imports_point_downward_only():
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_a_foreign_package_is_imported_by_its_owner_only(path: Path):
     name = path.relative_to(SOURCE).as_posix()
-    foreign = packages(path) - set(sys.stdlib_module_names) - {"toolwright"} | (packages(path) & OWNERS.keys())
+    packages = Code.of(path).packages
+    foreign = packages - set(sys.stdlib_module_names) - {"toolwright"} | (packages & OWNERS.keys())
     assert foreign - OWNERS.keys() == set(), "a package without an owner"
     assert [package for package in foreign if not name.startswith(OWNERS[package])] == []
 
 
 def test_every_owner_owns_something_and_every_dependency_is_owned():
-    used = set[str]().union(*map(packages, FILES))
+    used = set[str]().union(*(Code.of(path).packages for path in FILES))
     assert OWNERS.keys() - used == set()
     declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
     names = {re.split(r"[<>=~\[; ]", line)[0].replace("-", "_") for line in declared}
     assert names - OWNERS.keys() == set()
 
 
-def hidden(path: Path) -> list[int]:
-    functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+def hidden(nodes: Iterable[ast.AST]) -> tuple[int, ...]:
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inner = [node for function in functions for node in ast.walk(function)]
-    return sorted({node.lineno for node in inner if isinstance(node, ast.Import | ast.ImportFrom)})
+    return tuple(sorted({node.lineno for node in inner if isinstance(node, ast.Import | ast.ImportFrom)}))
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_no_import_hides_in_a_function(path: Path):
-    assert hidden(path) == []
-    loads = "import_module(" in path.read_text() or "__import__" in path.read_text()
+    code = Code.of(path)
+    assert code.hidden_imports == ()
+    loads = "import_module(" in code.text or "__import__" in code.text
     assert not loads or path.relative_to(SOURCE).as_posix() in LAZY
 
 
-def code_strings(path: Path) -> Iterator[str]:
+_REVISION = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+
+
+def code_strings(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """String constants that are not docstrings."""
-    module = tree(path)
-    prose = {
-        id(node.value)
-        for node in ast.walk(module)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(module):
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             yield node.value
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_only_one_file_knows_the_revisions(path: Path):
-    named = [text for text in code_strings(path) if re.search(r"\b20\d\d-\d\d-\d\d\b", text)]
+    named = Code.of(path).revisions
     if path.relative_to(SOURCE).as_posix() in REVISIONS:
         assert named, "an exemption that nobody uses"
     else:
-        assert named == []
+        assert named == ()
 
 
-def era_branches(path: Path) -> list[str]:
-    tests = [node.test for node in ast.walk(tree(path)) if isinstance(node, ast.If | ast.IfExp | ast.While)]
-    return [text for text in map(ast.unparse, tests) if re.search(r"\b(is_)?(modern|legacy)\b(?!\.)", text)]
+def era_branches(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
+    tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    return tuple(text for text in map(ast.unparse, tests) if re.search(r"\b(is_)?(modern|legacy)\b(?!\.)", text))
 
 
 # Where a message comes in its era is decided; a flag of an answer on HTTP is what is left of it further in. Transcripts
@@ -159,24 +187,25 @@ BRANCHES = {"protocol/versions.py": 1, "server/http.py": 1, "testing/transcripts
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_nobody_asks_twice_which_era_it_is(path: Path):
     name = path.relative_to(SOURCE).as_posix()
-    branches = [text for text in era_branches(path) if "versions.MODERN" not in text]
+    branches = [text for text in Code.of(path).era_branches if "versions.MODERN" not in text]
     assert len(branches) <= BRANCHES.get(name, 0), branches
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_every_module_says_what_it_is(path: Path):
-    if path.read_text():
-        assert ast.get_docstring(tree(path))
+    code = Code.of(path)
+    assert code.docstring or not code.text
+
+
+def function_sizes(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+            yield (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
 def test_function_sizes_for_information(record_property: pytest.RecordProperty):
-    sizes: list[int] = []
-    for path in FILES:
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
-                sizes.append((body[-1].end_lineno or 0) - body[0].lineno + 1)
-    sizes.sort()
+    sizes = sorted(size for path in FILES for size in Code.of(path).function_sizes)
     record_property("functions", len(sizes))
     record_property("median", sizes[len(sizes) // 2])
     record_property("nine in ten", sizes[len(sizes) * 9 // 10])
@@ -189,21 +218,23 @@ _PRINTS = re.compile(
     r"\bclick\.(?:echo|secho|style|confirm|prompt|pause|progressbar|clear|echo_via_pager|getchar)\b"
     r"|\bprint\(|\bsys\.(?:__)?std(?:out|err)(?:__)?\.(?:buffer\.)?write"
 )
+_MAY_PRINT = re.compile(r"\bclick\b|\bprint\b|_*std(?:out|err)")
 _TERMINAL = {"app.py", "cli/printing.py", "host/fronts.py"}
 """The owners: what they print has been through `protocol/terminal.py`."""
 _NO_TERMINAL = {"testing/hostile/__main__.py", "toolbox/web/child.py"}  # a pipe, and a list of our own names
 
 
+def printed(module: ast.Module) -> tuple[str, ...]:
+    """The calls that print."""
+    code = ast.unparse(module)  # without comments
+    code = re.sub(r"""'''.*?'''|\"\"\".*?\"\"\"|'[^'\n]*'|"[^"\n]*\"""", "", code)
+    return tuple(found[0] for found in _PRINTS.finditer(code))
+
+
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_only_the_owners_of_the_terminal_print(path: Path):
-    name = path.relative_to(SOURCE).as_posix()
-    if name in _TERMINAL | _NO_TERMINAL:
-        return
-    code = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))  # without comments
-    calls = [
-        found[0] for found in _PRINTS.finditer(re.sub(r"""'''.*?'''|\"\"\".*?\"\"\"|'[^'\n]*'|"[^"\n]*\"""", "", code))
-    ]
-    assert calls == []
+    if path.relative_to(SOURCE).as_posix() not in _TERMINAL | _NO_TERMINAL:
+        assert Code.of(path).prints == ()
 
 
 # functions with parameters that keep their results for good → what bounds the length of their keys
@@ -231,9 +262,9 @@ CACHED = {
 }
 
 
-def cached(path: Path) -> Iterator[str]:
+def cached(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The functions with parameters of which ``functools`` keeps results, as a decorator or called."""
-    for node in ast.walk(tree(path)):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef) and ast.unparse(node.args):
             yield from (node.name for each in node.decorator_list if _CACHE.match(ast.unparse(each)))
         elif isinstance(node, ast.Call) and node.args and _CACHE.match(ast.unparse(node.func)):
@@ -244,5 +275,5 @@ _CACHE = re.compile(r"(?:functools\.)?(?:lru_)?cache\b")
 
 
 def test_a_cache_is_bounded_by_the_length_of_its_keys():
-    found = {f"{name}:{function}" for path, name in zip(FILES, NAMES, strict=True) for function in cached(path)}
+    found = {f"{name}:{function}" for path, name in zip(FILES, NAMES, strict=True) for function in Code.of(path).cached}
     assert found == CACHED.keys()
