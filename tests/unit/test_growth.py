@@ -11,7 +11,7 @@ from growth import grows_in_proportion
 
 @pytest.mark.parametrize("pattern", ["a*b", r"\w+@", "a{0,100000}b", "a+?c"])
 def test_a_quadratic_pattern_is_seen(pattern: str):
-    assert not grows_in_proportion(re.compile(pattern).search, lambda size: "a" * size, 500)
+    assert not grows_in_proportion(re.compile(pattern).search, lambda size: "a" * size, 200)
 
 
 @pytest.mark.parametrize("pattern", ["b", "a+", "(?<!a)a*b", "a{0,50}b", "(?:a|b)*"])
