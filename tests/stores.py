@@ -26,12 +26,6 @@ from redis.exceptions import RedisError
 from toolwright.testing.state import LIMIT
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def program() -> str:
     """The server program of this machine."""
     found = shutil.which("redis-server") or shutil.which("valkey-server")
@@ -42,13 +36,17 @@ def program() -> str:
 
 
 class OwnRedis:
-    """A server of the test's own, which may be stopped and started again."""
+    """A server of the test's own, which may be stopped and started again. Its port is kept from others meanwhile."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.port = free_port()
+    def __init__(self, folder: Path, *options: str, tls: bool = False) -> None:
+        server, self._held = program(), socket.socket()
+        # Whoever sets this may listen beside a socket that only holds the port, and nobody else is given it.
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.port = self._held.getsockname()[1]
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._command = [program(), "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--dir", str(folder)]
-        self._command += options
+        ports = ["--port", "0", "--tls-port", str(self.port)] if tls else ["--port", str(self.port)]
+        self._command = [server, "--bind", "127.0.0.1", *ports, "--save", "", "--dir", str(folder), *options]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -65,16 +63,19 @@ class OwnRedis:
             self._process.kill()
             self._process.wait(LIMIT)
 
+    def close(self) -> None:
+        self.stop()
+        self._held.close()
+
 
 @contextlib.contextmanager
-def own_redis(*options: str) -> Iterator[OwnRedis]:
-    with tempfile.TemporaryDirectory(prefix="toolwright-redis-") as folder:
-        server = OwnRedis(Path(folder), *options)
+def own_redis(*options: str, tls: bool = False) -> Iterator[OwnRedis]:
+    with (
+        tempfile.TemporaryDirectory(prefix="toolwright-redis-") as folder,
+        contextlib.closing(OwnRedis(Path(folder), *options, tls=tls)) as server,
+    ):
         server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+        yield server
 
 
 @functools.cache

@@ -11,6 +11,8 @@ import pytest
 from toolwright import Host
 from toolwright.host.launches import Launches
 from toolwright.host.pins import Pins
+from toolwright.host.servers import Patience
+from toolwright.testing.state import LIMIT
 
 SERVER = "from toolwright import Server\nserver = Server('any')\n"
 
@@ -29,6 +31,7 @@ def test_the_revision_of_a_server_in_a_file_is_the_one_that_is_spoken(tmp_path: 
             launches=Launches(tmp_path / "state"),
             pins=Pins(tmp_path / "state" / "pins"),
             audit=False,
+            patience=Patience(ready=LIMIT),
         )
         async with host:
             [server] = host.servers

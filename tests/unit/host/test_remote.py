@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from toolwright.contract.neighbours import Neighbours
 from toolwright.errors import ConfigurationError, DefinitionError, InternalError, UnknownTool
 from toolwright.host.effects import effects_by
 from toolwright.host.host import Announcement, Host
-from toolwright.host.judging import Judged
+from toolwright.host.judging import Judged, scanned
 from toolwright.policy.confirm import Confirm
 from toolwright.policy.globs import globs
 from toolwright.policy.pipeline import Guard
@@ -165,24 +166,29 @@ def test_a29_twin_half_of_it_is_looked_at_and_used() -> None:
 
 @pytest.mark.attack("A29")
 def test_a29_others_go_on_while_somebody_looks_at_what_takes_long() -> None:
-    """The text is the worst that there is to read: it takes half a second."""
-    server, turns = Published(tool("t", "\n" * 150_000)), list[int]()
+    """The text is the worst that there is to read, and whoever looks at it waits until others have had their turns."""
+    server, looks, others_went_on = Published(tool("t", "\n" * 150_000)), threading.Event(), threading.Event()
+    judged: list[bool] = []
 
-    async def count() -> None:
+    def judge(contract: Contract, neighbours: Neighbours) -> Judged:
+        looks.set()
+        judged.append(others_went_on.wait(LIMIT))
+        return scanned(contract, neighbours)
+
+    async def others() -> None:
         await server.hears("prompts/list")
-        while True:
-            turns.append(1)
-            await asyncio.sleep(0.001)
+        assert await asyncio.to_thread(looks.wait, LIMIT)
+        others_went_on.set()
 
     async def main() -> None:
-        other = asyncio.ensure_future(count())
+        other = asyncio.ensure_future(others())
         await asyncio.sleep(0)
-        async with asyncio.timeout(LIMIT), Host({"a": server}, **OPEN, audit=False) as host:
+        async with asyncio.timeout(2 * LIMIT), Host({"a": server}, **OPEN, judge=judge, audit=False) as host:
             assert [row.alias for row in host.rows] == ["a_t"]
-            other.cancel()
+        await other
 
     asyncio.run(main())
-    assert len(turns) > 20
+    assert set(judged) == {True}
 
 
 # --- effects ----------------------------------------------------------------------------------------------------------

@@ -238,7 +238,7 @@ def test_closing_a_locked_log_gives_up_all_that_waits(tmp_path: Path, caplog: py
 
 def test_a_full_queue_refuses_and_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
-        async with SqliteLog(tmp_path / "log.db", capacity=10, linger=0.0) as log:
+        async with SqliteLog(tmp_path / "log.db", capacity=10, linger=0.0, patience=LIMIT) as log:
             with _locked(tmp_path / "log.db"):  # the thread has at most one group in hand
                 for n in range(40):
                     log.note({"n": n})

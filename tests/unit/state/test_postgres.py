@@ -186,7 +186,8 @@ def test_without_the_database_what_must_last_is_refused_and_the_rest_is_counted(
 def _disconnect(url: str) -> None:
     with psycopg.connect(url.rpartition("/")[0] + "/postgres", autocommit=True) as db:
         db.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", (url.rpartition("/")[2],)
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s",
+            (url.rpartition("/")[2],),
         )
 
 

@@ -35,7 +35,7 @@ def test_redis_keeps_the_contract() -> None:
         @contextlib.asynccontextmanager
         async def make() -> AsyncGenerator[Facts]:
             urls.append(stack.enter_context(redis_url()))
-            async with open_facts(urls[-1]) as facts:
+            async with RedisFacts(urls[-1], patience=LIMIT) as facts:
                 yield facts
 
         asyncio.run(check_facts(make, lambda seconds: age(urls[-1], seconds)))
@@ -43,7 +43,11 @@ def test_redis_keeps_the_contract() -> None:
 
 def test_a_limit_holds_exactly_over_stores() -> None:
     async def scenario(url: str) -> int:
-        async with RedisFacts(url) as first, RedisFacts(url) as second, RedisFacts(url, connections=2) as third:
+        async with (
+            RedisFacts(url, patience=LIMIT) as first,
+            RedisFacts(url, patience=LIMIT) as second,
+            RedisFacts(url, patience=LIMIT, connections=2) as third,
+        ):
             stores = [first, second, third]
             takes = (stores[n % 3].take("a", per_second=0.0001, burst=40) for n in range(90))
             return [*await asyncio.gather(*takes)].count(0.0)
@@ -55,7 +59,7 @@ def test_a_limit_holds_exactly_over_stores() -> None:
 @pytest.mark.parametrize("per_second", [0.001, 0.3, 7, 1_000, 99_999.9])
 def test_a_burst_is_granted_to_the_last_one_and_the_wait_is_that_of_the_rate(per_second: float) -> None:
     async def scenario(url: str) -> float:
-        async with RedisFacts(url) as facts:
+        async with RedisFacts(url, patience=LIMIT) as facts:
             assert await facts.take("a", per_second=per_second, burst=500, cost=500) == 0.0
             return await facts.take("a", per_second=per_second, burst=500, cost=500)
 
@@ -64,21 +68,23 @@ def test_a_burst_is_granted_to_the_last_one_and_the_wait_is_that_of_the_rate(per
 
 
 def test_a_key_that_regained_all_takes_no_room() -> None:
-    async def scenario(url: str) -> int:
-        async with RedisFacts(url) as facts:
-            await facts.take("a", per_second=1, burst=5)
-            await facts.put("b", b"", 3)
+    async def scenario(url: str) -> list[int]:
+        async with RedisFacts(url, patience=LIMIT) as facts:
+            await facts.take("a", per_second=0.01, burst=5)
+            await facts.put("b", b"", 100)
             with Redis.from_url(url.partition("?")[0]) as client:
                 prefix = url.partition("=")[2]
-                return max(client.pttl(key) for key in client.scan_iter(match=f"{prefix}*"))
+                return [client.pttl(key) for key in client.scan_iter(match=f"{prefix}*")]
 
     with redis_url() as url:
-        assert 0 < asyncio.run(scenario(url)) <= 3_000
+        left = asyncio.run(scenario(url))
+    assert len(left) == 2
+    assert all(0 < milliseconds <= 100_000 for milliseconds in left)
 
 
 def test_events_go_from_store_to_store_and_listeners_that_ended_hear_nothing() -> None:
     async def scenario(url: str) -> None:
-        async with RedisFacts(url) as here, RedisFacts(url) as there:
+        async with RedisFacts(url, patience=LIMIT) as here, RedisFacts(url, patience=LIMIT) as there:
             heard: asyncio.Queue[bytes] = asyncio.Queue()
             ends = [await here.subscribe("a", heard.put_nowait) for _ in range(2)]
             await there.publish("a", b"1")
@@ -102,7 +108,7 @@ def test_nobody_is_subscribed_to_what_nobody_listens_to() -> None:
     async def scenario(url: str) -> list[int]:
         counts: list[int] = []
         with Redis.from_url(url) as client:
-            async with RedisFacts(url) as facts:
+            async with RedisFacts(url, patience=LIMIT) as facts:
                 ends = [await facts.subscribe(f"c{n}", print) for n in range(20)]
                 counts.append(len(client.pubsub_channels("*")))
                 for end in ends:
@@ -138,7 +144,7 @@ def test_who_listens_again_after_a_quiet_time_without_listeners_is_told() -> Non
 
 def test_a_cancelled_caller_leaves_the_store_usable() -> None:
     async def scenario(url: str) -> None:
-        async with RedisFacts(url, connections=1) as facts:
+        async with RedisFacts(url, patience=LIMIT, connections=1) as facts:
             for _ in range(20):
                 caller = asyncio.ensure_future(facts.put("a", b"1", 60))
                 await asyncio.sleep(0)
@@ -159,7 +165,7 @@ def test_a_cancelled_caller_leaves_the_store_usable() -> None:
 
 def test_one_bad_key_fails_alone() -> None:
     async def scenario(url: str) -> None:
-        async with RedisFacts(url) as facts:
+        async with RedisFacts(url, patience=LIMIT) as facts:
             with pytest.raises(UnicodeEncodeError):
                 await facts.take("\ud800", per_second=1, burst=1)
             assert await facts.take("good", per_second=1, burst=1) == 0.0
@@ -171,7 +177,7 @@ def test_one_bad_key_fails_alone() -> None:
 def test_b57_a_store_that_is_gone_is_said_and_one_that_is_back_is_used(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
         with own_redis() as server:
-            async with RedisFacts(server.url) as facts:
+            async with RedisFacts(server.url, patience=LIMIT) as facts:
                 heard: asyncio.Queue[bytes] = asyncio.Queue()
                 await facts.subscribe("a", heard.put_nowait)
                 await facts.put("a", b"1", 60)
@@ -206,7 +212,7 @@ def test_nobody_waits_longer_than_said_for_a_store_that_hangs() -> None:
 
 def test_a_closed_store_says_so() -> None:
     async def scenario(url: str) -> list[str]:
-        async with RedisFacts(url) as facts:
+        async with RedisFacts(url, patience=LIMIT) as facts:
             pass
         codes: list[str] = []
         for ask in (facts.get("a"), facts.subscribe("a", print), facts.take("a", per_second=1, burst=1)):
@@ -252,18 +258,16 @@ def test_tls_is_checked_against_the_authority_that_was_named(tmp_path: Path) -> 
     _certificate(tmp_path, "two")
 
     async def opened(url: str) -> None:
-        async with RedisFacts(url) as facts:
+        async with RedisFacts(url, patience=LIMIT) as facts:
             await facts.put("a", b"1", 60)
             (await facts.subscribe("a", print))()
 
-    options = ["--tls-port", "0", "--tls-cert-file", str(cert), "--tls-key-file", str(key), "--tls-auth-clients", "no"]
-    with own_redis() as plain:  # its port is free once it is gone
-        port = plain.port
-    options[1] = str(port)
+    options = ["--tls-cert-file", str(cert), "--tls-key-file", str(key), "--tls-auth-clients", "no"]
     try:
-        with own_redis(*options):
-            asyncio.run(opened(f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={cert}"))
-            for url in (f"rediss://127.0.0.1:{port}", f"rediss://127.0.0.1:{port}?ssl_ca_certs={other}"):
+        with own_redis(*options, tls=True) as server:
+            address = f"rediss://127.0.0.1:{server.port}"
+            asyncio.run(opened(f"{address}/0?ssl_ca_certs={cert}"))
+            for url in (address, f"{address}?ssl_ca_certs={other}"):
                 with pytest.raises(StateError):
                     asyncio.run(opened(url))
     except AssertionError as error:

@@ -15,11 +15,12 @@ from pathlib import Path
 from toolwright.errors import StateError
 from toolwright.state.sqlite import SqliteFacts, SqliteLog
 from toolwright.state.verify import verify
+from toolwright.testing.state import LIMIT
 
 
 async def taker(path: Path) -> object:
     """Takes forty times from a limit of fifty; the time stands still. Says how many were granted."""
-    async with SqliteFacts(path, clock=lambda: 1_000_000.0) as facts:
+    async with SqliteFacts(path, clock=lambda: 1_000_000.0, patience=LIMIT) as facts:
         await told_to_go()
         waits = [await facts.take("shared", per_second=1, burst=50) for _ in range(40)]
         return waits.count(0.0)
@@ -27,7 +28,7 @@ async def taker(path: Path) -> object:
 
 async def claimer(path: Path) -> object:
     """Puts and removes the same keys as others do. Says what was won."""
-    async with SqliteFacts(path) as facts:
+    async with SqliteFacts(path, patience=LIMIT) as facts:
         await told_to_go()
         put = [await facts.put_if_absent(f"put{n}", b"", 600) for n in range(40)]
         removed = [await facts.remove(f"once{n}") for n in range(40)]
@@ -37,7 +38,7 @@ async def claimer(path: Path) -> object:
 async def echo(path: Path) -> object:
     """Answers the first event on ``question`` with one on ``answer``."""
     asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-    async with SqliteFacts(path, poll=0.01) as facts:
+    async with SqliteFacts(path, poll=0.01, patience=LIMIT) as facts:
         await facts.subscribe("question", asked.set_result)
         await told_to_go()
         await facts.publish("answer", b"heard " + await asked)
@@ -46,7 +47,7 @@ async def echo(path: Path) -> object:
 
 async def writer(path: Path) -> object:
     """Writes a hundred records, every tenth durably. Says at which positions those are."""
-    async with SqliteLog(path) as log:
+    async with SqliteLog(path, patience=LIMIT) as log:
         await told_to_go()
         positions: list[int] = []
         for n in range(100):
@@ -68,7 +69,7 @@ async def victim(path: Path) -> object:
 
 async def poor(path: Path) -> object:
     """Writes until no file may grow any more, then with room again."""
-    async with SqliteLog(path) as log:
+    async with SqliteLog(path, patience=LIMIT) as log:
         await told_to_go()
         _allow(256 * 1024)
         written = await _until_refused(log)
