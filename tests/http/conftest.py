@@ -1,6 +1,11 @@
 """The HTTP server that these tests speak to, and the authorization server that gives out tokens for it."""
 
+import pytest
+
 from issuing.server import one_more_running_issuer, one_running_issuer, other_running_issuer, running_issuer
+from toolwright.client import negotiate
+from toolwright.testing.state import LIMIT
+from toolwright.transport import http_client
 from wire.mounting import running_mounts
 
 __all__ = [
@@ -10,3 +15,11 @@ __all__ = [
     "running_issuer",
     "running_mounts",
 ]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client does not take a machine that stands still for some seconds for a server that is silent."""
+    monkeypatch.setattr(negotiate, "_PROBE_SECONDS", LIMIT)
+    monkeypatch.setattr(http_client, "_LISTEN_SECONDS", LIMIT)
+    monkeypatch.setattr(http_client, "_CLOSE_SECONDS", LIMIT)

@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from toolwright.testing.state import LIMIT
 from toolwright.transport import http_runner
 from toolwright.transport.connections import Connections
 
@@ -63,7 +64,7 @@ def test_b54_a_head_that_does_not_come_is_given_up(start: bytes, monkeypatch: py
         protocol, pipe = connected()
         if start:
             protocol.data_received(start)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT):
             await pipe.closed.wait()
         protocol.connection_lost(None)
 

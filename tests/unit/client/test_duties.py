@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import os
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from skipping import skip
 from toolwright import Client
 from toolwright.client import conversation
 from toolwright.client.answers import Elicitation
@@ -411,7 +414,11 @@ if "leave" in sys.argv and not os.path.exists(sys.argv[-1]):
 print("I complain, and that is all", file=sys.stderr, flush=True)
 for line in sys.stdin:
     message = json.loads(line)
-    if "silent" in sys.argv or "id" not in message:
+    if "silent" in sys.argv:
+        with open(sys.argv[-1], "w") as asked:
+            asked.write(".")
+        continue
+    if "id" not in message:
         continue
     method = message["method"]
     reply = {"jsonrpc": "2.0", "id": message["id"]}
@@ -464,12 +471,25 @@ def test_a_child_that_ends_when_it_is_asked_what_it_does_not_know_is_started_onc
 
 @pytest.mark.process
 def test_a_child_that_ends_says_why_and_so_does_one_that_never_answers(child: list[str], tmp_path: Path):
-    async def main(command: list[str], timeout: float) -> None:
-        async with asyncio.timeout(LIMIT), Client(command, timeout=timeout):
-            raise AssertionError("it has opened")
+    asked = tmp_path / "asked"
+    os.mkfifo(asked)
+
+    def pass_the_time(pipe: io.FileIO) -> None:
+        pipe.read(1)
+        skip(16.0)  # longer than an answer may take
+
+    async def main(command: list[str]) -> None:
+        loop = asyncio.get_running_loop()
+        with io.FileIO(os.open(asked, os.O_RDWR | os.O_NONBLOCK), "r") as pipe:
+            loop.add_reader(pipe, pass_the_time, pipe)
+            try:
+                async with asyncio.timeout(LIMIT), Client(command, timeout=15.0):
+                    raise AssertionError("it has opened")
+            finally:
+                loop.remove_reader(pipe)
 
     missing = tmp_path / "nowhere" / "left"
     with pytest.raises(ConnectionLost, match="FileNotFoundError"):
-        asyncio.run(main([*child, "leave", str(missing)], 5.0))
+        asyncio.run(main([*child, "leave", str(missing)]))
     with pytest.raises(RequestTimeout, match="I complain"):
-        asyncio.run(main([*child, "silent"], 0.5))
+        asyncio.run(main([*child, "silent", str(asked)]))

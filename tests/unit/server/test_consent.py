@@ -12,6 +12,7 @@ import pytest
 from toolwright import Client, Context, Form, RpcError, Server, ToolError
 from toolwright.errors import InvalidParams
 from toolwright.protocol import modern, versions
+from toolwright.testing.state import LIMIT
 
 SURE = Form("Sure?")
 YES = {"action": "accept", "content": {}}
@@ -164,7 +165,7 @@ def test_a_prompt_and_a_resource_that_end_in_their_own_cancellation_are_answered
 
     async def main() -> list[int]:
         numbers: list[int] = []
-        async with Client(server, revision=revision, timeout=5) as client:
+        async with Client(server, revision=revision, timeout=LIMIT) as client:
             for ask in (lambda: client.get_prompt("broken"), lambda: client.read_resource("test://broken")):
                 try:
                     await ask()

@@ -222,9 +222,9 @@ def test_a_question_of_a_call_that_is_cancelled_is_taken_back():
 def test_the_time_that_a_person_takes_is_not_the_tools():
     began = asyncio.Event()
     server = Server("t", version="1")
-    server.add_tool(ask, seconds=5.0)
+    server.add_tool(ask, seconds=30.0)
 
-    @server.tool(seconds=5.0)
+    @server.tool(seconds=30.0)
     async def wait() -> None:
         """Wait until the time is over."""
         began.set()
@@ -236,7 +236,7 @@ def test_the_time_that_a_person_takes_is_not_the_tools():
         question = await channel.hear()
         channel.call("wait", id=2)
         await began.wait()
-        skip(6.0)
+        skip(31.0)
         assert "TW2002" in text(await channel.hear())
         channel.send(id=question["id"], result={"action": "decline"})
         assert text(await channel.hear()) == "decline"

@@ -19,12 +19,13 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolwright.testing.state import LIMIT
 from toolwright.transport.addresses import caller_of, is_local, is_public, networks, parse
 from toolwright.transport.fetch import Fetched, Fetcher, NotFetched, origin_of
 
 
 def fetched(
-    answer: bytes, *, seconds: float = 5.0, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+    answer: bytes, *, seconds: float = LIMIT, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> tuple[Fetched, list[bytes]]:
     """What is fetched of a server on loopback that gives this answer, and what it was asked."""
     asked: list[bytes] = []
@@ -51,6 +52,9 @@ def fetched(
         try:
             return asyncio.run(Fetcher([url], resolve=names, seconds=seconds).get(url)), asked
         finally:
+            # Whoever gave up before it had a connection has left the server waiting for one.
+            with contextlib.suppress(OSError):
+                socket.create_connection(listening.getsockname()).close()
             server.join()
 
 

@@ -22,9 +22,10 @@ FAMILY = textwrap.dedent(
     from toolwright.transport import processes
 
     processes.adopt_orphans()
-    stubborn = "trap '' TERM INT HUP; while :; do sleep 1; done"
-    subprocess.Popen(["sh", "-c", "sleep 600 & exec sleep 600"], start_new_session=True)
-    subprocess.Popen(["sh", "-c", stubborn], start_new_session=True)
+    stubborn = "trap '' TERM INT HUP; echo; while :; do sleep 1; done"
+    for script in ("sleep 600 & echo; exec sleep 600", stubborn):
+        started = subprocess.Popen(["sh", "-c", script], start_new_session=True, stdout=subprocess.PIPE)
+        started.stdout.readline()
     gone = subprocess.Popen(["sh", "-c", "(setsid sleep 600 &) ; exit 0"])
     gone.wait()
     print("ready", flush=True)
