@@ -215,7 +215,9 @@ def test_an_answer_stream_that_breaks_off_is_taken_up_where_it_stopped_and_no_so
 
 
 @pytest.mark.requirement("LHTTP-21")
-def test_a_stream_that_brings_nothing_new_time_after_time_is_given_up():
+def test_a_stream_that_brings_nothing_new_time_after_time_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http_client, "_SHORTEST_PAUSE_SECONDS", 0.001)
+
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.stream()
         await reply.event(id="same", retry=0)
@@ -737,7 +739,11 @@ def test_a_modern_error_in_a_400_is_read_and_never_taken_for_a_legacy_server():
 
 
 @pytest.mark.requirement("SUB-09")
-def test_a_subscription_that_breaks_off_is_opened_again_and_what_may_have_been_missed_is_told():
+def test_a_subscription_that_breaks_off_is_opened_again_and_what_may_have_been_missed_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(conversation, "_RECONNECT_SECONDS", 0.001)
+
     async def answer(request: Heard, reply: Reply) -> None:
         await reply.stream()
         listens.append(request)

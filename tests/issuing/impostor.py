@@ -9,6 +9,8 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import httpx2
 
+from toolwright.testing.state import LIMIT
+
 __all__ = ["Impostor"]
 
 
@@ -65,7 +67,7 @@ class Impostor:
         """What a person does in a browser: whoever asks is sent right back."""
         self.asked.append((urlsplit(page).path, {}, {}))
         said = {key: one for key, [one] in parse_qs(urlsplit(page).query).items()}
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=LIMIT) as client:
             await client.get(f"{said['redirect_uri']}?{urlencode({'code': 'a-code', 'state': said['state']})}")
 
     def forms(self, name: str) -> list[dict[str, str]]:

@@ -35,10 +35,14 @@ from authlib.oauth2.rfc9207 import IssuerParameter
 from joserfc import jwk, jwt
 from werkzeug.serving import make_server
 
+from toolwright.testing.state import LIMIT
+
 __all__ = ["REDIRECT", "Issuing", "other_running_issuer", "running_issuer"]
 
 REDIRECT = "http://127.0.0.1:1/callback"
 SCOPES = "read write admin"
+# Without the certificates of authorities, which take longer to read than an answer on loopback takes to come.
+_PLAINLY: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": LIMIT}
 
 
 @dataclass
@@ -121,13 +125,14 @@ class Token(TokenMixin):
 
 @dataclass
 class Issuing:
-    """The server. ``up`` is whether it answers; ``asked`` counts what it was asked, by path, and ``said`` has the
-    parameters of each. ``speaks`` is whether it has metadata. ``takes`` are the redirect URIs that it registers clients
-    with, where it is particular. ``took`` is called, on the thread of a request, when a refresh token has been used up
-    and nothing been answered yet."""
+    """The server. ``key`` is what it signs with at first; ``up`` is whether it answers; ``asked`` counts what it was
+    asked, by path, and ``said`` has the parameters of each. ``speaks`` is whether it has metadata. ``takes`` are the
+    redirect URIs that it registers clients with, where it is particular. ``took`` is called, on the thread of a
+    request, when a refresh token has been used up and nothing been answered yet."""
 
     url: str = ""
-    keys: list[Any] = field(default_factory=lambda: [new_key()])
+    key: Any = field(default_factory=lambda: new_key())
+    keys: list[Any] = field(default_factory=list)
     tokens: dict[str, Token] = field(default_factory=dict)
     codes: dict[str, Code] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
@@ -145,7 +150,7 @@ class Issuing:
     published: dict[str, Any] | None = None
 
     def forget(self) -> None:
-        self.keys, self.up, self.published, self.took = [new_key()], True, None, None
+        self.keys, self.up, self.published, self.took = [self.key], True, None, None
         self.takes, self.lasting, self.speaks = "http://127.0.0.1", 864_000, True
         self.clients.clear()
         self.clients.update({client.id: client for client in (*_KNOWN, Client("app", grants=_FOR_PEOPLE))})
@@ -204,7 +209,7 @@ class Issuing:
 
     def agree(self, url: str) -> None:
         """What a person does in a browser."""
-        answer = httpx2.get(url, follow_redirects=True, trust_env=False)
+        answer = httpx2.get(url, follow_redirects=True, **_PLAINLY)
         if answer.status_code >= 500:
             raise RuntimeError(answer.text)
 
@@ -225,10 +230,10 @@ class Issuing:
 
     def authorize(self, **params: str) -> httpx2.Response:
         said = {"response_type": "code", "client_id": "app", "redirect_uri": REDIRECT, "state": "s", **params}
-        return httpx2.get(f"{self.url}/authorize", params=said, trust_env=False)
+        return httpx2.get(f"{self.url}/authorize", params=said, **_PLAINLY)
 
     def _token(self, form: dict[str, str], auth: tuple[str, str] | None = None) -> str:
-        answer = httpx2.post(f"{self.url}/token", data=form, auth=auth, trust_env=False)
+        answer = httpx2.post(f"{self.url}/token", data=form, auth=auth, **_PLAINLY)
         assert answer.status_code == 200, answer.text
         return answer.json()["access_token"]
 

@@ -10,6 +10,7 @@ import pytest
 
 from toolwright.jsonrpc.messages import Id
 from toolwright.testing.state import LIMIT
+from toolwright.transport import stdio_client
 from toolwright.transport.stdio_client import StdioLink
 
 STUBBORN = """
@@ -119,7 +120,11 @@ async def end_of(process: int) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="an end is seen by a descriptor")
 @pytest.mark.parametrize("is_cancelled", [True, False])
-def test_a_child_that_does_not_want_to_end_is_killed_though_nobody_waits(is_cancelled: bool) -> None:
+def test_a_child_that_does_not_want_to_end_is_killed_though_nobody_waits(
+    is_cancelled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stdio_client, "_PATIENCE_SECONDS", 0.05)
+
     async def main() -> None:
         ear = Ear()
         link = StdioLink([sys.executable, "-c", STUBBORN])
