@@ -1,9 +1,10 @@
-"""A server in memory that answers by a table, and a clock that moves when it is told to."""
+"""A server in memory that answers by a table, and event loops whose clocks are not that of the machine."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import selectors
 from collections.abc import Callable
 from typing import Any
 
@@ -57,3 +58,31 @@ class StillLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.now
+
+
+class _Skipping(selectors.DefaultSelector):
+    """Does not wait for a time: it is as if that had passed."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            return super().select()
+        found = super().select(0)
+        if not found:
+            self.now += max(0.0, timeout)
+        return found
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock stands while there is something to do, and is at the next timer when there is not.
+
+    For what happens in this loop alone: work of a thread or of another process would come too late for every limit.
+    """
+
+    def __init__(self) -> None:
+        self._skipping = _Skipping()
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return self._skipping.now

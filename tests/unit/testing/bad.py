@@ -664,7 +664,7 @@ class NeverEnds(Honest):
 
 class LeavesAChild(Honest):
     def look(self, text: str, times: int = 1) -> dict[str, Any] | None:
-        subprocess.Popen(["sleep", "5"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return super().look(text, times)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import sys
+from collections.abc import Coroutine
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -18,14 +20,36 @@ from toolwright.protocol.types import InputRequiredResult
 from toolwright.testing.checks import CHECKS, Check, Plan, check_server, errors, examine, functional
 from toolwright.testing.checks.bench import Bench
 from toolwright.testing.report import SECTIONS, Report
+from toolwright.transport import stdio_client
 from unit.testing import bad
 from unit.testing.seeded import BUGS, Clock, seeded
+from wire.scripted import SkippingLoop
 
-QUICK = Plan(calls=4, in_flight=4, seconds=0.25, effects="write")
+T = TypeVar("T")
+
+# However busy the machine is: a limit that is reached here is reached because nothing will ever come.
+SECONDS = 60.0
+QUICK = Plan(calls=4, in_flight=4, seconds=SECONDS, effects="write")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def objects_of_other_tests_are_frozen() -> None:
+    """The kit collects garbage again and again, and need not look through what all the tests before have left."""
+    gc.collect()
+    gc.freeze()
+
+
+def skipping(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of it, where no time passes but that which everybody waits for."""
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        return runner.run(work)
 
 
 def examined(target: Any, plan: Plan = QUICK) -> Report:
-    return asyncio.run(examine(target, plan))
+    """The report. A server on bare messages has no threads, and needs no clock but that of its loop."""
+    if not isinstance(target, bad.Honest) or plan.carriers:
+        return asyncio.run(examine(target, plan))
+    return skipping(examine(target, plan))
 
 
 def codes(report: Report) -> set[str]:
@@ -33,7 +57,7 @@ def codes(report: Report) -> set[str]:
 
 
 def test_an_honest_server_has_no_findings():
-    report = examined(bad.Honest(), Plan(calls=4, in_flight=4, effects="write"))
+    report = examined(bad.Honest())
     assert report.ok, report.text()
     assert {finding.section for finding in report.findings} == set(SECTIONS)
     assert {(finding.section, finding.check) for finding in report.findings} == {row[:2] for row in CHECKS}
@@ -72,13 +96,13 @@ def fails(check: str, target: Any, plan: Plan = QUICK) -> list[str]:
 
 def test_a_limit_on_times_is_kept_by_an_injected_clock():
     ticks = itertools.count()
-    slow = Plan(calls=4, in_flight=4, seconds=0.25, effects="write", p95=0.5, clock=lambda: float(next(ticks)))
+    slow = replace(QUICK, p95=0.5, clock=lambda: float(next(ticks)))
     assert fails("latency", bad.Honest(), slow) == ["TW8401"] * 3
 
 
 def test_another_way_to_the_server_is_tried():
     gone, other = [sys.executable, "-c", ""], bad.HasTwins()
-    plan = Plan(calls=1, in_flight=1, seconds=5.0, carriers={"same": bad.Honest(), "gone": gone, "other": other})
+    plan = Plan(calls=1, in_flight=1, seconds=SECONDS, carriers={"same": bad.Honest(), "gone": gone, "other": other})
     assert fails("carriers agree", bad.Honest(), plan) == ["TW8204", "TW8205"]
 
 
@@ -95,7 +119,7 @@ def test_a_crash_behind_our_own_pipeline_is_found():
 
 def test_eight_seeded_bugs_are_found_and_told_on_a_line_each():
     clock = Clock()
-    report = examined(seeded(clock), Plan(effects="write", p95=1.0, clock=clock))
+    report = examined(seeded(clock), Plan(seconds=SECONDS, effects="write", p95=1.0, clock=clock))
     # pytest keeps what is logged, so that memory grows with each failure.
     failures = [finding for finding in report.failures if finding.check != "flat under calls"]
     assert {(finding.tool, finding.code) for finding in failures} == {*BUGS.items()}, report.text()
@@ -153,7 +177,7 @@ def test_nothing_is_called_that_was_not_allowed(settings: dict[str, Any], called
 
     for name, effect in (("reads", "read"), ("writes", "write"), ("destroys", "destructive"), ("says_nothing", None)):
         server.add_tool(partial(note, name), name=name, description=name, effect=effect)
-    report = examined(server, Plan(calls=1, in_flight=1, **settings))
+    report = examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS, **settings))
     assert report.ok, report.text()
     assert ran == called
     excused = {finding.tool for finding in report.findings if finding.code in ("TW8901", "TW8902", "TW8903")}
@@ -164,10 +188,10 @@ def test_what_reaches_beyond_the_server_is_left_alone():
     server = Server("outside")
     ran: list[str] = []
     server.add_tool(partial(ran.append, "asked"), name="ask", description="Asks.", effect="read", open_world=True)
-    report = examined(server, Plan(calls=1, in_flight=1))
+    report = examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS))
     assert (report.ok, ran) == (True, [])
     assert "TW8920" in {finding.code for finding in report.findings}
-    examined(server, Plan(calls=1, in_flight=1, open_world=True))
+    examined(server, Plan(calls=1, in_flight=1, seconds=SECONDS, open_world=True))
     assert ran
 
 
@@ -191,11 +215,15 @@ def process(server: type[bad.Honest]) -> list[str]:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_faults_of_processes_are_found(server: type[bad.Honest], check: Check, expected: set[str]):
+def test_faults_of_processes_are_found(
+    server: type[bad.Honest], check: Check, expected: set[str], monkeypatch: pytest.MonkeyPatch
+):
     async def main() -> set[str]:
-        async with Bench(process(server), Plan(calls=2, seconds=5.0)) as bench:
+        async with Bench(process(server), Plan(calls=2, seconds=SECONDS)) as bench:
             return {finding.code async for finding in check(bench) if finding.status == "failed"}
 
+    # How long an end may take: a server that ends has time for it, and one that never ends is not waited for.
+    monkeypatch.setattr(stdio_client, "_PATIENCE_SECONDS", 0.1 if server is bad.NeverEnds else SECONDS)
     assert asyncio.run(main()) == expected
 
 
@@ -204,8 +232,8 @@ def test_faults_of_processes_are_found(server: type[bad.Honest], check: Check, e
 
 def test_check_server_raises_with_the_report():
     with pytest.raises(AssertionError, match=r"\[TW8102\]"):
-        asyncio.run(check_server(bad.SaysNothing(), QUICK))
-    assert asyncio.run(check_server(bad.Honest(), QUICK)).ok
+        skipping(check_server(bad.SaysNothing(), QUICK))
+    assert skipping(check_server(bad.Honest(), QUICK)).ok
 
 
 def test_a_report_says_the_same_in_both_languages_and_as_json():
@@ -221,5 +249,5 @@ def test_a_report_says_the_same_in_both_languages_and_as_json():
 
 def test_progress_is_told_of_every_check():
     told: list[tuple[str, str]] = []
-    asyncio.run(examine(bad.Honest(), QUICK, progress=lambda section, check: told.append((section, check))))
+    skipping(examine(bad.Honest(), QUICK, progress=lambda section, check: told.append((section, check))))
     assert told == [(section, name) for section, name, _ in CHECKS]
