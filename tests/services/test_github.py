@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -437,14 +438,16 @@ def written_by_a_process(hub: Hub, tool: str, arguments: dict[str, Any], killed:
     """How a process ended that made this call, and was killed when its request of that number was carried out."""
     with running(hub) as site:
         words = (site.url, TOKEN, tool, json.dumps(arguments))
-        process = subprocess.Popen([sys.executable, "-c", WRITING, *words])
+        writer: Future[int] = Future()
 
         def kill(asked: Asked) -> None:
             if len(site.asked) == killed:
-                os.kill(process.pid, signal.SIGKILL)
+                os.kill(writer.result(), signal.SIGKILL)
 
         hub.after = kill
-        status = process.wait(60)
+        process = subprocess.Popen([sys.executable, "-c", WRITING, *words])
+        writer.set_result(process.pid)
+        status = process.wait(120)
     hub.after = lambda asked: None
     return status
 

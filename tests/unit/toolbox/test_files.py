@@ -769,7 +769,7 @@ def test_calls_from_many_threads_do_not_disturb_each_other(files: Files, root: P
     together = threading.Barrier(4)
 
     def work(digit: str) -> None:
-        together.wait(10)
+        together.wait(60)
         for _ in range(20):
             files.write_file("a", digit * 1000, mode="overwrite")
             seen.add(files.read_file("a")["content"])

@@ -15,6 +15,7 @@ import pytest
 
 from toolwright import Client, Server
 from toolwright.errors import ToolError
+from toolwright.testing.state import LIMIT
 from toolwright.toolbox.confined import PathRules
 from toolwright.toolbox.files import FileLimits, Files, SearchResult, searching, toolset
 from toolwright.toolbox.files.values import CHUNK
@@ -320,7 +321,7 @@ def test_a_search_that_nobody_waits_for_ends(root: Path, monkeypatch: pytest.Mon
     def opened(name: str, *how: Any, dir_fd: int | None = None) -> int:
         if name == "notes.md":
             reached.set()
-            go_on.wait(10)
+            go_on.wait(LIMIT)
         return open_(name, *how, dir_fd=dir_fd)
 
     open_ = os.open
@@ -330,12 +331,12 @@ def test_a_search_that_nobody_waits_for_ends(root: Path, monkeypatch: pytest.Mon
     async def give_up() -> None:
         files = Files([root])
         call = asyncio.create_task(files.search_files(RequestContext(LOCAL, SILENT), content="main"))
-        await asyncio.to_thread(reached.wait, 10)
+        await asyncio.to_thread(reached.wait, LIMIT)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         go_on.set()
-        assert await asyncio.to_thread(ended.wait, 10)
+        assert await asyncio.to_thread(ended.wait, LIMIT)
 
     asyncio.run(give_up())
     assert looked == [1]
