@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Generator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -199,13 +200,21 @@ SIGNS = "0123456789.,'\u2019 \u00a0\u202f-+\u2212()%€$EURe5;x\n"
 UNITS = ("", "%", "EUR", "$")
 
 
+@pytest.fixture(scope="module")
+def engine() -> Generator[duckdb.DuckDBPyConnection]:
+    """An engine without tables, for questions that leave nothing behind."""
+    with duckdb.connect() as connection:
+        yield connection
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(SIGNS, max_size=12), min_size=1, max_size=60), st.sampled_from(".,"), st.sampled_from(UNITS))
-def test_the_engine_reads_a_cell_as_we_do(cells: list[str], decimal: Any, unit: str) -> None:
+def test_the_engine_reads_a_cell_as_we_do(
+    engine: duckdb.DuckDBPyConnection, cells: list[str], decimal: Any, unit: str
+) -> None:
     written = Notation(decimal, unit)
-    with duckdb.connect() as connection:
-        sql = f"SELECT {written.sql('c')} FROM (SELECT unnest(?::VARCHAR[]) AS c)"
-        assert connection.execute(sql, [cells]).fetchall() == [(written.plain(cell),) for cell in cells]
+    sql = f"SELECT {written.sql('c')} FROM (SELECT unnest(?::VARCHAR[]) AS c)"
+    assert engine.execute(sql, [cells]).fetchall() == [(written.plain(cell),) for cell in cells]
 
 
 @settings(deadline=None, max_examples=300)

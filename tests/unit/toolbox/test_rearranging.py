@@ -516,8 +516,8 @@ import os, signal, sys
 from pathlib import Path
 from toolwright.toolbox.files import Edit, Files, rearranging, writing
 from toolwright.tools.toolset import LOCAL, SILENT, RequestContext
-root, tool, when = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-files, calls = Files([root]), 0
+place, tool, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+calls = when = 0
 
 def until(event, arguments):
     global calls
@@ -528,22 +528,30 @@ def until(event, arguments):
 
 big = "new" * 400_000
 CALLS = {
-    "write_file": lambda: files.write_file("a", big, mode="overwrite"),
-    "append": lambda: files.write_file("a", big, mode="append"),
-    "create": lambda: files.write_file("b", big),
-    "edit_file": lambda: files.edit_file("a", [Edit("old", "new", count=1000)]),
-    "create_directory": lambda: files.create_directory("e"),
-    "move_file": lambda: files.move_file("d", "e"),
-    "delete_file": lambda: files.delete_file("d", RequestContext(LOCAL, SILENT, agreed=True), recursive=True),
+    "write_file": lambda files: files.write_file("a", big, mode="overwrite"),
+    "append": lambda files: files.write_file("a", big, mode="append"),
+    "create": lambda files: files.write_file("b", big),
+    "edit_file": lambda files: files.edit_file("a", [Edit("old", "new", count=1000)]),
+    "create_directory": lambda files: files.create_directory("e"),
+    "move_file": lambda files: files.move_file("d", "e"),
+    "delete_file": lambda files: files.delete_file("d", RequestContext(LOCAL, SILENT, agreed=True), recursive=True),
 }
 def announced(*names, call=writing.rename_new):  # Python does not announce it
     until("os.rename", names)
     call(*names)
 
 writing.rename_new = rearranging.rename_new = announced
-sys.addaudithook(until)
-CALLS[tool]()
-print("done", flush=True)
+for when in range(1, times + 1):
+    process = os.fork()  # what has been imported once
+    if process == 0:
+        files = Files([place / str(when)])
+        sys.addaudithook(until)
+        CALLS[tool](files)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    print(status, flush=True)
+    if status != -signal.SIGKILL:
+        break
 """
 
 OLD, BIG = "old" * 1000, "new" * 400_000
@@ -572,26 +580,21 @@ LEFT = (".tmp", ".deleted")
 @pytest.mark.parametrize("tool", sorted(NEW))
 def test_a_kill_leaves_the_old_or_the_new_state(tmp_path: Path, tool: str) -> None:
     """The process is killed before each step that Python announces in turn, until it comes to its end."""
-    before = {"a": OLD, "d": "directory", "d/x": "1", "d/y": "2"}
-    seen: set[str] = set()
-    ended = False
-    for when in range(1, 60):
-        root = tmp_path / str(when)
-        (root / "d").mkdir(parents=True)
+    before, times = {"a": OLD, "d": "directory", "d/x": "1", "d/y": "2"}, 60
+    for when in range(1, times + 1):
+        (tmp_path / str(when) / "d").mkdir(parents=True)
         for name, text in before.items():
             if text != "directory":
-                (root / name).write_text(text)
-        done = subprocess.run(
-            [sys.executable, "-c", CRASH, str(root), tool, str(when)], capture_output=True, text=True, timeout=120
-        )
-        now = state(root)
-        assert now in (before, NEW[tool])
+                (tmp_path / str(when) / name).write_text(text)
+    command = [sys.executable, "-c", CRASH, str(tmp_path), tool, str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    *killed, ended = map(int, done.stdout.split())
+    assert (ended, {*killed}) == (0, {-signal.SIGKILL}), done.stderr
+    seen: set[str] = set()
+    for when in range(1, len(killed) + 2):
+        now = state(tmp_path / str(when))
+        assert now in (before, NEW[tool]), when
         seen.add("new" if now == NEW[tool] else "old")
-        if done.returncode == 0:
-            ended = True
-            break
-        assert done.returncode == -signal.SIGKILL
-    assert ended
     assert seen == {"old", "new"}
 
 
