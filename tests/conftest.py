@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from time_limit import TimeLimit
 from toolwright.client.remembered import REVISIONS
@@ -21,13 +22,25 @@ os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="toolwright-test
 os.environ.pop("TOOLWRIGHT_APPROVALS", None)
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
-# A machine that is busy is no fault of the code: nothing is judged by the clock. `make fuzz` looks for longer.
-settings.register_profile("suite", deadline=None, max_examples=50)
+# The same cases in every run, as in Hypothesis's own profile for CI: a rare counterexample would make the suite of
+# somebody else red, who has changed nothing. `make fuzz` looks for it, with other cases in each run. And a machine that
+# is busy is no fault of the code: nothing is judged by the clock.
+settings.register_profile(
+    "suite",
+    settings.get_profile("default"),
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("suite")
 
 # For hours rather than seconds.
 settings.register_profile(
     "fuzz",
+    settings.get_profile("default"),
+    derandomize=False,
+    deadline=None,
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "10000")),
     stateful_step_count=100,
     suppress_health_check=list(HealthCheck),
@@ -44,6 +57,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a test whose id holds an address: two processes of xdist would collect different tests, and run none."""
     if found := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"These ids differ from process to process, give them ids=…: {', '.join(found)}")
+
+
+def pytest_sessionstart() -> None:
+    """Hypothesis also tries the literals of the modules that are loaded, and which are depends on the tests before."""
+    if settings.default is not None and settings.default.derandomize:
+        setattr(providers.HypothesisProvider, "_local_constants", providers.Constants())  # noqa: B010
 
 
 def pytest_collection_finish() -> None:
