@@ -139,6 +139,7 @@ class _Session:
     def __init__(self, db: duckdb.DuckDBPyConnection, access: Access) -> None:
         self._db = db
         self._access = access
+        self._known_macros: frozenset[str] | None = None
         db.execute("BEGIN TRANSACTION")
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
@@ -252,7 +253,10 @@ class _Session:
         return json.loads(self._all("SELECT json_serialize_plan(?)", spelt(statement, " NULL "))[0][0])
 
     def _macros(self) -> frozenset[str]:
-        return frozenset(row[0] for row in self._all(_MACROS))
+        """DuckDB lists all its functions for them, which takes longer than most queries; no statement makes one."""
+        if self._known_macros is None:
+            self._known_macros = frozenset(row[0] for row in self._all(_MACROS))
+        return self._known_macros
 
     def commit(self) -> None:
         self._db.execute("COMMIT")
