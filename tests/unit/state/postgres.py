@@ -43,7 +43,7 @@ def _server() -> str:
     if said:
         return said
     with suppress(psycopg.OperationalError):
-        psycopg.connect(_USUAL, connect_timeout=2).close()
+        psycopg.connect(_USUAL, connect_timeout=30).close()
         return _USUAL
     if (started := _start()) is not None:
         return started

@@ -26,11 +26,16 @@ import psycopg
 import pymysql
 import pytest
 
+from toolwright.toolbox.sql import Access, SqlLimits
+from toolwright.toolbox.sql.engine import engine_of
 from unit.state.postgres import database as postgres_database
 
-__all__ = ["ENGINES", "SHOP", "owner_of", "run_as_owner", "shop"]
+__all__ = ["ENGINES", "PATIENT", "SHOP", "held_open", "owner_of", "run_as_owner", "shop"]
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
+
+PATIENT = SqlLimits(seconds=60.0, lock_seconds=60.0, connect_seconds=60.0)
+"""For what has to pass: a busy machine takes longer than usual limits allow."""
 
 SHOP = (
     "CREATE TABLE orders (id integer PRIMARY KEY, customer varchar(100), total decimal(10, 2), state varchar(20))",
@@ -51,6 +56,17 @@ def shop(engine: str, folder: Path, more: tuple[str, ...] = ()) -> Generator[str
     """The URL of a shop in ``engine``, through a role with few rights; gone afterwards."""
     with _EMPTY[engine](folder, (*SHOP, *more)) as url:
         yield url
+
+
+@contextmanager
+def held_open(url: str, access: Access) -> Generator[None]:
+    """A DuckDB is open to read meanwhile, so that no session has to open the file anew, which takes longer than most
+    statements; for the other engines this changes nothing."""
+    if url.startswith("duckdb:"):
+        with closing(engine_of(url, access, PATIENT).open(writes=False)):
+            yield
+    else:
+        yield
 
 
 @contextmanager
@@ -151,7 +167,7 @@ def _mysql_server() -> str:
     if said := os.environ.get("TOOLWRIGHT_TEST_MYSQL"):
         return said
     with suppress(pymysql.MySQLError):
-        pymysql.connect(host="127.0.0.1", user="root", connect_timeout=2).close()
+        pymysql.connect(host="127.0.0.1", user="root", connect_timeout=30).close()
         return _USUAL
     if (started := _start_mysql()) is not None:
         return started
@@ -181,10 +197,10 @@ def _start_mysql() -> str | None:
     )
     atexit.register(shutil.rmtree, data, ignore_errors=True)
     atexit.register(running.kill)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         with suppress(pymysql.MySQLError):
-            pymysql.connect(host="127.0.0.1", port=port, user="root", connect_timeout=2).close()
+            pymysql.connect(host="127.0.0.1", port=port, user="root", connect_timeout=30).close()
             return f"mysql://root@127.0.0.1:{port}/"
     return None
 

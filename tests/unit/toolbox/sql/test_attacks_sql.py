@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,19 @@ import pytest
 from toolwright import Client, Server
 from toolwright.client.results import Result
 from toolwright.errors import ConfigurationError
-from toolwright.toolbox.sql import Access, SqlLimits, toolset
+from toolwright.toolbox.sql import Access, Database, SqlLimits, toolset
 from toolwright.toolbox.sql.engine import engine_of
 from toolwright.toolbox.sql.statement import Statement
+from toolwright.toolbox.sql.tools import TOOLS
+from toolwright.tools.local import LocalToolset
 from toolwright.tools.toolset import UNTRUSTED
 from unit.state.postgres import database as postgres_database
-from unit.toolbox.sql.engines import ENGINES, shop
+from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, shop
 
 GUARDED = Access(hidden=("ledger", "users.password*"), mighty_roles=True)
 """The role has all rights, so that the judge of statements is the only wall: ``test_walls`` has the other."""
 
-LIMITS = SqlLimits()
-QUICK = SqlLimits(seconds=1.0)
+QUICK = replace(PATIENT, seconds=0.5)
 """For statements that do not end. A busy machine takes longer than this for others."""
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
 
@@ -41,15 +42,26 @@ class Shop:
     engine: str
     url: str
     folder: Path
+    servers: dict[tuple[Access, SqlLimits], Server] = field(default_factory=dict, compare=False)
 
-    def call(self, tool: str, access: Access = GUARDED, limits: SqlLimits = LIMITS, **arguments: Any) -> Result[Any]:
-        server = Server("shop", toolsets=[toolset(self.url, access, limits=limits)])
+    def call(self, tool: str, access: Access = GUARDED, limits: SqlLimits = PATIENT, **arguments: Any) -> Result[Any]:
+        server = self.servers.get((access, limits))
+        if server is None:
+            made = self.unchecked(access, limits) if limits is QUICK else toolset(self.url, access, limits=limits)
+            server = Server("shop", toolsets=[made])
+            self.servers[access, limits] = server
 
         async def once() -> Result[Any]:
             async with Client(server, elicit=lambda _: True) as client:
                 return await client.call_tool(tool, arguments)
 
         return asyncio.run(once())
+
+    def unchecked(self, access: Access, limits: SqlLimits) -> LocalToolset:
+        """The tool for queries, without a look at the database at the start, which the limits would end too."""
+        tools = LocalToolset()
+        tools.add(Database(self.url, access, limits).run_sql_query, **dict(TOOLS)["run_sql_query"])
+        return tools
 
     def query(self, sql: str, **more: Any) -> Result[Any]:
         return self.call("run_sql_query", sql=sql, **more)
@@ -77,7 +89,7 @@ class Shop:
 
     def past_the_parser(self, sql: str) -> Exception:
         """What the engine itself says to a text that the parser would have refused."""
-        engine = engine_of(self.url, GUARDED, LIMITS)
+        engine = engine_of(self.url, GUARDED, PATIENT)
         session = engine.open(writes=False)
         try:
             with pytest.raises(Exception) as caught:  # noqa: PT011 - each engine has its own family
@@ -97,7 +109,9 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[str],
         def shop_of(engine: str) -> Shop:
             if engine not in opened:
                 folder = tmp_path_factory.mktemp(engine)
-                opened[engine] = Shop(engine, stack.enter_context(shop(engine, folder)), folder)
+                url = stack.enter_context(shop(engine, folder))
+                stack.enter_context(held_open(url, GUARDED))
+                opened[engine] = Shop(engine, url, folder)
             return opened[engine]
 
         yield shop_of
@@ -291,7 +305,7 @@ def test_f09_memory(place: Shop, sql: str):
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_f09_memory_engine(place: Shop):
     width = (
-        "SELECT printf('%.*c', 900000000, 'x')"
+        "SELECT printf('%.*c', 90000000, 'x')"
         if place.engine == "sqlite"
         else "SELECT list(i) FROM range(90000000000) t(i)"
     )
@@ -361,9 +375,9 @@ def test_f11_files_and_programs_engine(place: Shop, sql: str):
 def test_f11_a_superuser():
     with postgres_database() as url:
         with pytest.raises(ConfigurationError) as caught:
-            toolset(url)
+            toolset(url, limits=PATIENT)
         assert "a superuser" in str(caught.value)
-        toolset(url, Access(mighty_roles=True))
+        toolset(url, Access(mighty_roles=True), limits=PATIENT)
 
 
 def test_f11_a_member_that_may_run_programs(tmp_path: Path):
@@ -372,7 +386,7 @@ def test_f11_a_member_that_may_run_programs(tmp_path: Path):
         with psycopg.connect(admin, autocommit=True) as db:
             db.execute(f"GRANT pg_execute_server_program TO {role}".encode())
         with pytest.raises(ConfigurationError) as caught:
-            toolset(url)
+            toolset(url, limits=PATIENT)
         assert "pg_execute_server_program" in str(caught.value)
 
 
@@ -678,7 +692,7 @@ def test_f20_a_limit_of_their_own(place: Shop):
 def test_f20_wide_rows(place: Shop):
     wide = ", ".join("'" + "x" * 9_000 + "'" + f" AS c{n}" for n in range(10))
     result: Any = place.query(
-        f"SELECT {wide}, id FROM orders ORDER BY id", limits=SqlLimits(result_bytes=100_000)
+        f"SELECT {wide}, id FROM orders ORDER BY id", limits=replace(PATIENT, result_bytes=100_000)
     ).structured
     assert len(result["rows"]) == 1
     cell = place.rows("SELECT '" + "x" * 50_000 + "'")[0][0]

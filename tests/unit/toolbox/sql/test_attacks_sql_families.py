@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ import pytest
 
 from toolwright import Client, Server
 from toolwright.errors import ToolError
-from toolwright.toolbox.sql import Access, Database, SqlLimits, toolset
+from toolwright.toolbox.sql import Access, Database, toolset
 from toolwright.toolbox.sql.engine import Engine, Session, engine_of
 from toolwright.toolbox.sql.statement import Statement, change_of, query_of
 from toolwright.tools.toolset import UNTRUSTED
-from unit.toolbox.sql.engines import ENGINES, owner_of, run_as_owner, shop
+from unit.toolbox.sql.engines import ENGINES, PATIENT, held_open, owner_of, run_as_owner, shop
 from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 from variants import tried
 
@@ -449,6 +450,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[str]
         def place_of(engine: str) -> str:
             if engine not in opened:
                 opened[engine] = stack.enter_context(shop(engine, tmp_path_factory.mktemp(engine)))
+                stack.enter_context(held_open(opened[engine], OPEN))
             return opened[engine]
 
         yield place_of
@@ -456,7 +458,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[str]
 
 def handed(url: str, texts: Iterable[str]) -> Iterator[tuple[str, Exception | None]]:
     """What an engine says to each text, none of which a judge has seen."""
-    engine = engine_of(url, OPEN, SqlLimits(seconds=5.0))
+    engine = engine_of(url, OPEN, PATIENT)
     session = engine.open(writes=False)
     for sql in texts:
         error: Exception | None = None
@@ -470,7 +472,7 @@ def handed(url: str, texts: Iterable[str]) -> Iterator[tuple[str, Exception | No
 
 
 def check_untouched(url: str) -> None:
-    session = engine_of(url, OPEN, SqlLimits(seconds=5.0)).open(writes=False)
+    session = engine_of(url, OPEN, PATIENT).open(writes=False)
     home = "public." if url.startswith("postgres") else ""
     for table, rows in (("orders", 3), ("users", 2), ("ledger", 1)):
         found = list(session.run(Statement(f"SELECT id FROM {home}{table}", "query"), {}, 10).rows)
@@ -511,7 +513,7 @@ ENDLESS = (
 @pytest.mark.variants(len(ENDLESS))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_f08_a_query_that_does_not_end_is_ended(engine: str, places: Callable[[str], str]) -> None:
-    database = Database(places(engine), OPEN, SqlLimits(seconds=0.3))
+    database = Database(places(engine), OPEN, replace(PATIENT, seconds=0.3))
     for sql in ENDLESS:
         tried(sql)
         with pytest.raises(ToolError) as caught:
@@ -523,7 +525,7 @@ def test_f08_a_query_that_does_not_end_is_ended(engine: str, places: Callable[[s
 
 _MANY = "orders a, orders b, orders c, orders d, orders e, orders f"
 _LONG = "x" * 5000
-LIMITS = SqlLimits(seconds=20.0, rows=50, result_bytes=20_000, cell_bytes=2_000)
+LIMITS = replace(PATIENT, rows=50, result_bytes=20_000, cell_bytes=2_000)
 MANY = (
     f"SELECT a.id FROM {_MANY}",
     f"SELECT a.id FROM {_MANY} LIMIT 1000000000",
@@ -623,7 +625,7 @@ def _saying() -> tuple[tuple[str, dict[str, Any]], ...]:
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_f21_what_the_database_says_is_marked_as_foreign(engine: str, tmp_path: Path) -> None:
     async def main(url: str) -> None:
-        server = Server("shop", toolsets=[toolset(url, OPEN)])
+        server = Server("shop", toolsets=[toolset(url, OPEN, limits=PATIENT)])
         async with Client(server, elicit=lambda _: True) as client:
             for name, arguments in _saying():
                 tried((name, arguments))
@@ -748,7 +750,7 @@ VALUES: dict[str, tuple[tuple[str, Any], ...]] = {
 @pytest.mark.variants(21)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_f22_no_value_is_lost_on_its_way_to_json(engine: str, places: Callable[[str], str]) -> None:
-    database = Database(places(engine), OPEN, SqlLimits(seconds=20.0))
+    database = Database(places(engine), OPEN, PATIENT)
     for expression, _ in VALUES[engine]:
         tried(expression)
     expressions = ", ".join(expression for expression, _ in VALUES[engine])
@@ -814,7 +816,7 @@ def test_f23_a_table_altered_after_it_was_looked_at_is_told(engine: str, tmp_pat
     tables = tuple(f"CREATE TABLE t_{name} (id integer, note varchar(20))" for name in ALTERED)
     rows = tuple(f"INSERT INTO t_{name} VALUES (1, 'a')" for name in ALTERED)
     with shop(engine, tmp_path, (*tables, *rows)) as url:
-        at = engine_of(owner_of(url), OPEN, SqlLimits(seconds=20.0))
+        at = engine_of(owner_of(url), OPEN, PATIENT)
         session = at.open(writes=False)
         catalog, dialect = session.catalog(), at.dialect
         session.close()

@@ -11,8 +11,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.engine import engine_of
 from toolwright.toolbox.sql.statement import Statement, change_of
-from toolwright.toolbox.sql.values import SqlLimits
-from unit.toolbox.sql.engines import shop
+from unit.toolbox.sql.engines import PATIENT, shop
 from unit.toolbox.sql.ordinary import CHANGES
 
 HIDING = Access(writes=True, hidden=("ledger", "users.password*"))
@@ -103,7 +102,7 @@ def test_f18_no_change_writes_what_is_hidden(sql: str, tmp_path: Path):
 
 def check_refused(sql: str, folder: Path) -> None:
     with shop("duckdb", folder, MORE) as url:
-        session = engine_of(url, HIDING, SqlLimits()).open(writes=True)
+        session = engine_of(url, HIDING, PATIENT).open(writes=True)
         with pytest.raises((ToolError, duckdb.Error)) as caught:
             session.run(past_the_judge(sql), {}, 100)
         session.close()
@@ -114,7 +113,7 @@ def check_refused(sql: str, folder: Path) -> None:
 def test_f18_twin_ordinary_changes_pass_both_walls(tmp_path: Path):
     with shop("duckdb", tmp_path) as url:
         for sql in (*CHANGES[""], *CHANGES["duckdb"], "UPDATE orders SET total = :a + :b, customer = :c"):
-            session = engine_of(url, HIDING, SqlLimits()).open(writes=True)
+            session = engine_of(url, HIDING, PATIENT).open(writes=True)
             statement = change_of(sql, "duckdb", session.catalog())
             list(session.run(statement, dict.fromkeys(statement.names, 7), 100).rows)
             session.close()
@@ -122,7 +121,7 @@ def test_f18_twin_ordinary_changes_pass_both_walls(tmp_path: Path):
 
 def test_a_wrong_text_is_answered_with_what_is_wrong_with_it(tmp_path: Path):
     with shop("duckdb", tmp_path) as url:
-        session = engine_of(url, HIDING, SqlLimits()).open(writes=True)
+        session = engine_of(url, HIDING, PATIENT).open(writes=True)
         with pytest.raises(duckdb.BinderException, match="nope"):
             session.run(past_the_judge("UPDATE orders SET nope = 1"), {}, 100)
         session.close()

@@ -11,8 +11,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.engine import engine_of
 from toolwright.toolbox.sql.statement import Statement, query_of
-from toolwright.toolbox.sql.values import SqlLimits
-from unit.toolbox.sql.engines import shop
+from unit.toolbox.sql.engines import PATIENT, shop
 from unit.toolbox.sql.ordinary import EVERYWHERE, QUERIES
 
 HIDING = Access(hidden=("ledger", "users.password*"))
@@ -68,7 +67,7 @@ STACKED = (
 @pytest.mark.attack("F18")
 def test_f18_what_the_judge_might_let_through(tmp_path: Path):
     with shop("duckdb", tmp_path, MACROS) as url:
-        session = engine_of(url, HIDING, SqlLimits()).open(writes=False)
+        session = engine_of(url, HIDING, PATIENT).open(writes=False)
         for sql in ATTACKS:
             with pytest.raises((ToolError, duckdb.Error)):
                 session.run(Statement(sql, "query"), {}, 100)
@@ -79,7 +78,7 @@ def test_f18_what_the_judge_might_let_through(tmp_path: Path):
 @pytest.mark.parametrize(("sql", "kind", "verb"), STACKED)
 def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: str, verb: str, tmp_path: Path):
     with shop("duckdb", tmp_path) as url:
-        session = engine_of(url, Access(writes=True), SqlLimits()).open(writes=True)
+        session = engine_of(url, Access(writes=True), PATIENT).open(writes=True)
         with pytest.raises(ToolError) as caught:
             session.run(Statement(sql, kind, verb=verb), {}, 100)  # type: ignore[arg-type]
         assert caught.value.code in ("TW6210", "TW6238")
@@ -90,7 +89,7 @@ def test_f01_one_statement_of_the_kind_that_is_expected(sql: str, kind: str, ver
 @pytest.mark.twin("F01", "F18")
 def test_f18_twin_ordinary_queries_pass_both_walls(tmp_path: Path):
     with shop("duckdb", tmp_path) as url:
-        session = engine_of(url, HIDING, SqlLimits()).open(writes=False)
+        session = engine_of(url, HIDING, PATIENT).open(writes=False)
         for sql in EVERYWHERE + QUERIES["duckdb"]:
             statement = query_of(sql, "duckdb", session.catalog(), most=100)
             list(session.run(statement, {"name": "Lin", "least": 0}, 100).rows)

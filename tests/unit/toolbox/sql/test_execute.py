@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,11 +26,11 @@ from toolwright import Client, Server
 from toolwright.client.results import Result
 from toolwright.errors import ToolError
 from toolwright.testing.state import LIMIT, StoppedClock
-from toolwright.toolbox.sql import Access, SqlLimits, toolset
+from toolwright.toolbox.sql import Access, toolset
 from toolwright.toolbox.sql.engine import Session, engine_of
 from toolwright.toolbox.sql.running import Runner
 from toolwright.toolbox.sql.statement import change_of
-from unit.toolbox.sql.engines import ENGINES, shop
+from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
 
 EVERYWHERE = pytest.mark.parametrize("engine", ENGINES)
 WRITES = Access(writes=True)
@@ -39,7 +40,7 @@ class Shown:
     """A client whose user says ``answer``, and what the user was shown."""
 
     def __init__(self, url: str, answer: bool = True, access: Access = WRITES, language: str = "en") -> None:
-        self._server = Server("shop", toolsets=[toolset(url, access)], language=language)
+        self._server = Server("shop", toolsets=[toolset(url, access, limits=PATIENT)], language=language)
         self._answer = answer
         self.questions: list[str] = []
 
@@ -70,7 +71,7 @@ def test_without_writes_there_is_no_execute_sql(engine: str, tmp_path: Path):
 
 def _listed(url: str, access: Access) -> list[Any]:
     async def once() -> list[Any]:
-        async with Client(Server("shop", toolsets=[toolset(url, access)])) as client:
+        async with Client(Server("shop", toolsets=[toolset(url, access, limits=PATIENT)])) as client:
             return list(await client.list_tools())
 
     return asyncio.run(once())
@@ -189,7 +190,7 @@ def test_what_ends_after_it_was_given_up_changes_nothing(engine: str, tmp_path: 
     """An engine that cannot be stopped in the middle: who was told that nothing is changed was told right."""
 
     async def once(url: str) -> None:
-        runner = Runner(engine_of(url, WRITES, SqlLimits()), seconds=0.05)
+        runner = Runner(engine_of(url, WRITES, PATIENT), seconds=0.05)
         given_up = threading.Event()
 
         def work(session: Session) -> None:
@@ -210,7 +211,7 @@ def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(tmp
     clock, ended = StoppedClock(), threading.Event()
 
     async def once(url: str) -> None:
-        engine = engine_of(url, WRITES, SqlLimits(lock_seconds=60))
+        engine = engine_of(url, WRITES, PATIENT)
         runner = Runner(engine, seconds=0.05, patience=0.05, clock=clock)
 
         def work(session: Session) -> None:
@@ -258,7 +259,7 @@ def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(tmp_pat
         slow(session)
 
     async def once(url: str) -> None:
-        runner = Runner(engine_of(url, WRITES, SqlLimits()), seconds=0.05, patience=0.05, clock=clock)
+        runner = Runner(engine_of(url, WRITES, PATIENT), seconds=0.05, patience=0.05, clock=clock)
         others = [asyncio.ensure_future(runner.run(slow, None)) for _ in range(4)]
         for _ in others:
             assert await asyncio.to_thread(working.acquire, timeout=LIMIT)
@@ -329,7 +330,9 @@ def test_who_writes_waits_for_who_reads(tmp_path: Path):
     """DuckDB opens a file to read or to write: the one waits for the other, as with every lock."""
 
     async def once(url: str) -> list[Result[Any]]:
-        async with Client(Server("shop", toolsets=[toolset(url, WRITES)]), elicit=lambda _: True) as client:
+        async with Client(
+            Server("shop", toolsets=[toolset(url, WRITES, limits=PATIENT)]), elicit=lambda _: True
+        ) as client:
             reading = client.call_tool("run_sql_query", {"sql": "SELECT count(*) FROM range(300000000)"})
             writing = client.call_tool("execute_sql", {"sql": "UPDATE orders SET state = 'sent'"})
             return [await call for call in (asyncio.ensure_future(reading), asyncio.ensure_future(writing))]
@@ -402,7 +405,7 @@ def test_a_call_that_is_cancelled_stops_the_database(engine: str, tmp_path: Path
     }[engine]
 
     async def once(url: str) -> None:
-        server = Server("shop", toolsets=[toolset(url, limits=SqlLimits(seconds=300))])
+        server = Server("shop", toolsets=[toolset(url, limits=replace(PATIENT, seconds=300))])
         heard = asyncio.Event()
 
         def tick(*report: object) -> None:
@@ -441,7 +444,7 @@ sys.stdin.read(1)
 """
 
 
-DOUBLED = 17
+DOUBLED = 15
 ROWS = 1 << DOUBLED
 MANY = (
     "CREATE TABLE many (id integer PRIMARY KEY, a integer)",

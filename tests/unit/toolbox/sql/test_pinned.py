@@ -14,8 +14,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql.access import Access
 from toolwright.toolbox.sql.engine import engine_of
 from toolwright.toolbox.sql.statement import Statement, query_of
-from toolwright.toolbox.sql.values import SqlLimits
-from unit.toolbox.sql.engines import run_as_owner, shop
+from unit.toolbox.sql.engines import PATIENT, run_as_owner, shop
 from variants import tried
 
 HIDING = Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True)
@@ -86,7 +85,7 @@ MODES = (
 
 
 def read(url: str, sql: str) -> Any:
-    engine = engine_of(url, HIDING, SqlLimits())
+    engine = engine_of(url, HIDING, PATIENT)
     session = engine.open(writes=False)
     try:
         [row] = session.run(query_of(sql, engine.dialect, session.catalog()), {}, 10).rows
@@ -125,7 +124,7 @@ def test_f11_an_operator_of_somebody_does_not_hide_that_a_role_is_mighty(tmp_pat
         run_as_owner(url, *EVIL, f"ALTER ROLE {role} SUPERUSER")
         run_as_owner(url, f"ALTER ROLE {role} SET search_path = evil, pg_catalog, public")
         with pytest.raises(ToolError) as caught:
-            engine_of(url, Access(), SqlLimits()).open(writes=False)
+            engine_of(url, Access(), PATIENT).open(writes=False)
         assert caught.value.code == "TW6203"
 
 
@@ -170,7 +169,7 @@ def test_f14_a_file_of_sqlite_in_another_encoding_hides_as_well(tmp_path: Path):
         db.commit()
     url = f"sqlite:///{file}"
     assert read(url, "SELECT name FROM users") == "é€"
-    session = engine_of(url, HIDING, SqlLimits()).open(writes=False)
+    session = engine_of(url, HIDING, PATIENT).open(writes=False)
     assert [relation.name for relation in session.catalog().relations] == ["users"]
     with pytest.raises(sqlite3.DatabaseError, match="prohibited"):
         list(session.run(Statement("SELECT password_hash FROM users", "query"), {}, 10).rows)

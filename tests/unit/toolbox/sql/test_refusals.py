@@ -13,8 +13,7 @@ from toolwright.errors import ToolError
 from toolwright.toolbox.sql import Access, toolset
 from toolwright.toolbox.sql.engine import engine_of
 from toolwright.toolbox.sql.statement import Statement, query_of
-from toolwright.toolbox.sql.values import SqlLimits
-from unit.toolbox.sql.engines import ENGINES, shop
+from unit.toolbox.sql.engines import ENGINES, PATIENT, shop
 from unit.toolbox.sql.test_attacks_slots import DIALECTS, catalog_of
 
 WRONG = (
@@ -69,7 +68,7 @@ def test_a_function_that_is_like_no_other_has_none_near(name: str):
 def test_a_function_of_duckdb_that_is_like_no_other_has_none_near(sql: str, tmp_path: Path):
     """Past the judge of statements, by DuckDB's own reading."""
     with shop("duckdb", tmp_path, ("CREATE MACRO told() AS 1",)) as url:
-        session = engine_of(url, Access(), SqlLimits()).open(writes=False)
+        session = engine_of(url, Access(), PATIENT).open(writes=False)
         with pytest.raises(ToolError) as caught:
             session.run(Statement(sql, "query"), {}, 10)
         session.close()
@@ -98,7 +97,7 @@ def test_a_column_that_is_not_there_is_told_with_those_near_it_that_are_shown(en
     access = Access(writes=True, hidden=("ledger", "users.password*"), mighty_roles=True)
 
     async def once(url: str) -> None:
-        server = Server("shop", toolsets=[toolset(url, access)])
+        server = Server("shop", toolsets=[toolset(url, access, limits=PATIENT)])
         async with Client(server, elicit=lambda _: True) as client:
             for sql, near in MISSING:
                 tool = "run_sql_query" if sql.startswith("SELECT") else "execute_sql"
@@ -130,7 +129,7 @@ def test_a_person_is_not_asked_about_a_change_that_the_engine_cannot_plan(engine
         return True
 
     async def once(url: str) -> None:
-        async with Client(Server("shop", toolsets=[toolset(url, access)]), elicit=answer) as client:
+        async with Client(Server("shop", toolsets=[toolset(url, access, limits=PATIENT)]), elicit=answer) as client:
             for sql in changes:
                 result = await client.call_tool("execute_sql", {"sql": sql})
                 assert result.is_error, sql
@@ -153,7 +152,7 @@ def test_no_person_is_asked_about_a_change_that_is_known_to_fail_or_is_a_dry_run
         return True
 
     async def once(url: str) -> None:
-        server = Server("shop", toolsets=[toolset(url, Access(writes=True))])
+        server = Server("shop", toolsets=[toolset(url, Access(writes=True), limits=PATIENT)])
         async with Client(server, elicit=answer) as client:
             for arguments in KNOWN_TO_FAIL:
                 assert (await client.call_tool("execute_sql", arguments)).is_error

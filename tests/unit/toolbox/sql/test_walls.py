@@ -18,10 +18,10 @@ from toolwright import Client, Server
 from toolwright.cli.main import cli
 from toolwright.client.results import Result
 from toolwright.errors import ConfigurationError
-from toolwright.toolbox.sql import Access, SqlLimits, toolset
+from toolwright.toolbox.sql import Access, toolset
 from toolwright.toolbox.sql.engine import engine_of
 from toolwright.toolbox.sql.statement import Statement
-from unit.toolbox.sql.engines import ENGINES, run_as_owner, shop
+from unit.toolbox.sql.engines import ENGINES, PATIENT, run_as_owner, shop
 
 HIDING = Access(hidden=("ledger", "users.password*"))
 ONLY = Access(tables=("orders",))
@@ -34,7 +34,7 @@ NO_ROLES = ("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}", "GRANT SELE
 def ending(url: str, access: Access) -> list[str]:
     """The statements that a refused start prints."""
     with pytest.raises(ConfigurationError) as caught:
-        toolset(url, access)
+        toolset(url, access, limits=PATIENT)
     assert caught.value.code == "TW6205", str(caught.value)
     _, _, statements = str(caught.value).partition("\n")
     return [line.removesuffix(";") for line in statements.splitlines() if line.endswith(";")]
@@ -47,7 +47,7 @@ def role_of(url: str) -> str:
 
 def call(url: str, access: Access, tool: str, **arguments: Any) -> Result[Any]:
     async def once() -> Result[Any]:
-        async with Client(Server("shop", toolsets=[toolset(url, access)])) as client:
+        async with Client(Server("shop", toolsets=[toolset(url, access, limits=PATIENT)])) as client:
             return await client.call_tool(tool, arguments)
 
     return asyncio.run(once())
@@ -62,11 +62,11 @@ def rows(url: str, access: Access, sql: str) -> list[list[Any]]:
 
 def check_that_it_stands(url: str, access: Access = HIDING) -> None:
     """The tools start, what is shown is read, and what is hidden is denied by the engine itself."""
-    toolset(url, access)
+    toolset(url, access, limits=PATIENT)
     assert rows(url, access, "SELECT count(*) FROM orders") == [[3]]
     home = "public." if url.startswith("postgresql:") else ""
     for sql in ("SELECT amount FROM {}ledger", "SELECT password_hash FROM {}users", "SELECT * FROM {}users"):
-        session = engine_of(url, access, SqlLimits()).open(writes=False)
+        session = engine_of(url, access, PATIENT).open(writes=False)
         try:
             with pytest.raises(DENIED) as caught:
                 list(session.run(Statement(sql.format(home), "query"), {}, 10).rows)
@@ -123,7 +123,7 @@ def test_f18_with_writes_other_rights_on_what_is_hidden_count_too(engine: str, t
         run_as_owner(url, f"GRANT DELETE ON ledger TO {role_of(url)}")
         if engine == "mysql":
             run_as_owner(url, f"GRANT DROP ON {urlsplit(url).path.strip('/')}.* TO {role_of(url)}")
-        toolset(url, HIDING)
+        toolset(url, HIDING, limits=PATIENT)
         run_as_owner(url, *ending(url, writing))
         check_that_it_stands(url, writing)
 
@@ -199,7 +199,7 @@ def test_f18_every_way_to_a_right_of_postgresql_is_found_and_ended(path: str, tm
 def test_a_function_that_the_operator_allows_is_no_hole(tmp_path: Path):
     with shop("postgresql", tmp_path, ("CREATE SCHEMA open",)) as url:
         run_as_owner(url, *(statement.format(role=role_of(url)) for statement in NO_ROLES), *PATHS["a function"])
-        toolset(url, Access(hidden=HIDING.hidden, functions=("public.told",)))
+        toolset(url, Access(hidden=HIDING.hidden, functions=("public.told",)), limits=PATIENT)
 
 
 GRANTS = {

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from toolwright.errors import ToolError
-from toolwright.toolbox.sql import Access, Database, SqlLimits
+from toolwright.toolbox.sql import Access, Database
 from toolwright.toolbox.sql.catalog import Catalog
 from toolwright.toolbox.sql.engine import Engine, Outcome, Session
 from toolwright.toolbox.sql.statement import Statement, change_of, query_of
-from unit.toolbox.sql.engines import owner_of, shop
+from unit.toolbox.sql.engines import PATIENT, owner_of, shop
 
 __all__ = ["HIDING", "OPEN", "SECRETS", "UNSAID", "Told", "World", "asked", "worlds"]
 
@@ -28,7 +28,6 @@ UNSAID = "zq_"
 """How the names of what is hidden begin that no statement of the tests has in it."""
 HIDING = Access(writes=True, hidden=HIDDEN, mighty_roles=True)
 OPEN = Access(writes=True, mighty_roles=True)
-LIMITS = SqlLimits(seconds=30.0)
 _TIMES = re.compile(r"time=\d+\.\d+\.\.\d+\.\d+|\b\d+\.\d+ ?m?s\b")  # of EXPLAIN ANALYZE
 
 SECRETS = (("zz-hash-of-one", "918273645", "one-note"), ("yy-hash-of-two", "546372819", "two-note"))
@@ -121,9 +120,10 @@ class World:
     database: Database = field(init=False)
     dialect: Any = field(init=False)
     catalog: Catalog = field(init=False)
+    _reader: Session | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.database = Database(self.url, self.access, LIMITS)
+        self.database = Database(self.url, self.access, PATIENT)
         inside: Any = self.database
         engine: Any = _Watching(inside._engine, self)
         inside._engine = inside._runner._engine = engine
@@ -156,11 +156,14 @@ class World:
         return [str(row) for row in db.execute(sql).fetchall()]
 
     def query(self, sql: str, **more: Any) -> Told:
+        if self.engine == "duckdb" and self._reader is None:  # so that no query has to open the file anew
+            self._reader = self.database._engine.open(writes=False)
         return self._told(self.database.run_sql_query(None, sql, **more))  # type: ignore[arg-type]
 
     def change(self, sql: str, **more: Any) -> Told:
         """The texts that a person and the caller read of a change, which is undone."""
         context: Any = None
+        self.close()
         self.sent.clear()
         self.ran = False
         try:
@@ -169,6 +172,11 @@ class World:
             shown = str(error)
         told = self._told(self.database.execute_sql(context, sql, dry_run=True, **more))
         return Told(f"{shown}\n{told.answer}", told.sent, told.ran)
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
 
     def _told(self, call: Any) -> Told:
         self.sent.clear()
@@ -217,4 +225,6 @@ def _made(stack: ExitStack, engine: str, folder: Path, access: Access, more: tup
         place = folder / f"{engine}-{number}"
         place.mkdir(parents=True)
         url = stack.enter_context(shop(engine, place, (*_hidden(number), *more)))
-        yield World(engine, owner_of(url), access)
+        world = World(engine, owner_of(url), access)
+        stack.callback(world.close)
+        yield world
