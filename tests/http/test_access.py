@@ -137,7 +137,8 @@ def test_a_body_that_says_it_is_too_large_is_refused_unread(mounts: Mounts) -> N
 def test_a_body_that_does_not_say_is_refused_once_it_is_too_large(mounts: Mounts) -> None:
     piece = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
     headers = [*JSON, ("Transfer-Encoding", "chunked"), ("Content-Length", None)]
-    answer = ask(mounts, "POST", piece * 17, headers)
+    # One byte too much and not one more: a connection that is closed with bytes unread is reset, and the answer lost.
+    answer = ask(mounts, "POST", piece * 16 + b"1\r\nx", headers)
     assert answer.status == 413
 
 
