@@ -32,6 +32,12 @@ from toolwright.testing.state import LIMIT
 
 IN_MEMORY = [trick for trick in TRICKS.values() if not trick.needs_process and trick.http is None]
 ERAS: tuple[Era, ...] = ("modern", "legacy")
+FLOODS = [name for name in TRICKS if name.endswith("-flood")]
+NEVER_OPEN = ("mute", "mute-on-opening", "mute-on-list")
+NEVER_DONE = ("mute-on-call", "bottomless", "stays", "asks-name", *FLOODS)
+"""Tricks whose calls may last until a limit ends them, in one era at least."""
+ENOUGH = 0.1
+"""Seconds, for what never comes. Whatever has to come has longer."""
 MARKED = re.compile(r'<untrusted-data id="([0-9a-f]{16})" from="[^"]*">.*?</untrusted-data id="\1">', re.DOTALL)
 
 
@@ -61,7 +67,7 @@ def beside(
     test: Callable[[Host], Awaitable[Any]],
     folder: Path,
     start_seconds: float = LIMIT / 2,
-    seconds: float = 0.5,
+    seconds: float = LIMIT / 2,
     **settings: Any,
 ) -> Any:
     """What ``test`` returns of a host with its default guard, in which ``evil`` stands beside a good server. A person
@@ -76,7 +82,7 @@ def beside(
         "audit": False,
         "front": callback(lambda question: True),
         "pins": Pins(folder / "pins"),
-        "patience": Patience(ready=5.0),
+        "patience": Patience(ready=LIMIT),
     }
 
     async def main() -> Any:
@@ -128,7 +134,10 @@ def test_whatever_a_server_does_the_model_is_safe_and_the_others_work(name: str,
                 check_harmless(await call)
         assert host.servers[1].state == "ready"
 
-    beside(Hostile(name, era=era), test, tmp_path, start_seconds=0.5)
+    limits = (
+        {"start_seconds" if name in NEVER_OPEN else "seconds": ENOUGH} if name in (*NEVER_OPEN, *NEVER_DONE) else {}
+    )
+    beside(Hostile(name, era=era), test, tmp_path, **limits)
 
 
 @pytest.mark.twin("C01", "C03", "C16", "C13", "C18")
@@ -137,7 +146,7 @@ def test_twin_a_good_server_from_elsewhere_is_heard(era: Era, tmp_path: Path) ->
     async def test(host: Host) -> str:
         return (await host.call_tool("evil_look", where="up")).text
 
-    assert "\nblue\n" in beside(Hostile(era=era), test, tmp_path, seconds=LIMIT)
+    assert "\nblue\n" in beside(Hostile(era=era), test, tmp_path)
 
 
 # -- definitions -------------------------------------------------------------------------------------------------------
@@ -207,7 +216,7 @@ def test_a29_a_server_that_nobody_could_look_through_is_left_out(name: str, tmp_
         assert shown(host) == []
         assert "\ntrue\n" in (await host.call_tool("good_truth")).text
 
-    beside(Hostile(name), test, tmp_path, start_seconds=0.5)
+    beside(Hostile(name), test, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["endless-pages", "same-page"])
