@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from skipping import skip
 from toolwright import Client, Host, Patience, QuestionLimits
 from toolwright.client.answers import Elicitation
 from toolwright.client.questions import QuestionGate
@@ -21,7 +22,7 @@ from wire.scripted import Scripted
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-MANY = 4_000  # fewer than a peer runs at once, so that each is judged
+MANY = 1_000  # fewer than a peer runs at once, so that each is judged
 FORM = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {"sure": {"type": "boolean"}}}}
 PAGE = {"mode": "url", "message": "Sign in", "url": "https://example.com/", "elicitationId": "1"}
 MODEL = {"messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}], "maxTokens": 9}
@@ -118,7 +119,7 @@ IDLE = ("initialize", "initialized", "ping", "tools/list", "resources/list", "pr
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("while_", IDLE)
 def test_b22_what_belongs_to_no_call_asks_nobody(kind: str, while_: str):
-    """5,000 questions, sent while another request, or none, is open."""
+    """A thousand questions, sent while another request, or none, is open."""
     who = Someone()
 
     def flood(params: Any) -> Any:
@@ -156,10 +157,12 @@ def test_b22_what_comes_after_the_call_asks_nobody(how: str):
     server = legacy(**{"tools/call": {"answered": DONE, "failed": -32603}.get(how)})
 
     async def test(client: Client) -> list[dict[str, Any]]:
-        call = asyncio.ensure_future(client.call_tool("t", timeout=0.01 if how == "late" else None))
+        call = asyncio.ensure_future(client.call_tool("t", timeout=LIMIT / 2))
         await server.until(lambda message: message.get("method") == "tools/call")
         if how == "cancelled":
             call.cancel()
+        if how == "late":
+            skip(LIMIT / 2)
         await asyncio.wait((call,))
         put(server, 100)
         return await all_answered(server, 100)
