@@ -24,10 +24,11 @@ class Clock:
     """Time that passes when it is told to."""
 
     def __init__(self) -> None:
+        self._begun = time.time()
         self.ahead = 0.0
 
     def __call__(self) -> float:
-        return time.time() + self.ahead
+        return self._begun + self.ahead
 
 
 def bearer(token: str) -> Headers:

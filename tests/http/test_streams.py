@@ -344,8 +344,8 @@ def test_an_http_1_0_client_that_gets_more_than_is_held_for_it_gets_the_newest(m
     @server.tool
     async def talk(context: Context) -> str:
         """Tell much."""
-        for number in range(20):
-            context.progress(number, 20, "x" * 900_000)
+        for number in range(12):
+            context.progress(number, 12, "x" * 900_000)
             await asyncio.sleep(0)
         return "told"
 
@@ -357,5 +357,5 @@ def test_an_http_1_0_client_that_gets_more_than_is_held_for_it_gets_the_newest(m
         answer = asyncio.run(scenario(old(mounts, path)))
     assert len(answer.body) <= 9_000_000
     said = messages_of(answer)
-    assert said[-2]["params"]["progress"] == 19
+    assert said[-2]["params"]["progress"] == 11
     assert said[-1]["result"]["content"] == [{"type": "text", "text": "told"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 
@@ -13,6 +14,7 @@ from toolwright import ConfigurationError
 from toolwright.client.auth.signing import ProofKey, SigningKey
 
 
+@functools.cache
 def pem(kind: str, of: str | int) -> str:
     return jwk.generate_key(kind, of).as_pem(private=True).decode()  # pyright: ignore
 
