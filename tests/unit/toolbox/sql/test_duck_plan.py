@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -88,24 +90,32 @@ def past_the_judge(sql: str) -> Statement:
     return Statement(sql, "change", verb=next(verb for verb in VERBS if verb in sql))
 
 
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """The URL of a shop that is the same after each change that is refused, and is held open."""
+    with (
+        shop("duckdb", tmp_path_factory.mktemp("held"), MORE) as url,
+        closing(engine_of(url, HIDING, PATIENT).open(writes=True)),
+    ):
+        yield url
+
+
 @pytest.mark.attack("F18")
 @pytest.mark.parametrize(("source", "place"), [(s, p) for s in SOURCES for p in PLACES if not is_query_of_a_view(s, p)])
-def test_f18_no_change_copies_what_is_hidden(source: str, place: str, tmp_path: Path):
-    check_refused(place.format(source=source), tmp_path)
+def test_f18_no_change_copies_what_is_hidden(source: str, place: str, held: str):
+    check_refused(place.format(source=source), held)
 
 
 @pytest.mark.attack("F18")
 @pytest.mark.parametrize("sql", WRITES)
-def test_f18_no_change_writes_what_is_hidden(sql: str, tmp_path: Path):
-    check_refused(sql, tmp_path)
+def test_f18_no_change_writes_what_is_hidden(sql: str, held: str):
+    check_refused(sql, held)
 
 
-def check_refused(sql: str, folder: Path) -> None:
-    with shop("duckdb", folder, MORE) as url:
-        session = engine_of(url, HIDING, PATIENT).open(writes=True)
+def check_refused(sql: str, url: str) -> None:
+    with closing(engine_of(url, HIDING, PATIENT).open(writes=True)) as session:
         with pytest.raises((ToolError, duckdb.Error)) as caught:
             session.run(past_the_judge(sql), {}, 100)
-        session.close()
         assert not any(secret in str(caught.value) for secret in ("scrypt", "1000"))
 
 
