@@ -43,6 +43,8 @@ _SHOWN = (
     "INSERT INTO audit VALUES (1, 1, 1)",
     "INSERT INTO zq_child VALUES (1, 1)",
 )
+_TABLES = ("orders", "users", "ledger", "vault", "audit", "zq_child")
+_CREATED = re.compile(r"CREATE TABLE (\w+)")
 _FINGERPRINTS = (
     "SELECT id, amount, note FROM {0}ledger ORDER BY id",
     "SELECT id, password_hash, zq_pin FROM {0}users ORDER BY id",
@@ -220,11 +222,23 @@ def worlds(
         yield tuple(_made(stack, engine, folder, access, more))  # type: ignore[misc]
 
 
+def _still(engine: str, tables: tuple[str, ...]) -> Iterator[str]:
+    """The statements after which a server makes no new statistics of its tables on its own: plans are told to callers,
+    and it would make those of one world before those of the other."""
+    for table in tables:
+        if engine == "postgresql":
+            yield f"ALTER TABLE {table} SET (autovacuum_enabled = false)"
+        if engine == "mysql":
+            yield f"ALTER TABLE {table} STATS_PERSISTENT = 1, STATS_AUTO_RECALC = 0"
+            yield f"ANALYZE TABLE {table}"
+
+
 def _made(stack: ExitStack, engine: str, folder: Path, access: Access, more: tuple[str, ...]) -> Iterator[World]:
     for number in (0, 1):
         place = folder / f"{engine}-{number}"
         place.mkdir(parents=True)
-        url = stack.enter_context(shop(engine, place, (*_hidden(number), *more)))
+        still = _still(engine, (*_TABLES, *(_CREATED.findall(" ".join(more)))))
+        url = stack.enter_context(shop(engine, place, (*_hidden(number), *more, *still)))
         world = World(engine, owner_of(url), access)
         stack.callback(world.close)
         yield world
