@@ -32,6 +32,11 @@ def small(root: Path, **limits: int) -> Files:
     return Files([root], limits=FileLimits(**limits))
 
 
+def patient(root: Path) -> Files:
+    """The files tools for writers that meet: locks are not handed on in turn, and one of them may wait for long."""
+    return small(root, lock_seconds=120)
+
+
 def names_in(root: Path) -> list[str]:
     return sorted(os.listdir(root))
 
@@ -320,7 +325,8 @@ def test_append_adds_at_the_end(files: Files, root: Path) -> None:
     assert (result["bytes_written"], result["size"]) == (3, 8)
 
 
-def test_appends_from_many_threads_are_all_there(files: Files, root: Path) -> None:
+def test_appends_from_many_threads_are_all_there(root: Path) -> None:
+    files = patient(root)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: files.write_file("a", f"{n}\n", mode="append"), range(40)))
     assert sorted((root / "a").read_text().split(), key=int) == [str(n) for n in range(40)]
@@ -328,7 +334,7 @@ def test_appends_from_many_threads_are_all_there(files: Files, root: Path) -> No
 
 
 def test_appends_of_several_servers_are_all_there(root: Path) -> None:
-    servers = [Files([root]) for _ in range(4)]
+    servers = [patient(root) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: servers[n % 4].write_file("a", f"{n}\n", mode="append"), range(60)))
     assert sorted((root / "a").read_text().split(), key=int) == [str(n) for n in range(60)]
@@ -336,7 +342,7 @@ def test_appends_of_several_servers_are_all_there(root: Path) -> None:
 
 def test_of_several_servers_that_have_read_one_version_one_may_write(root: Path) -> None:
     (root / "docs").mkdir()
-    servers = [Files([root]), Files([root / "docs"])]
+    servers = [patient(root), patient(root / "docs")]
     for number in range(10):
         (root / "docs" / "a").write_text(str(number))
         version = servers[0].read_file("docs/a")["version"]
@@ -763,9 +769,9 @@ def test_a_closed_toolbox_refuses(root: Path) -> None:
         files.list_directory()
 
 
-def test_calls_from_many_threads_do_not_disturb_each_other(files: Files, root: Path) -> None:
+def test_calls_from_many_threads_do_not_disturb_each_other(root: Path) -> None:
     (root / "a").write_text("0" * 1000)
-    seen: set[str] = set()
+    files, seen = patient(root), set[str]()
     together = threading.Barrier(4)
 
     def work(digit: str) -> None:

@@ -221,7 +221,9 @@ def test_writers_in_threads_lose_nothing(settings: Settings) -> None:
 WRITER = """
 import sys
 from pathlib import Path
+from toolwright.toolbox import database
 from toolwright.toolbox.settings import Settings
+database._PATIENCE = database._SECONDS = 120.0  # the file is not handed on in turn, and one writer may wait for long
 settings = Settings(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     settings.set_config(f"key{number % 7}", f"{number} " * 3000)
