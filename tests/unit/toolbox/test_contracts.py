@@ -123,16 +123,21 @@ def codes_of(module: Path) -> set[str]:
     return set(re.findall(r"\bTW\d{4}\b", module.read_text()))
 
 
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names of all tools of all families."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        sources = listed(",".join(TOOLBOX), tmp_path_factory.mktemp("all"), monkeypatch)
+    return {name for one in sources for name in one.contract.tools}
+
+
 @pytest.mark.parametrize(
     ("family", "access"), [*((family, None) for family in sorted(TOOLBOX)), ("files", "read"), ("sql", "read")]
 )
 def test_an_error_names_no_tool_that_is_not_served(
-    family: str, access: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    family: str, access: str | None, every: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    (tmp_path / "all").mkdir()
-    (tmp_path / "one").mkdir()
-    every = {name for one in listed(",".join(TOOLBOX), tmp_path / "all", monkeypatch) for name in one.contract.tools}
-    served = {name for one in listed(family, tmp_path / "one", monkeypatch, access) for name in one.contract.tools}
+    served = {name for one in listed(family, tmp_path, monkeypatch, access) for name in one.contract.tools}
     unsaid = OF_WRITERS[family] if access == "read" else set[str]()
     modules = {module for module in modules_of(family) if module.name not in unsaid}
     codes = (set[str]().union(*map(codes_of, modules)) - unsaid) & SENTENCES.keys()

@@ -95,7 +95,7 @@ def queried(folder: Path, asked: Asked, columns: Sequence[str]) -> Rows:
 
 
 @pytest.mark.variants(40)
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(asked=questions())
 def test_g12_hostile_names_cells_and_values_change_no_question(tmp_path: Path, asked: Asked) -> None:
     tried((asked.rows, asked.filter))
@@ -106,7 +106,7 @@ def test_g12_hostile_names_cells_and_values_change_no_question(tmp_path: Path, a
 
 
 @pytest.mark.variants(40)
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(
     header=st.lists(HOSTILE, min_size=2, max_size=4),
     cells=st.lists(st.tuples(HOSTILE, HOSTILE), min_size=1, max_size=8),
