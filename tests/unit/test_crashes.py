@@ -80,6 +80,11 @@ CRASHES: dict[str, Callable[[Client], Any]] = {
 }
 
 
+def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """The crashes that were logged, and nothing of whatever else the process does."""
+    return [record for record in caplog.records if record.exc_info and record.name.startswith("toolwright")]
+
+
 def logged(crash: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> tuple[logging.LogRecord, str]:
     server = Server("t")
     crashes_in(server)
@@ -90,7 +95,7 @@ def logged(crash: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> 
 
     with contextlib.suppress(RpcError):  # of a resource or a prompt
         asyncio.run(main())
-    [record] = [record for record in caplog.records if record.exc_info]
+    [record] = ours(caplog)
     return record, logging.Formatter().format(record)
 
 
@@ -137,7 +142,7 @@ def test_what_would_end_the_process_begins_with_the_authors_frames_too(
             await client.call_tool("ends")
 
     asyncio.run(main())
-    [record] = caplog.records
+    [record] = ours(caplog)
     text = logging.Formatter().format(record)
     assert "src/toolwright" not in text
     assert text.splitlines()[2].strip().startswith(f'File "{__file__}"')
