@@ -82,7 +82,7 @@ def own_redis(*options: str, tls: bool = False) -> Iterator[OwnRedis]:
 def _of_the_machine() -> str | None:
     url = os.environ.get("TOOLWRIGHT_TEST_REDIS", "redis://127.0.0.1:6379/0")
     try:
-        with Redis.from_url(url, socket_connect_timeout=1) as client:
+        with Redis.from_url(url, socket_connect_timeout=LIMIT) as client:
             client.ping()
     except RedisError:
         assert "TOOLWRIGHT_TEST_REDIS" not in os.environ, "TOOLWRIGHT_TEST_REDIS names a server that does not answer"
