@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from toolwright import deadline
+
 __all__ = ["skip"]
 
 
@@ -12,3 +14,4 @@ def skip(seconds: float) -> None:
     loop = asyncio.get_running_loop()
     now = loop.time
     loop.time = lambda: now() + seconds
+    deadline._lines.clear()  # pyright: ignore[reportPrivateUsage] - they know the clock as it was

@@ -215,7 +215,7 @@ def test_a_schema_that_contains_itself_gets_no_type_at_its_top():
 
 @EVERY
 @settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skipping import skip
 from toolwright import Concurrency
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.policy.concurrency import concurrency
@@ -156,12 +157,20 @@ def test_a_tool_says_how_many_of_it_run_at_once():
 
 def test_a_thread_that_was_given_up_keeps_its_place_until_it_ends(caplog: pytest.LogCaptureFixture):
     async def test() -> None:
-        gate, tools = threading.Event(), LocalToolset()
-        stuck = tools.add(lambda: gate.wait(LIMIT) or None, name="stuck", at_once=1, seconds=0.01)
+        began, gate, tools = threading.Event(), threading.Event(), LocalToolset()
+
+        def wait() -> None:
+            began.set()
+            gate.wait(LIMIT)
+
+        stuck = tools.add(wait, name="stuck", at_once=1, seconds=LIMIT / 2)
         assert not stuck.stoppable
         provider = concurrency(Concurrency(), Signals())(timeout(LIMIT)(tools))
+        given_up = asyncio.ensure_future(called(provider, "stuck"))
+        await asyncio.to_thread(began.wait, LIMIT)
+        skip(LIMIT / 2)
         with pytest.raises(ToolError) as late:
-            await called(provider, "stuck")
+            await given_up
         assert late.value.code == "TW2003"
         after = asyncio.ensure_future(called(provider, "stuck"))
         await settle()

@@ -6,6 +6,7 @@ such passes take time in proportion, `test_growth.py` judges.
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import sys
@@ -31,11 +32,13 @@ def calls(text: str) -> int:
         count += event in {"call", "c_call"}
 
     look(data, True)
+    gc.disable()  # it would call what others have left, and those that listen to it
     sys.setprofile(counted)
     try:
         look(data, True)
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
