@@ -59,11 +59,11 @@ def shop(engine: str, folder: Path, more: tuple[str, ...] = ()) -> Generator[str
 
 
 @contextmanager
-def held_open(url: str, access: Access) -> Generator[None]:
-    """A DuckDB is open to read meanwhile, so that no session has to open the file anew, which takes longer than most
-    statements; for the other engines this changes nothing."""
+def held_open(url: str, access: Access, *, writes: bool = False) -> Generator[None]:
+    """A DuckDB is open meanwhile, to read or to write and for nothing else, so that no session has to open the file
+    anew, which takes longer than most statements; for the other engines this changes nothing."""
     if url.startswith("duckdb:"):
-        with closing(engine_of(url, access, PATIENT).open(writes=False)):
+        with closing(engine_of(url, access, PATIENT).open(writes=writes)):
             yield
     else:
         yield

@@ -90,7 +90,8 @@ def test_f18_no_query_shows_what_is_hidden(engine: str, tmp_path: Path):
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql"])
 def test_f18_no_change_touches_what_is_hidden(engine: str, tmp_path: Path):
     with shop(engine, tmp_path, MORE) as url:
-        run_all(url, writes=True)
+        with held_open(url, HIDING, writes=True):
+            run_all(url, writes=True)
         for table, secret in (("ledger", SECRETS[1]), ("users", SECRETS[0])):
             session = engine_of(url, OPEN, PATIENT).open(writes=False)
             statement = query_of(f"SELECT * FROM {table}", _dialect(engine), session.catalog())
