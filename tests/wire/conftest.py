@@ -1,5 +1,6 @@
-"""The HTTP server that transcripts are replayed against."""
+"""The servers that transcripts are replayed against."""
 
 from wire.mounting import running_mounts
+from wire.warm import running_warm
 
-__all__ = ["running_mounts"]
+__all__ = ["running_mounts", "running_warm"]

@@ -20,6 +20,7 @@ from toolwright.transport.memory import MemoryLink
 from toolwright.transport.stdio_client import StdioLink
 from wire import servers
 from wire.mounting import Mounts
+from wire.warm import Warm
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*.wire"))
@@ -38,10 +39,16 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.parametrize(("path", "transcript", "section", "carrier"), list(cases()))
 def test_a_conversation_goes_as_written(
-    path: Path, transcript: Transcript, section: Section, carrier: str, mounts: Mounts, request: pytest.FixtureRequest
+    path: Path,
+    transcript: Transcript,
+    section: Section,
+    carrier: str,
+    mounts: Mounts,
+    warm: Warm,
+    request: pytest.FixtureRequest,
 ) -> None:
     with ExitStack() as stack:
-        link = link_of(transcript.server, carrier, mounts, stack)
+        link = link_of(transcript.server, carrier, mounts, warm, stack)
         if not request.config.getoption("--rewrite-wire"):
             asyncio.run(replay(section, Judged(link, Judge(section.revision))))
         elif carrier == section.over[0]:
@@ -86,13 +93,15 @@ class Overheard:
         self._receiver.feed(frame)
 
 
-def link_of(server: str, carrier: str, mounts: Mounts, stack: ExitStack) -> ClientLink:
+def link_of(server: str, carrier: str, mounts: Mounts, warm: Warm, stack: ExitStack) -> ClientLink:
     """A client's end to a server that nobody has spoken to."""
     match carrier:
         case "memory":
             return MemoryLink(servers.make(server))
         case "stdio":
-            return StdioLink([sys.executable, str(FOLDER / "servers.py"), server])
+            # The server of one transcript is a command that loads everything itself, as a command of a user does.
+            is_cold = server == "closed"
+            return StdioLink([sys.executable, str(FOLDER / "servers.py"), server] if is_cold else warm.command(server))
         case _:
             path = stack.enter_context(mounts.mounted(servers.make(server).http_app()))
             return HttpLink(f"http://127.0.0.1:{mounts.port}{path}")
