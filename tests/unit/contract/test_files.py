@@ -82,7 +82,7 @@ def test_what_is_no_file_is_written_to_and_stays_what_it_is(tmp_path: Path):
     reader = threading.Thread(target=lambda: said.append(pipe.read_text()))
     reader.start()
     write_whole(pipe, "after")
-    reader.join(10)
+    reader.join(LIMIT)
     assert (said, pipe.is_fifo()) == (["after"], True)
 
 
