@@ -321,8 +321,8 @@ def test_b36_a_stuck_thread_is_answered_on_time_and_the_next_call_is_served():
         gate.wait()
         return ""
 
-    server = Server("t", limits=Limits(seconds=0.05))
-    server.add_tool(stuck)
+    server = Server("t")
+    server.add_tool(stuck, seconds=0.05)
     server.add_tool(lambda: "fine", name="fine")
 
     async def test(client: Client) -> Any:
