@@ -344,7 +344,7 @@ FLOODS = {
 @pytest.mark.attack("E08")
 @pytest.mark.variants(len(FLOODS))
 def test_e08_no_flood_of_output_is_taken_in_whole(root: Path) -> None:
-    entries = [script(name, text, output_mib=1, seconds=20) for name, text in FLOODS.items()]
+    entries = [script(name, text, output_mib=1, seconds=60) for name, text in FLOODS.items()]
     server = served(root, *entries)
     for name in FLOODS:
         tried(name)
@@ -380,7 +380,7 @@ def test_e09_no_process_outlives_its_command(root: Path) -> None:
     kinds = list(itertools.product(LINGERING.items(), ENDINGS.items()))
     server = served(
         root,
-        *(script(f"{way} {end}", f"{begun.format(OURS)} {ending.format(OURS)}", seconds=1 if end == "stays" else 20)
+        *(script(f"{way} {end}", f"{begun.format(OURS)} {ending.format(OURS)}", seconds=1 if end == "stays" else 60)
           for (way, begun), (end, ending) in kinds if end != "stays" or way in ("in the background", "twice away")),
     )  # fmt: skip
     for (way, _), (end, _) in kinds:
@@ -405,7 +405,7 @@ READERS = {
 @pytest.mark.attack("E10")
 @pytest.mark.variants(len(READERS))
 def test_e10_no_program_waits_for_input(root: Path) -> None:
-    server = served(root, *(script(name, text, seconds=20) for name, text in READERS.items()))
+    server = served(root, *(script(name, text, seconds=60) for name, text in READERS.items()))
     for name in READERS:
         tried(name)
         assert call(server, name).value["ended"] == "exit", name
