@@ -540,9 +540,9 @@ def test_answers_that_nobody_reads_do_not_pile_up():
         process.result("add", a=1)
         before = peak(process)
         message = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "megabyte", "_meta": META}}
-        process.raw(b"".join(json.dumps({**message, "id": id}).encode() + b"\n" for id in range(300)))
-        answers = [process.read() for _ in range(300)]
-        assert sorted(answer["id"] for answer in answers) == list(range(300))
+        process.raw(b"".join(json.dumps({**message, "id": id}).encode() + b"\n" for id in range(120)))
+        answers = [process.read() for _ in range(120)]
+        assert sorted(answer["id"] for answer in answers) == list(range(120))
         assert {len(answer["result"]["content"][0]["text"]) for answer in answers} == {1_000_000}
         assert peak(process) - before < 50 * 1_024
 
