@@ -228,14 +228,17 @@ def test_e04_no_program_in_a_folder_of_commands_is_run_in_front_of_another(
             (folder / name).chmod(0o755)
     for path in (f".:{os.environ['PATH']}", f"{root}:{os.environ['PATH']}"):
         monkeypatch.setenv("PATH", path)
+        found: list[str] = []
         for name in SHADOWED:
             tried((name, path))
             try:
-                program = read_text(entry("it", name)).commands["it"].program
+                program = read_text(entry(name, name)).commands[name].program
             except ConfigurationError:
                 continue
             assert not program.startswith(str(root)), name
-            toolset(read_text(entry("it", name)), [root])
+            found.append(entry(name, name))
+        if found:
+            toolset(read_text("\n".join(found)), [root])
 
 
 @pytest.mark.attack("E04")
