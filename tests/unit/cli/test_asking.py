@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import socket
@@ -33,6 +34,7 @@ class Terminal:
         self.end = end
         self.sit_down = sit_down
         self.shown = ""
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode  # a read may end within a character
 
     def type(self, line: str) -> None:
         os.write(self.end, f"{line}\n".encode())
@@ -45,7 +47,7 @@ class Terminal:
         os.set_blocking(self.end, False)
         while text not in self.shown:
             with contextlib.suppress(BlockingIOError):
-                self.shown += os.read(self.end, 65_536).decode()
+                self.shown += self._decode(os.read(self.end, 65_536))
             await asyncio.sleep(0)
 
 
