@@ -1,1 +1,1 @@
-"""What MCP says, pure: values in, values out. No sockets, clocks, logging or globals."""
+"""The MCP protocol as pure functions: values in, values out. No sockets, clocks, logging or globals."""

@@ -1,7 +1,7 @@
-"""Whether a text asks a person for a secret: in the words of several languages, however it is spelt.
+"""Detection of text that asks a person for a secret, in several languages and spellings.
 
-A form may not (client/elicitation "Security Considerations"); a page that is visited may. What only speaks of secrets,
-*password policy*, *token count*, *a link to reset the password*, is no such question.
+A form must not ask for a secret (client/elicitation "Security Considerations"); a web page that the person visits may.
+Text that only mentions one does not ask: *password policy*, *token count*, *a link to reset the password*.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _NEAR: Final = 24
 
 
 def _plain(text: str) -> str:
-    """As a person reads it: one form for each letter, nothing hidden, in lower case, with blanks between words."""
+    """Normalize text to the form a person reads: look-alike letters unified, hidden characters removed, lower case,
+    words separated by spaces."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) not in _HIDDEN)
     apart = _WORDS.sub(" ", visible)
     return " ".join(unmarked(latin(unmarked(apart.casefold()))).split())
@@ -44,7 +45,7 @@ def _words() -> Mapping[str, Any]:
 
 
 def _any(phrases: Iterable[str]) -> str:
-    """An expression for any of these; Chinese, Japanese and Korean have no blanks to stand between."""
+    """A regular expression for any of the phrases. Chinese, Japanese and Korean phrases need no word boundaries."""
     plain = sorted({_plain(one) + "*" * one.endswith("*") for one in phrases}, key=len, reverse=True)
     spaced = "|".join(re.escape(one).replace(r"\*", r"\w{0,12}") for one in plain if not _CJK.search(one))
     joined = "|".join(re.escape(one) for one in plain if _CJK.search(one))
@@ -65,8 +66,8 @@ def _about() -> re.Pattern[str]:
 
 
 def asks_for_a_secret(text: str) -> bool:
-    """``clientSecret``, ``API-Key``, ``Your p.a.s.s.w.o.r.d``; ``secretary``, ``max tokens`` and ``password policy`` do
-    not."""
+    """Whether ``text`` asks for a secret: ``clientSecret``, ``API-Key`` and ``Your p.a.s.s.w.o.r.d`` do; ``secretary``,
+    ``max tokens`` and ``password policy`` do not."""
     if unicodedata.normalize("NFKC", text).strip(" :*") in ("PIN", "pin", "Pin", "PAT", "TAN"):
         return True
     plain = _plain(text)
@@ -79,7 +80,7 @@ def _is_asked(plain: str) -> bool:
 
 
 def _is_spoken_of(plain: str, found: re.Match[str]) -> bool:
-    """Whether it is only spoken of: its length, its page, or that nobody asks for it."""
+    """Whether the match is only a mention: the text is about the secret's length or page, or negates the request."""
     before, after = plain[max(0, found.start() - _NEAR) : found.start()], plain[found.end() : found.end() + _NEAR]
     near = " ".join(before.split()[-3:]) + " | " + " ".join(after.split()[:2])
     if _NOT_ASKED.search(before.rstrip()):

@@ -1,11 +1,11 @@
-"""Characters that nobody sees: which may stand in text, and text without the others.
+"""Removal of invisible characters from text.
 
-What hides is taken out: controls, terminal sequences as a whole, marks that turn the direction of writing, the
-invisible characters in which a text can be smuggled past a person, and characters of private use, which mean what two
-sides have agreed on. What Unicode permits where it stands remains: the joiners of Persian and Indic words and of
-emoji, the variation selector of an emoji or an ideograph, the flags of England, Scotland and Wales, a direction mark
-beside a letter that is written from right to left. Where one that is permitted can be set or left out unseen, a text
-may hold only a share of them (:data:`_BOUNDS`): beyond it they carry a message, and all of them are taken out.
+Removed are controls, whole terminal sequences, marks that change the direction of writing, invisible characters that
+can smuggle text past a person, and private-use characters, whose meaning is a private agreement. Characters that
+Unicode permits in their position remain: the joiners of Persian and Indic words and of emoji, the variation selector of
+an emoji or an ideograph, the flags of England, Scotland and Wales, a direction mark beside a right-to-left letter. A
+permitted character that can be present or absent without a visible difference may make up only a share of a text
+(:data:`_BOUNDS`); above that share such characters carry a message, and all of them are removed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from toolwright.jsonrpc.messages import Json, decode, encode, is_array, is_objec
 __all__ = ["ESCAPE", "check_plain", "cleaned", "may_hide"]
 
 ESCAPE = re.compile(rb"\\[ubf]|\\r(?!\\n)")
-"""How JSON writes a control, other than a tab or the end of a line."""
+"""JSON escapes of control characters, other than tab and newline."""
 
 _BLANK = "\u2800"
 _INSTEAD = {
-    **dict.fromkeys("\x0b\x0c\x85\r", "\n"),  # controls that end a line: words must not grow together
+    **dict.fromkeys("\x0b\x0c\x85\r", "\n"),  # controls that end a line: replaced, so that words do not run together
     _BLANK: " ",
     "\uf0b7": "\u2022",  # the bullets of word processors
     "\uf0a7": "\u25aa",
 }
 
-# Terminated ones as a whole; of one that never ends only the beginning, which is then a control like others.
+# A terminated sequence matches as a whole; an unterminated one matches its start only, as an ordinary control.
 _TERMINAL = (
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, hidden text
     # OSC, DCS and the like: links, titles, the clipboard
@@ -47,7 +47,7 @@ _VARIED = _IDEOGRAPHS + "\u2200-\u22ff\u2a00-\u2aff\u1000-\u109f\uaa60-\uaa7f\ua
 _RIGHT_TO_LEFT = "\u05d0-\u05f4\u0620-\u074f\u0750-\u077f\u07c0-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc"
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
 
-# Letters that join with the next one, and those that join with the one before alone: Arabic, Syriac, N'Ko, Mongolian.
+# Dual-joining letters join on both sides, right-joining ones with the previous only: Arabic, Syriac, N'Ko, Mongolian.
 _DUAL = (
     "\u0620\u0626\u0628\u062a-\u062e\u0633-\u063f\u0641-\u0647\u0649\u064a\u066e\u066f\u0678-\u0687\u069a-\u06bf\u06c1"
     "\u06c2\u06cc\u06ce\u06d0\u06d1\u06fa-\u06fc\u06ff\u0712-\u0714\u071a-\u071d\u071f-\u0727\u0729\u072b\u072d\u072e"
@@ -67,7 +67,7 @@ _VIRAMAS = (
     "\U00011235\U0001134d\U00011442\U000114c2\U000115bf\U0001163f\U000116b6\U0001172b\U00011839\U0001193d\U0001193e"
 )
 _INDIC = "\u0900-\u0dff\u1000-\u109f\u1700-\u17b3\u17b6-\u17ff\u1a20-\u1bff\ua800-\uabff\U00011000-\U00011fff"
-_JOINED_EMOJI = (  # that stand behind a joiner: people, hearts, and the signs that make one emoji of another
+_JOINED_EMOJI = (  # characters that follow a joiner: people, hearts, and signs that turn one emoji into another
     "\u2194\u2195\u2640\u2642\u2695\u2696\u26a7\u2620\u2708\u2744\u2764\u27a1\u2b1b\U0001f308\U0001f32b\U0001f33e\U0001f373"
     "\U0001f37c\U0001f384\U0001f393\U0001f3a4\U0001f3a8\U0001f3eb\U0001f3ed\U0001f430\U0001f466-\U0001f469\U0001f48b"
     "\U0001f4a5\U0001f4a8\U0001f4ab\U0001f4bb\U0001f4bc\U0001f525\U0001f527\U0001f52c\U0001f5e8\U0001f680\U0001f692"
@@ -92,10 +92,10 @@ _PERMITTED = (
     "[\u1100-\u115e]\u1160|\u115f(?=[\u1161-\u11a7])",
     f"\U0001f3f4(?:{_FLAGS})\U000e007f",
     f"(?<=[{_BRAILLE}]){_BLANK}|{_BLANK}(?=[{_BRAILLE}])",
-    "(?<=[\U00013000-\U0001342f])[\U00013430-\U0001343f]",  # what puts hieroglyphs together
+    "(?<=[\U00013000-\U0001342f])[\U00013430-\U0001343f]",  # format controls that compose hieroglyphs
 )
 
-# A selector beyond U+E011F belongs to no ideograph that is registered.
+# Variation selectors beyond U+E011F belong to no registered ideograph.
 _BOUNDED = {
     "emoji_joiner": f"(?<=[{_EMOJI}])\ufe0f?\u200d(?=[{_JOINED_EMOJI}])",
     "emoji_selector": f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]",
@@ -106,7 +106,7 @@ _BOUNDED = {
         f"|(?<=[{_DUAL}])\u200d(?![{_DUAL}{_RIGHT}{_VOWELS}])"
         f"|(?<=[{_VIRAMAS}])[\u200c\u200d]|(?<=[{_INDIC}])[\u200c\u200d](?=[{_VIRAMAS}])"
     ),
-    "idle_joiner": f"(?<=[{_RIGHT}])\u200c{_JOINED_TO}",  # it parts letters that do not join: only writers know of it
+    "idle_joiner": f"(?<=[{_RIGHT}])\u200c{_JOINED_TO}",  # separates letters that do not join: only the writer sees it
     "mark": (
         f"(?<=[{_RIGHT_TO_LEFT}])[\u200e\u200f\u061c](?![{_RIGHT_TO_LEFT}])"
         f"|(?<![{_RIGHT_TO_LEFT}\u200e\u200f\u061c])[\u200e\u200f\u061c](?= ?[{_RIGHT_TO_LEFT}])"
@@ -122,7 +122,7 @@ _BOUNDS = {
     "idle_joiner": 40,
     "mark": 8,
 }
-"""Of these a text may hold eight, and one more for each so many characters that are not ASCII."""
+"""Allowance by kind: a text may hold ``_FREE`` of them, plus one for each this many characters outside ASCII."""
 
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
     f"{chr(end + 0xFFFE)}{chr(end + 0xFFFF)}" for end in range(0, 0x110000, 0x10000)
@@ -140,13 +140,13 @@ _HIDDEN = {
 }
 _FAR = "\U0003fffe"
 _FIRST = rf"{''.join(_HIDDEN.values())}{_PEOPLE}\r\u1100-\u115e\ufe0f\U0001f3f4"
-"""Signs that one of all these patterns begins with."""
+"""A character class that contains the first character of each pattern."""
 
 _BARE = r"\r(?!\r?\n|\Z)"
-"""What follows is written over the line. It ends a line before another end of it, and at the end of a text."""
+"""A carriage return that would let text overwrite its line: not one before a line end or at the end of a text."""
 
 
-# Compiled when something may hide for the first time: a server that only starts does not pay for it.
+# Compiled on first use: a server that only starts does not pay for it.
 @functools.cache
 def _terminal() -> re.Pattern[str]:
     return re.compile(_TERMINAL)
@@ -156,7 +156,7 @@ def _terminal() -> re.Pattern[str]:
 def _hidden() -> re.Pattern[str]:
     bounded = [f"(?P<{kind}>{pattern})" for kind, pattern in _BOUNDED.items()]
     kinds = [f"(?P<{kind}>[{signs}]{f'|{_BARE}' * (kind == 'control')})" for kind, signs in _HIDDEN.items()]
-    # Most signs are passed at the first look.
+    # The lookahead rejects most characters at once.
     return re.compile(f"(?=[{_FIRST}])(?:{'|'.join([*_PERMITTED, *bounded, *kinds])})")
 
 
@@ -167,19 +167,19 @@ def _bounded(kind: str) -> re.Pattern[str]:
 
 @functools.cache
 def _hiding() -> re.Pattern[str]:
-    # Of the far planes, where little is written, as one range: each range costs time at every sign of a text.
+    # The far planes, which are rarely used, as one range: each range costs time at every character of a text.
     near = re.sub(f"(?:[{_FAR}-\U0010ffff]-?)+", "", "".join(_HIDDEN.values()))
     return re.compile(f"[{near}{_FAR}-\U0010ffff]")
 
 
 def may_hide(text: str) -> bool:
-    """Whether ``text`` may hold what :func:`cleaned` would take out."""
+    """Whether ``text`` may hold characters that :func:`cleaned` would remove. False positives are possible."""
     is_bare = "\r" in text and text.count("\r") != text.count("\r\n")
     return is_bare or _hiding().search(text) is not None
 
 
 def cleaned(text: str, found: dict[str, int]) -> str:
-    """``text`` without what hides; ``found`` counts what was taken out, by kind. What is clean comes back itself."""
+    """``text`` without hidden characters; counts the removed ones by kind in ``found``. Returns clean text itself."""
     if "\x1b" in text or not text.isascii():
         text, count = _terminal().subn("", text)
         _count(found, "terminal", count)
@@ -200,7 +200,7 @@ def cleaned(text: str, found: dict[str, int]) -> str:
 
 
 def _within_bounds(text: str, permitted: Mapping[str, int], found: dict[str, int]) -> str:
-    """``text`` without what is permitted, but of which there is too much."""
+    """``text`` without the permitted characters that exceed their allowance."""
     if max(permitted.values()) <= _FREE:
         return text
     wide = len(text) - len(text.encode("ascii", "ignore")) - sum(permitted.values())
@@ -231,7 +231,7 @@ def _count(found: dict[str, int], kind: str, count: int) -> None:
 
 
 def check_plain(what: str, definition: object) -> None:
-    """``DefinitionError`` where something hides in a definition, which people and models have to read alike."""
+    """Raise ``DefinitionError`` if a definition holds hidden characters: people and models must read the same text."""
     data = encode(definition)
     if data.isascii() and b"\x7f" not in data and ESCAPE.search(data) is None:
         return

@@ -1,5 +1,5 @@
-"""The headers that mirror a message on Streamable HTTP (2026-07-28, basic/transports/streamable-http; server/tools
-"x-mcp-header"). Header names are lower case here; a server compares, it never decides anything by a header.
+"""The HTTP headers that mirror a message on Streamable HTTP (2026-07-28, basic/transports/streamable-http; server/tools
+"x-mcp-header"). Header names are lower case here. A server only compares headers with the body; it never acts on them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ METHOD_HEADER = "mcp-method"
 NAME_HEADER = "mcp-name"
 PARAM_PREFIX = "mcp-param-"
 
-# method → the parameter that Mcp-Name repeats
+# method → the parameter mirrored in Mcp-Name
 NAMED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 Mirrors = tuple[tuple[str, tuple[str, ...], str], ...]
@@ -47,14 +47,14 @@ _PLAIN = re.compile(r"[\x20-\x7e]*")
 
 
 def encode_value(value: str) -> str:
-    """``value`` as a header value: itself where that is safe, else ``=?base64?…?=`` of its UTF-8."""
+    """Encode a header value: ``value`` itself where that is safe, otherwise ``=?base64?…?=`` of its UTF-8."""
     if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
 def decode_value(header: str, value: str) -> str:
-    """The text that a header value stands for. A broken sentinel is ``HeaderMismatch``, never a literal."""
+    """Decode a header value. A malformed sentinel raises ``HeaderMismatch``; it is never taken literally."""
     value = value.strip(" \t")
     sentinel = _SENTINEL.fullmatch(value)
     if sentinel is None:
@@ -68,7 +68,7 @@ def decode_value(header: str, value: str) -> str:
 
 
 def check_present(headers: Mapping[str, str], method: str) -> None:
-    """Every modern request needs a version and a method header, and some a name (``HeaderMismatch``)."""
+    """Raise ``HeaderMismatch`` if a stateless request lacks its version, method or (for some methods) name header."""
     needed = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER) if method in NAMED else (VERSION_HEADER, METHOD_HEADER)
     for header in needed:
         if header not in headers:
@@ -76,12 +76,12 @@ def check_present(headers: Mapping[str, str], method: str) -> None:
 
 
 def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str, Json], version: str) -> None:
-    """The headers that are there say what the body says. Values compare case-sensitively."""
+    """Raise ``HeaderMismatch`` unless the headers equal the values in the body. Comparison is case-sensitive."""
     _same(VERSION_HEADER, headers[VERSION_HEADER].strip(" \t"), version)
     _same(METHOD_HEADER, headers[METHOD_HEADER].strip(" \t"), method)
     if method in NAMED:
         name = params.get(NAMED[method])
-        if isinstance(name, str):  # anything else is the business of the parameters' own check
+        if isinstance(name, str):  # other types fail the validation of the parameters
             _same(NAME_HEADER, decode_value(_spelt(NAME_HEADER), headers[NAME_HEADER]), name)
 
 
@@ -95,7 +95,7 @@ def _spelt(header: str) -> str:
 
 
 def request_headers(method: str, params: Mapping[str, Json], version: str) -> dict[str, str]:
-    """The headers of a client's modern request, without those for parameters."""
+    """The headers of a client's stateless request, except the parameter headers."""
     headers = {VERSION_HEADER: version, METHOD_HEADER: method}
     if method in NAMED and isinstance(name := params.get(NAMED[method]), str):
         headers[NAME_HEADER] = encode_value(name)
@@ -103,7 +103,7 @@ def request_headers(method: str, params: Mapping[str, Json], version: str) -> di
 
 
 def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
-    """The ``x-mcp-header`` annotations of an input schema, or ``DefinitionError`` with the rule that one breaks."""
+    """The ``x-mcp-header`` annotations of an input schema. ``DefinitionError`` names a rule that is broken."""
     mirrors = tuple(_reachable(schema, ()))
     suffixes = [suffix.lower() for suffix, _, _ in mirrors]
     if len(set(suffixes)) < len(suffixes):
@@ -133,7 +133,7 @@ def _mirror(schema: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, tupl
 
 
 def _count(schema: Any) -> int:
-    """How many annotations there are anywhere, so that stray ones are noticed."""
+    """Count the annotations at any depth, to detect those in unsupported places."""
     if is_array(schema):
         return sum(map(_count, schema))
     if not is_object(schema):
@@ -143,7 +143,7 @@ def _count(schema: Any) -> int:
 
 def _count_below(keyword: str, value: Any) -> int:
     if keyword in _SCHEMAS_BY_NAME and is_object(value):
-        return sum(map(_count, value.values()))  # whatever they are called
+        return sum(map(_count, value.values()))  # keys are property names, not keywords
     return 0 if keyword in _VALUES else _count(value)
 
 
@@ -171,14 +171,14 @@ _MAX_INTEGER = 2**53 - 1
 
 
 def _is_too_large(value: Json) -> bool:
-    """Whether a number is one that not everybody reads exactly (server/tools "x-mcp-header")."""
+    """Whether a number is outside the range that all JSON parsers read exactly (server/tools "x-mcp-header")."""
     return isinstance(value, int | float) and not -_MAX_INTEGER <= value <= _MAX_INTEGER
 
 
 def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, str]:
-    """The ``Mcp-Param-*`` headers of a client's call; absent and null values have none.
+    """The ``Mcp-Param-*`` headers of a client's call. Absent and null arguments have no header.
 
-    ``InvalidArguments`` for an integer beyond ±(2^53 - 1): no header may mirror it.
+    Raises ``InvalidArguments`` for a number beyond ±(2^53 - 1): no header may mirror it.
     """
     headers: dict[str, str] = {}
     for suffix, path, _ in mirrors:
@@ -191,7 +191,7 @@ def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, 
 
 
 def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mapping[str, Json]) -> None:
-    """Each annotated argument and its header agree, in presence and in value (``HeaderMismatch``)."""
+    """Raise ``HeaderMismatch`` unless each annotated argument agrees with its header, in presence and in value."""
     for suffix, path, kind in mirrors:
         header, value = PARAM_PREFIX + suffix.lower(), _value_at(arguments, path)
         spelt = f"Mcp-Param-{suffix}"

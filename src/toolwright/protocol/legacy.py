@@ -1,7 +1,7 @@
-"""The legacy wires (2024-11-05 … 2025-11-25): one method table, and what each revision can be told.
+"""The session-based wire formats (2024-11-05 … 2025-11-25): the method table, and the translation into each revision.
 
-A :class:`Projection` says the newest shape in the words of one revision; what a revision has no word for is left out or
-said as text (legacy digest, "Down-conversion table").
+A :class:`Projection` converts the newest shape to one revision. Members that the revision lacks are left out or
+rendered as text (legacy digest, "Down-conversion table").
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _NoParams(msgspec.Struct, frozen=True):
     pass
 
 
-# method → (parameters, the server capability that must be advertised, where that may be missing: tools never are)
+# method → (parameters, the server capability that must be advertised, or None: tools are always available)
 METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "initialize": (InitializeParams, None),
     "ping": (_NoParams, None),
@@ -74,7 +74,7 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
 
 
 class Projection:
-    """The newest shape, said in one legacy revision."""
+    """Conversion of the newest shape to one session-based revision."""
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
@@ -86,7 +86,7 @@ class Projection:
         }
 
     def initialized(self, info: Implementation, capabilities: Mapping[str, Json], instructions: str | None) -> bytes:
-        """The answer to ``initialize``."""
+        """The result of ``initialize``."""
         body: dict[str, Json] = {
             "protocolVersion": self.revision.name,
             "capabilities": self._capabilities(capabilities),
@@ -97,7 +97,7 @@ class Projection:
         return encode(body)
 
     def _capabilities(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
-        # 2024-11-05 has the method and no word for the capability.
+        # 2024-11-05 has the completion method, but no capability for it.
         return {name: said for name, said in capabilities.items() if name != "completions" or self.revision.completions}
 
     def _implementation(self, info: Implementation) -> dict[str, Json]:
@@ -110,7 +110,7 @@ class Projection:
         return said
 
     def understood(self, capabilities: Mapping[str, Json]) -> dict[str, Json]:
-        """What of a client's capabilities this revision has and we use; nothing else of them is kept."""
+        """The subset of a client's capabilities that this revision defines and that we use."""
         revision = self.revision
         modes = {
             "elicitation": ["form"] * revision.elicitation + ["url"] * revision.elicitation_url,
@@ -125,7 +125,7 @@ class Projection:
         return known
 
     def question(self, request: InputRequest, id: str) -> InputRequest | None:
-        """A question as this revision puts it, ``None`` where it cannot. ``id`` names it, where that is needed."""
+        """The question in this revision's form, or ``None`` if it has none. ``id`` is used where one is needed."""
         revision = self.revision
         return sayable(request, choices=revision.choices, blocks=revision.sampling_tools, identified=id)
 
@@ -133,7 +133,7 @@ class Projection:
         return self.question(request, "") is not None
 
     def page(self, member: str, items: Sequence[object], next_cursor: str | None) -> bytes:
-        """A page of a list of tools, resources, templates or prompts."""
+        """One page of a list of tools, resources, templates or prompts."""
         body: dict[str, Json] = {member: [self._listed[type(item)](item) for item in items]}
         if next_cursor is not None:
             body["nextCursor"] = next_cursor
@@ -157,14 +157,14 @@ class Projection:
         return said
 
     def _annotations(self, tool: Tool) -> Json:
-        # 2025-03-26 has a title only here.
+        # 2025-03-26 has a title in the annotations only.
         if tool.title is None or self.revision.title:
             return tool.annotations
         hints: dict[str, Json] = msgspec.to_builtins(tool.annotations) if tool.annotations is not None else {}
         return {"title": tool.title, **hints}
 
     def call(self, result: CallToolResult, output_schema: Mapping[str, Json] | None = None) -> bytes:
-        """The result of a call of a tool with this output schema."""
+        """The result of a call to a tool that has this output schema."""
         content = [self._block(block) for block in result.content]
         parts = [b'{"content":', encode(content)]
         if self.revision.structured and result.structuredContent is not UNSET:
@@ -186,7 +186,7 @@ class Projection:
         return self._plainer(block)
 
     def _plainer(self, block: ContentBlock) -> ContentBlock:
-        """The block without the members that the revision does not know."""
+        """The block without the members that the revision does not define."""
         revision = self.revision
         drop: dict[str, Any] = {}
         if not revision.meta:
@@ -210,7 +210,7 @@ class Projection:
     # --- resources and prompts ---------------------------------------------------------------------------------------
 
     def _entry(self, entry: Resource | ResourceTemplate | Prompt) -> dict[str, Any]:
-        """The members that the revision does not know, to be left out."""
+        """The replacements that drop the members which the revision does not define."""
         revision = self.revision
         drop: dict[str, Any] = {}
         for member, known in (("title", revision.title), ("icons", revision.icons), ("meta", revision.meta)):

@@ -1,6 +1,6 @@
-"""Letters that look alike: one form for each, as a person sees it.
+"""Look-alike letters, normalized to one form.
 
-The table holds those that a typeface does not tell apart; it is not the whole of Unicode TR 39.
+The table covers letters that a typeface does not distinguish; it is not the whole of Unicode TR 39.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ LOOK_LATIN: Final = frozenset(
     {"ARMENIAN", "CANADIAN", "CARIAN", "CHEROKEE", "COPTIC", "CYRILLIC", "DESERET", "GEORGIAN", "GOTHIC", "GREEK"}
     | {"LISU", "LYCIAN", "LYDIAN", "OLD", "OSAGE", "TIFINAGH", "VAI"}
 )
-"""Scripts, as :func:`script` names them, of which some letters look like Latin ones: no word has both."""
+"""Scripts, as :func:`script` names them, some of whose letters look like Latin ones: no word mixes them with Latin."""
 
 
 def script(letter: str) -> str:
-    """The script of a letter: the first word of its name in Unicode."""
+    """The script of a letter: the first word of its Unicode name."""
     return "LATIN" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0]
 
 
 def latin(text: str) -> str:
-    """``text`` in normal form KC, with Latin letters for those that look like them."""
+    """``text`` in NFKC, with look-alike letters replaced by Latin ones."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
 
 
 def unmarked(text: str) -> str:
-    """Letters without the marks on them: ``contraseña`` is read as ``contrasena``."""
+    """``text`` without combining marks: ``contraseña`` becomes ``contrasena``."""
     apart = unicodedata.normalize("NFD", text)
     marks = {ord(one) for one in set(apart) if unicodedata.combining(one)}
     return unicodedata.normalize("NFC", apart.translate(dict.fromkeys(marks))) if marks else text

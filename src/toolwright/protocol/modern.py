@@ -1,6 +1,6 @@
-"""The modern wire (2026-07-28): one method table, and the translation between it and :mod:`protocol.types`.
+"""The stateless wire format (2026-07-28): the method table, and the translation to and from :mod:`protocol.types`.
 
-Every request stands alone; what it needs to know is in ``params._meta`` (basic "_meta").
+Requests are self-contained: their context is in ``params._meta`` (basic "_meta").
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ListParams(msgspec.Struct, frozen=True):
 
 
 class RoundParams(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request carries beside its own when it comes back with input (basic/patterns/mrtr)."""
+    """The parameters that a request adds when it is retried with input (basic/patterns/mrtr)."""
 
     inputResponses: dict[str, Any] | None = None
     requestState: str | None = None
@@ -125,7 +125,7 @@ class ListenParams(msgspec.Struct, frozen=True):
     notifications: ListenFilter
 
 
-# method → (parameters, the server capability that must be advertised, where that may be missing: tools never are)
+# method → (parameters, the server capability that must be advertised, or None: tools are always available)
 METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "server/discover": (ListParams, None),
     "tools/list": (ListParams, None),
@@ -140,12 +140,12 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
 }
 
 
-# What is answered only when it ends.
+# Methods whose result marks the end of a stream.
 OPEN_ENDED = frozenset({"subscriptions/listen"})
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a modern request says about itself. ``client`` is for display only and never decides anything."""
+    """The ``_meta`` of a stateless request. ``client`` is for display only and never affects a decision."""
 
     version: str
     capabilities: Mapping[str, Json]
@@ -156,13 +156,13 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def carries_version(params: Mapping[str, Json]) -> bool:
-    """Whether a request is modern: its ``_meta`` names a protocol version (basic/versioning)."""
+    """Whether a request is stateless, that is, its ``_meta`` names a protocol version (basic/versioning)."""
     meta = params.get("_meta")
     return is_object(meta) and VERSION in meta
 
 
 def read_facts(params: Mapping[str, Json]) -> Facts:
-    """The facts of a modern request. ``InvalidParams`` (TW1013) names each required field that is missing."""
+    """Read the ``_meta`` of a stateless request. ``InvalidParams`` (TW1013) names each missing required field."""
     given = params.get("_meta")
     meta = given if is_object(given) else {}
     version, capabilities = meta.get(VERSION), meta.get(CAPABILITIES)
@@ -210,7 +210,7 @@ def _log_level(meta: Mapping[str, Json]) -> str | None:
 
 
 def convert(params: Mapping[str, Json], shape: type[T], method: str) -> T:
-    """``params`` as ``shape``, or ``InvalidParams`` with the JSON path. Unknown members are ignored."""
+    """Convert ``params`` to ``shape``. Raises ``InvalidParams`` with the JSON path. Unknown members are ignored."""
     try:
         return msgspec.convert(params, shape)
     except msgspec.ValidationError as error:
@@ -225,7 +225,7 @@ def _in_json_words(problem: str) -> str:
 
 
 class Results:
-    """Encodes results of one server. ``serverInfo`` goes on every one (basic "_meta", SHOULD)."""
+    """Encodes the results of one server. Every result carries ``serverInfo`` (basic "_meta", SHOULD)."""
 
     def __init__(self, info: Implementation) -> None:
         self._meta = {SERVER_INFO: info}
@@ -255,18 +255,18 @@ class Results:
         return self._tail if not meta else b',"_meta":%b}' % encode({**meta, **self._meta})
 
     def members(self, members: Mapping[str, Json], meta: Mapping[str, Json] | None = None) -> bytes:
-        """A complete result with these members; values may be ``msgspec.Raw``."""
+        """A complete result with these members. Values may be ``msgspec.Raw``."""
         return encode({"resultType": "complete", **members})[:-1] + self._close(meta)
 
     def page(self, member: str, items: Sequence[object], next_cursor: str | None, ttl_ms: int, scope: str) -> bytes:
-        """A page of a list with its cache hints, both mandatory (server/utilities/caching)."""
+        """One page of a list with its cache hints, both mandatory (server/utilities/caching)."""
         members: dict[str, Json] = {member: items, "ttlMs": ttl_ms, "cacheScope": scope}
         if next_cursor is not None:
             members["nextCursor"] = next_cursor
         return self.members(members)
 
     def read(self, outcome: ReadOutcome, ttl_ms: int, scope: str) -> bytes:
-        """What was read, with its cache hints; a question has none (server/utilities/caching)."""
+        """The contents of a resource with their cache hints; a question has no hints (server/utilities/caching)."""
         if isinstance(outcome, InputRequiredResult):
             return self._question(outcome)
         return self.members({"contents": outcome.contents, "ttlMs": ttl_ms, "cacheScope": scope}, outcome.meta)
@@ -283,13 +283,13 @@ class Results:
         return self.members({"completion": completion})
 
     def closed(self, subscription: Id) -> bytes:
-        """The end of a subscription (basic/patterns/subscriptions)."""
+        """The final result of a subscription (basic/patterns/subscriptions)."""
         meta = {**self._meta, SUBSCRIPTION_ID: subscription}
         return encode({"resultType": "complete", "_meta": meta})
 
 
 def stamp(params: Mapping[str, Json], subscription: Id) -> dict[str, Json]:
-    """Notification params that belong to a subscription."""
+    """Add the subscription id to the params of a notification."""
     return {**params, "_meta": {SUBSCRIPTION_ID: subscription}}
 
 

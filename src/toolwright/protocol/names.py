@@ -1,6 +1,4 @@
-"""Names of tools and keys of ``_meta``: what the specification allows (2026-07-28, server/tools "Tool Names", basic
-"_meta").
-"""
+"""Rules for tool names and ``_meta`` keys (2026-07-28, server/tools "Tool Names", basic "_meta")."""
 
 from __future__ import annotations
 
@@ -12,9 +10,9 @@ from toolwright.errors import DefinitionError
 __all__ = ["DEPRECATED", "REPLACES", "check_meta", "is_name"]
 
 REPLACES = "toolwright/replaces"
-"""The key of a tool's ``_meta`` with the names that it had before, by which it can still be called."""
+"""The ``_meta`` key of a tool's former names, which remain callable."""
 DEPRECATED = "toolwright/deprecated"
-"""The key of ``_meta`` of a tool that is given up, with what to use instead; and of a result of such a call."""
+"""The ``_meta`` key of a deprecated tool, and of its results: the replacement to use."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -31,7 +29,7 @@ def is_name(name: str) -> bool:
 
 
 def check_meta(keys: Iterable[object]) -> None:
-    """``DefinitionError`` unless an author may put these keys into a ``_meta``: well-formed, and not reserved."""
+    """Raise ``DefinitionError`` unless an author may set these ``_meta`` keys: well-formed and not reserved."""
     for key in keys:
         if problem := _key_problem(key):
             raise DefinitionError.of("TW3035", key=key, problem=problem)
@@ -42,7 +40,7 @@ def _key_problem(key: object) -> str | None:
     if found is None or not key:
         return "it is not a name, with labels and a slash before it or without"
     labels = (found["prefix"] or "").split(".")
-    # The second label decides: com.example.mcp/ is somebody's own, dev.mcp.tools/ is not.
+    # The second label decides: com.example.mcp/ belongs to its owner, dev.mcp.tools/ is reserved.
     if labels[1:2] and labels[1].lower() in _RESERVED_LABELS:
         return "its prefix belongs to the protocol"
     return "it belongs to the protocol" if key in _RESERVED_NAMES else None

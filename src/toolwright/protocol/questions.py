@@ -1,8 +1,8 @@
-"""What a server may ask a client for while a request waits: a form, a visit to a page, a completion, its roots.
+"""Questions that a server puts to a client during a request: a form, a visit to a page, a completion, the roots.
 
-A question travels as ``{"method", "params"}``: inside of an ``InputRequiredResult`` in the modern era, as a request of
-the server's own in the legacy one (2026-07-28, basic/patterns/mrtr and client/elicitation, sampling, roots). Here is
-what makes one valid, which client capability it needs, and what an answer to it has to look like.
+A question travels as ``{"method", "params"}``: in an ``InputRequiredResult`` in the stateless revision, as a request
+from the server in session-based ones (2026-07-28, basic/patterns/mrtr and client/elicitation, sampling, roots). This
+module defines valid questions, the client capability each one needs, and the form of a valid answer.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def elicitation_url(message: str, url: str) -> InputRequest:
 
 
 def needs(request: InputRequest) -> dict[str, Json]:
-    """The client capabilities without which a question may not be put, in the shape of ``ClientCapabilities``."""
+    """The client capabilities that a question requires, in the shape of ``ClientCapabilities``."""
     params = _params(request)
     match request.get("method"):
         case "elicitation/create":
@@ -81,7 +81,7 @@ def _params(request: InputRequest) -> dict[str, Json]:
 
 
 def lacking(requests: Iterable[InputRequest], declared: Mapping[str, Json]) -> dict[str, Json]:
-    """What a client that declared ``declared`` would have to declare beside, for all of these; empty: nothing."""
+    """The capabilities that these requests require beyond ``declared``; empty if they are all declared."""
     missing: dict[str, Json] = {}
     for request in requests:
         for name, modes in needs(request).items():
@@ -118,11 +118,11 @@ _FORMATS = frozenset({"email", "uri", "date", "date-time"})
 
 
 def check_form(schema: Mapping[str, Json]) -> None:
-    """``DefinitionError`` unless this is a form that every client can show: one flat object of plain fields.
+    """Raise ``DefinitionError`` unless every client can show this form: one flat object of plain fields.
 
-    A field is text, a number, a yes or no, one choice or several (client/elicitation "Requested Schema"). Secrets may
-    not be asked for in a form, and no field may lead to a page: both belong to a visit, whose page the client and its
-    model do not see.
+    A field is text, a number, a boolean, one choice or several (client/elicitation "Requested Schema"). A form must not
+    ask for secrets, and no field may link to a page: both belong to a URL visit, whose page is hidden from the client
+    and its model.
     """
     properties = schema.get("properties")
     if schema.get("type") != "object" or not is_object(properties):
@@ -137,8 +137,9 @@ def check_form(schema: Mapping[str, Json]) -> None:
 
 
 def check_words(message: str, schema: Mapping[str, Json]) -> None:
-    """``DefinitionError`` for a form that asks for a secret in any of its texts. What stands around the fields counts
-    where one of them takes free text or a number: a consent shows the arguments of a call, and takes a choice."""
+    """Raise ``DefinitionError`` for a form that asks for a secret in any of its texts. The texts around the fields
+    count only if a field takes free text or a number: a consent form shows the arguments of a call, and takes a
+    choice."""
     properties = schema.get("properties")
     fields = properties if is_object(properties) else {}
     around = (message, _text(schema, "title"), _text(schema, "description"))
@@ -150,15 +151,15 @@ def check_words(message: str, schema: Mapping[str, Json]) -> None:
 
 
 def _is_free(field: Json) -> bool:
-    """Whether a person may type what they like."""
+    """Whether a person may enter any text or number."""
     if not is_object(field):
         return True
     return field.get("type") not in ("boolean", "array") and not {"enum", "oneOf", "const"} & field.keys()
 
 
 def _check_field(name: str, field: Json) -> None:
-    """``DefinitionError`` for a field that asks for a secret, in its name or in any of its texts. A yes or no holds
-    none."""
+    """Raise ``DefinitionError`` for a field that asks for a secret, in its name or in any of its texts. A boolean
+    cannot hold a secret."""
     if is_object(field) and field.get("type") == "boolean":
         return
     if any(map(asks_for_a_secret, (name, *_texts(field)))):
@@ -171,7 +172,7 @@ def _text(said: Mapping[str, Json], key: str) -> str:
 
 
 def _texts(field: Json) -> Iterator[str]:
-    """What a person reads of a field: title, description, default, choices."""
+    """The texts of a field that a person reads: title, description, default, choices."""
     if not is_object(field):
         return
     for key in ("title", "description", "default"):
@@ -225,7 +226,7 @@ def _choices_problem(choices: Json, *, several: bool) -> str | None:
 
 
 def check_request(request: InputRequest) -> None:
-    """``DefinitionError`` unless a client may be asked so. What leaves is held to it, whoever made it."""
+    """Raise ``DefinitionError`` unless this is a valid question. Checked for every question before it is sent."""
     method, params = request.get("method"), _params(request)
     mode = params.get("mode", "form")
     if method not in METHODS:
@@ -255,8 +256,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
 def check_url(url: str) -> None:
-    """``DefinitionError`` unless a server may name ``url`` to a person: a page (:func:`check_page`), at no address of
-    an inner network, without a token in it, and on this machine one that names no action."""
+    """Raise ``DefinitionError`` unless a server may show ``url`` to a person: it is a page (:func:`check_page`),
+    outside internal networks, without a token; on the loopback host it must not name an action."""
     parts, host = check_page(url)
     if host in _LOOPBACK and (word := _action(parts)):
         raise DefinitionError.of("TW3203", problem=f"it names an action on this machine, {word!r}")
@@ -267,15 +268,15 @@ def check_url(url: str) -> None:
 
 
 def _action(parts: SplitResult) -> str:
-    """The first word of a path or a query by which a program on this machine would do something; ``""`` without one.
-    Opening an address is a GET, and programs that trust whoever is on their machine act on it."""
+    """The first word in the path, query or fragment that names an action, or ``""``. Opening an address is a GET, and
+    local programs that trust any user of the machine act on it."""
     words = _WORDS.findall(unquote(f"{parts.path} {parts.query} {parts.fragment}"))
     return next((word for word in words if word.lower() in _ACTIONS), "")
 
 
 def check_page(url: str) -> tuple[SplitResult, str]:
-    """The parts and the host of a URL that a browser may open: https (http on loopback), without credentials.
-    ``DefinitionError`` for any other."""
+    """The parts and the host of a URL that a browser may open: https (http on loopback), without credentials. Raises
+    ``DefinitionError`` for any other URL."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -297,7 +298,7 @@ _HOLDS = re.compile(
 
 
 def _is_inner(host: str) -> bool:
-    """Whether it is an address, in any spelling, that is not one of the Internet; ``localhost`` by its name too."""
+    """Whether the host is a non-global IP address in any spelling, or a ``localhost`` or ``.internal`` name."""
     plain = host.rstrip(".").partition("%")[0]
     if plain == "localhost" or plain.endswith((".localhost", ".internal")):
         return True
@@ -314,10 +315,10 @@ def _is_inner(host: str) -> bool:
 
 
 def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:
-    """``DefinitionError`` unless a model could be given these (client/sampling "Message content constraints").
+    """Raise ``DefinitionError`` unless a model accepts these messages (client/sampling "Message content constraints").
 
-    Roles and contents are there; an answer of a tool stands in a message with nothing else, and every use of a tool is
-    answered in the next message.
+    Each message has a role and content; a message with tool results holds no other blocks; every tool use is answered
+    in the next message.
     """
     open_uses: set[str] = set()
     for message in messages:
@@ -335,7 +336,7 @@ def check_messages(messages: Sequence[Mapping[str, Json]]) -> None:
 
 
 def _is_block(block: Json) -> bool:
-    """Whether it is a content block; of text, one with text in it."""
+    """Whether this is a content block; a text block must have text."""
     if not is_object(block) or not isinstance(block.get("type"), str):
         return False
     return block["type"] != "text" or isinstance(block.get("text"), str)
@@ -351,7 +352,7 @@ def _blocks(message: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def malformed(request: InputRequest, answer: Json) -> str | None:
-    """Why ``answer`` cannot be the result of this question at all, or ``None``. Its content is judged elsewhere."""
+    """The reason why ``answer`` cannot be a result of this question, or ``None``. Its content is checked elsewhere."""
     if not is_object(answer):
         return "it is not an object"
     match request.get("method"):
@@ -378,10 +379,10 @@ def malformed(request: InputRequest, answer: Json) -> str | None:
 
 
 def sayable(request: InputRequest, *, choices: bool, blocks: bool, identified: str | None) -> InputRequest | None:
-    """The question as an older revision says it, or ``None`` where it has no words for it.
+    """The question in an older revision's form, or ``None`` if that revision cannot express it.
 
-    ``choices``: lists and titled choices exist. ``blocks``: a message may hold several blocks. ``identified``: the id
-    that a visit has there.
+    ``choices``: the revision has lists and titled choices. ``blocks``: a message may hold several blocks.
+    ``identified``: the id that a URL visit has in that revision.
     """
     params = dict(_params(request))
     if request.get("method") == SAMPLE and not blocks:

@@ -1,9 +1,9 @@
-"""Text of others on its way to a terminal: what a terminal would obey, or nobody would see, is written as an escape.
+"""Escaping of untrusted text for a terminal: control sequences and invisible characters are written as escapes.
 
-C0 and C1 controls (with them every escape sequence), marks of direction, zero-width and other invisible characters,
-tags, private and unassigned characters, lone surrogates. :func:`printable` keeps the ends of lines, :func:`one_line`
-escapes them too, :func:`json_text` writes escapes that JSON knows. An isolate of the direction that ends on its line is
-kept: it holds right-to-left words in their place.
+Escaped are C0 and C1 controls (and so every escape sequence), direction marks, zero-width and other invisible
+characters, tags, private and unassigned characters, lone surrogates. :func:`printable` keeps line ends,
+:func:`one_line` escapes them too, :func:`json_text` writes JSON escapes. A direction isolate that closes on its own
+line is kept: it holds right-to-left words in place.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import re
 __all__ = ["escaped", "is_ordinary", "json_text", "one_line", "printable"]
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
-# Signs that most texts have alone, and that are shown: ASCII, quotation marks and dashes, Chinese.
+# Visible characters that make up most texts: ASCII, quotation marks and dashes, Chinese.
 _ORDINARY = re.compile("[\x20-\x7e\n–—‘’“”…→\u3001-\u3011\u4e00-\u9fa5，。：；！？（）]*")
 _ISOLATED = re.compile("\u2068([^\u202a-\u202e\u2066-\u2069\n]*)\u2069")
 
-# Letters and marks to Python, and nothing to see for a person.
+# Letters and marks to Python, but invisible to a person.
 _BLANK = frozenset(
     map(
         chr,
@@ -26,46 +26,46 @@ _BLANK = frozenset(
         ),
     )
 )
-_SPACES = frozenset("\u3000")  # the blank of Chinese and Japanese text
+_SPACES = frozenset("\u3000")  # the space of Chinese and Japanese text
 
 
 def is_ordinary(text: str) -> bool:
-    """Whether it is plain at one look that nothing in ``text`` is escaped, nor would be in any part of it. Where it is
-    not plain, each sign is looked at."""
+    """Whether a fast check shows that no character of ``text``, or of any part of it, needs an escape. If it is false,
+    each character must be examined."""
     return _ORDINARY.fullmatch(text) is not None
 
 
 def printable(text: str) -> str:
-    """Text of several lines."""
+    """Escape text of several lines."""
     return text if is_ordinary(text) else _kept(text, _LINES)
 
 
 def one_line(text: str) -> str:
-    """Text for one line: a name, a version, a cell of a table. What ends a line is escaped too."""
+    """Escape text for a single line: a name, a version, a table cell. Line ends are escaped too."""
     return _kept(text, _LINE)
 
 
 def escaped(sign: str) -> str:
-    """How a character is written that is not shown: ``\\x1b``, ``\\u202e``, ``\\U000e0041``."""
+    """The escape of a hidden character: ``\\x1b``, ``\\u202e``, ``\\U000e0041``."""
     number = ord(sign)
     return f"\\x{number:02x}" if number <= 0xFF else f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
 
 
 def json_text(text: str) -> str:
-    """JSON that reads the same, with escapes for what :func:`printable` would escape. Other letters stay."""
+    """Equivalent JSON, with escapes for the characters that :func:`printable` would escape. Other letters stay."""
     return _UNUSUAL.sub(lambda found: found[0] if _is_shown(found[0]) else _unicode_escape(found[0]), text)
 
 
 def _kept(text: str, signs: _Signs) -> str:
     if text.isascii() and text.isprintable():
         return text
-    pieces = (piece.translate(signs) for piece in _ISOLATED.split(text))  # outside and inside by turns
+    pieces = (piece.translate(signs) for piece in _ISOLATED.split(text))  # outside and inside alternate
     return "".join(f"\u2068{piece}\u2069" if place % 2 else piece for place, piece in enumerate(pieces))
 
 
 class _Signs(dict[int, str]):
-    """A table for ``str.translate``, filled as characters are met; those beyond the first plane are not stored, so that
-    no text makes it large. ``lines`` are kept as they are."""
+    """A table for ``str.translate``, filled on demand. Characters beyond the first plane are not stored, so that no
+    text can make it large. The characters in ``lines`` are kept."""
 
     def __init__(self, lines: str) -> None:
         super().__init__()

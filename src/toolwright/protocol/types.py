@@ -1,7 +1,7 @@
-"""The newest shape of everything that crosses the wire (schema 2026-07-28).
+"""Wire types in their newest shape (schema 2026-07-28).
 
-Only this shape is known inside; ``protocol/modern.py`` and ``protocol/legacy.py`` translate it for each era. Names are
-the schema's own, camelCase included.
+The rest of the package knows only this shape; ``protocol/modern.py`` and ``protocol/legacy.py`` translate it for the
+revisions. Names are the schema's own, camelCase included.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ __all__ = [
 
 
 class Value(msgspec.Struct, frozen=True):
-    """A value that never changes. Made and created several times quicker than a frozen dataclass, which every process
-    pays for when it starts, and every call for each value that it needs."""
+    """An immutable value. Defining the class and creating instances are several times faster than with a frozen
+    dataclass; every process pays for the first at start, every call for the second."""
 
 
 class Mutable(msgspec.Struct, gc=False):
-    """A value that is written to. It must not hold what holds it, over however many others: nobody looks for cycles."""
+    """A mutable value, excluded from garbage collection. It must not refer to itself, directly or through others."""
 
 
 replaced = msgspec.structs.replace
-"""``replaced(value, field=…)``: the value with other fields."""
+"""``replaced(value, field=…)``: a copy of the value with these fields replaced."""
 
 Part: TypeAlias = msgspec.Struct
-"""Anything here; its fields are named by ``__struct_fields__``."""
+"""Any struct of this module; ``__struct_fields__`` names its fields."""
 
 
 def is_part(value: object) -> TypeGuard[Part]:
@@ -78,7 +78,7 @@ class Icon(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Implementation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who a client or server says that it is; for display and logs only."""
+    """The self-declared identity of a client or server; for display and logs only."""
 
     name: str
     version: str
@@ -89,7 +89,7 @@ class Implementation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolAnnotations(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Hints. Absent ones mean the worst: mutating, destructive, not idempotent, open world."""
+    """Hints. Absent ones default to the worst case: mutating, destructive, not idempotent, open world."""
 
     title: str | None = None
     readOnlyHint: bool | None = None
@@ -127,7 +127,7 @@ class _Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_
 
     @property
     def type(self) -> str:
-        """What tells the kinds of blocks apart on the wire: ``text``, ``image``, …"""
+        """The type tag of the block on the wire: ``text``, ``image``, …"""
         return str(self.__struct_config__.tag)
 
 
@@ -143,7 +143,7 @@ class _Binary(_Block, frozen=True, omit_defaults=True):
     def of(
         cls, data: bytes, mime_type: str, *, annotations: Annotations | None = None, meta: dict[str, Any] | None = None
     ) -> Self:
-        """The block of these bytes, which are not encoded yet."""
+        """Create the block from raw bytes, which are not encoded yet."""
         return cls(data=_base64(data), mimeType=mime_type, annotations=annotations, meta=meta)
 
 
@@ -182,7 +182,7 @@ class BlobResource(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
     @classmethod
     def of(cls, uri: str, data: bytes, mime_type: str | None = None, *, meta: dict[str, Any] | None = None) -> Self:
-        """The resource of these bytes, which are not encoded yet."""
+        """Create the resource from raw bytes, which are not encoded yet."""
         return cls(uri, _base64(data), mime_type, meta)
 
 
@@ -197,7 +197,7 @@ ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLi
 class CallToolResult(msgspec.Struct, frozen=True):
     """A finished call. ``structuredContent`` may be any JSON value; ``UNSET`` is absent, ``None`` is null.
 
-    ``encoded`` is not on the wire: what ``structuredContent`` encodes to, where somebody has done that already.
+    ``encoded`` is not sent: it caches the encoding of ``structuredContent``, where that is known already.
     """
 
     content: list[Any]
@@ -209,9 +209,9 @@ class CallToolResult(msgspec.Struct, frozen=True):
 
 @final
 class InputRequiredResult(msgspec.Struct, frozen=True):
-    """A call that needs something from the client first; at least one of the two members is there.
+    """A call that first needs input from the client; at least one of the first two members is set.
 
-    ``memory`` is not on the wire: what the next round has to know, which the door seals into ``requestState``.
+    ``memory`` is not sent: it is the state for the next round, which the handler seals into ``requestState``.
     """
 
     inputRequests: dict[str, Any] | None = None
@@ -224,7 +224,7 @@ ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult
 
 
 class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something to read. ``size`` is in bytes, before any encoding."""
+    """A readable resource. ``size`` is in bytes, before any encoding."""
 
     uri: str
     name: str
@@ -238,7 +238,7 @@ class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ResourceTemplate(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Many resources whose URIs have one form (RFC 6570)."""
+    """A family of resources whose URIs follow one template (RFC 6570)."""
 
     uriTemplate: str
     name: str
@@ -251,7 +251,7 @@ class ResourceTemplate(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReadResourceResult(msgspec.Struct, frozen=True):
-    """What was read: at least one of :class:`TextResource` and :class:`BlobResource`."""
+    """The contents of a resource: at least one :class:`TextResource` or :class:`BlobResource`."""
 
     contents: list[Any]  # TextResource | BlobResource
     meta: dict[str, Any] | None = None
@@ -293,7 +293,7 @@ PromptOutcome: TypeAlias = PromptResult | InputRequiredResult
 
 
 class Completion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Values that an argument may have: 100 at the most, of ``total`` that there are."""
+    """Suggested values of an argument: at most 100, out of ``total``."""
 
     values: list[str]
     total: int | None = None

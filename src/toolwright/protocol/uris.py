@@ -1,8 +1,8 @@
-"""URIs, and templates of URIs: which text is one, and which variables a URI gives a template (RFC 3986, RFC 6570).
+"""URIs and URI templates: validation, matching and expansion (RFC 3986, RFC 6570).
 
-Of RFC 6570 there are ``{name}`` (level 1: one segment) and ``{+path}`` (several segments). A template is read backwards
-here: what a URI says becomes values, and whatever could be read as another file than it says does not match. Values
-have one spelling each, so that whoever judges a URI has judged what is read.
+Of RFC 6570, ``{name}`` (level 1: one segment) and ``{+path}`` (several segments) are supported. A template matches a
+URI to recover its variables; a value that could be read as a different file than it spells does not match. Every value
+has exactly one spelling, so that a rule that approves a URI has approved the resource that is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_template(text: str) -> bool:
 
 
 class Template(Value, frozen=True):
-    """A template that was read. ``variables`` are in order, between ``literals``; the names in ``deep`` may hold
+    """A parsed template. ``variables`` are in order, between ``literals``; the values of the names in ``deep`` may hold
     slashes."""
 
     text: str
@@ -45,13 +45,13 @@ class Template(Value, frozen=True):
     pattern: re.Pattern[str]
 
     def match(self, uri: str) -> Mapping[str, str] | None:
-        """What the variables are in ``uri``, decoded; ``None`` where it has another form, or spells them otherwise than
-        :meth:`expand` does.
+        """The decoded variables of ``uri``; ``None`` if its form, or the spelling of a value, is not that of
+        :meth:`expand`.
 
-        A variable is never empty and ends where the text that follows it in the template first stands. No value holds
-        control characters or a backslash. One segment holds no slash; of several, none is empty, and the first does not
-        begin like a drive (``c:``). None is ``.`` or ``..``. The same goes for what becomes of several segments when
-        somebody decodes them once more.
+        A variable is never empty and ends where the text that follows it in the template first occurs. A value holds no
+        control characters and no backslash. A single segment holds no slash; of several segments, each is non-empty,
+        and the first does not start like a drive (``c:``). No segment is ``.`` or ``..``. The rules for several
+        segments also apply to their values decoded repeatedly.
         """
         found = self.pattern.fullmatch(uri)
         if found is None:
@@ -62,10 +62,10 @@ class Template(Value, frozen=True):
         return values if self.expand(values) == uri else None
 
     def expand(self, values: Mapping[str, str]) -> str:
-        """The URI that has these values: the one spelling (RFC 6570, section 3.2).
+        """The URI with these values, in its only spelling (RFC 6570, section 3.2).
 
-        Encoded is what is not unreserved, or, in several segments, neither unreserved nor reserved; also ``?`` and
-        ``#``, which would end a path, and ``%`` always.
+        All characters but unreserved ones are encoded; in several segments reserved ones stay too, except ``?`` and
+        ``#``, which would end a path. ``%`` is always encoded.
         """
         parts = [self.literals[0]]
         for name, after in zip(self.variables, self.literals[1:], strict=True):
@@ -84,7 +84,7 @@ def _is_segment(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    """Whether it stays in its folder, also for whoever decodes it again; no name of a file is encoded that often."""
+    """Whether the path stays in its folder even if decoded again; no real file name is encoded that many times."""
     for _ in range(_MAX_DECODED):
         if _DRIVE.match(value) is not None or not all(map(_is_segment, value.split("/"))):
             return False
@@ -99,7 +99,7 @@ def _decoded(text: str) -> str:
 
 
 def read_template(text: str) -> Template:
-    """The template that ``text`` is. ``DefinitionError`` for what is none, or could be read in two ways."""
+    """Parse a template. Raises ``DefinitionError`` if ``text`` is not a template or is ambiguous."""
     pieces = _EXPRESSION.split(text)  # text, expression, text, expression, … text
     literals, expressions = pieces[::2], pieces[1::2]
     variables = [_variable(text, expression) for expression in expressions]
@@ -110,7 +110,7 @@ def read_template(text: str) -> Template:
         raise DefinitionError.of("TW3023", uri=text, problem="a variable stands in it twice")
     if "" in literals[1:-1]:
         raise DefinitionError.of("TW3023", uri=text, problem="nothing separates two of its variables")
-    # Followed by others it could end in many places, and finding the one that fits could take for ever.
+    # Followed by another variable it could end in many places, and finding the right one could take unbounded time.
     if any(plus for plus, _ in variables[:-1]):
         raise DefinitionError.of("TW3023", uri=text, problem="only its last variable may be a {+path}")
     parts = [_part(plus, name, after) for (plus, name), after in zip(variables, literals[1:], strict=True)]
@@ -127,7 +127,7 @@ def _variable(text: str, expression: str) -> tuple[str, str]:
 
 
 def _part(plus: str, name: str, after: str) -> str:
-    """The pattern of a variable and of the text that follows it. It never looks back, so that it takes linear time."""
+    """The pattern of a variable and the text that follows it. It never backtracks, so it takes linear time."""
     if plus:
         return f"(?P<{name}>[^?#]+){re.escape(after)}"
     end = f"(?={re.escape(after)})" if after else r"\Z"

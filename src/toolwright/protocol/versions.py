@@ -1,7 +1,7 @@
-"""The protocol revisions, and what each of them can say. The one place that knows their order.
+"""The protocol revisions and their features. The only module that knows their order.
 
-*Modern* revisions carry their facts in each request's ``_meta``; *legacy* ones begin with an ``initialize`` handshake.
-A new revision is a row here, a wire module and transcripts.
+Stateless (``modern``) revisions carry the context in each request's ``_meta``; session-based (``legacy``) ones begin
+with an ``initialize`` handshake. A new revision is a row here, a wire module and transcripts.
 """
 
 from __future__ import annotations
@@ -82,11 +82,12 @@ LEGACY = tuple(revision.name for revision in _REVISIONS if not revision.modern)
 LATEST = MODERN[0]
 NEWEST_LEGACY = LEGACY[0]
 
-# A legacy HTTP request without a version header and without a session (2025-06-18, basic/transports).
+# The revision of a session-based HTTP request without version header and session (2025-06-18, basic/transports).
 ASSUMED = "2025-03-26"
 
 
 def agree(offered: str) -> Revision:
-    """What a handshake settles on: the client's offer, or else our newest legacy revision (basic/lifecycle)."""
+    """The revision that a handshake selects: the client's offer, else our newest session-based one
+    (basic/lifecycle)."""
     revision = BY_NAME.get(offered)
     return revision if revision is not None and not revision.modern else BY_NAME[NEWEST_LEGACY]

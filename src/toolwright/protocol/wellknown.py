@@ -1,4 +1,4 @@
-"""Where the metadata of authorization is published (RFC 8414, OpenID Connect Discovery, RFC 9728). Pure."""
+"""Well-known URLs of authorization metadata (RFC 8414, OpenID Connect Discovery, RFC 9728). Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RESOURCE = "/.well-known/oauth-protected-resource"
 
 
 def issuer_places(issuer: str) -> tuple[str, ...]:
-    """Where an issuer's metadata may be, in this order (basic/authorization/authorization-server-discovery)."""
+    """The candidate URLs of an issuer's metadata, in order (basic/authorization/authorization-server-discovery)."""
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
     places = (
@@ -22,6 +22,6 @@ def issuer_places(issuer: str) -> tuple[str, ...]:
 
 
 def resource_place(resource: str) -> str:
-    """Where the metadata of a resource is, its path behind the well-known one."""
+    """The URL of a resource's metadata: the well-known path, followed by the resource's own path."""
     parts = urlsplit(resource)
     return parts._replace(path=RESOURCE + parts.path.rstrip("/")).geturl()

@@ -1,4 +1,4 @@
-"""Structured results for who knows objects only: any value as ``{"result": value}``, and the schema of that."""
+"""Wrapping of structured results as ``{"result": value}``, for clients that accept objects only; also for schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["wrapped", "wraps"]
 
 
 def wraps(schema: Mapping[str, Json] | None) -> bool:
-    """Whether results of this schema have to be wrapped: to a legacy client, structured content is an object."""
+    """Whether results of this schema must be wrapped: session-based revisions allow only objects as structured
+    content."""
     return schema is not None and schema.get("type") != "object"
 
 
@@ -20,14 +21,14 @@ _WRAPPED = "#/properties/result"
 _DEFINED = ("$defs", "definitions")
 _REFERENCES = ("$ref", "$dynamicRef")
 _VALUES = ("const", "enum", "default", "examples")
-# What stands in these is called by names of the author's, which may be words of JSON Schema too.
+# The keys in these are names chosen by the author, which may coincide with JSON Schema keywords.
 _NAMED = (*_DEFINED, "properties", "patternProperties", "dependentSchemas", "dependencies")
 
 
 def wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
-    """The schema of ``{"result": value}``, which accepts just the values that ``schema`` does.
+    """The schema of ``{"result": value}`` that accepts exactly the values accepted by ``schema``.
 
-    What it defines stays at the root, where references look for it, and so does its own address (``$id``).
+    Its definitions stay at the root, where references look for them, and so does its ``$id``.
     """
     moved = _Moved(schema)
     parts = moved.part(dict(schema), BASE)
@@ -38,15 +39,15 @@ def wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
 
 
 class _Moved:
-    """Parts of a schema, their references to its former root put right. ``document`` is the root's own address."""
+    """Rewrites the references to the former root in parts of a schema. ``document`` is the root's own address."""
 
     def __init__(self, schema: Mapping[str, Json]) -> None:
-        # Draft-07, section 8.3: what stands beside a $ref is ignored.
+        # Draft-07, section 8.3: siblings of a $ref are ignored.
         self._ref_stands_alone = "draft-07" in str(schema.get("$schema"))
         self.document = self._base(schema, BASE)
 
     def _base(self, node: Mapping[str, Json], base: str) -> str:
-        """The address that references in ``node`` start from, which stands in a resource with the address ``base``."""
+        """The base address of references in ``node``, given the address ``base`` of the enclosing resource."""
         id = node.get("$id")
         if not isinstance(id, str) or id.startswith("#") or (self._ref_stands_alone and "$ref" in node):
             return base
@@ -73,7 +74,7 @@ class _Moved:
     def _reference(self, text: str, base: str) -> str:
         document, _, pointer = absolute(base, text).partition("#")
         if document != self.document or (pointer and not pointer.startswith("/")):
-            return text  # into a part with an address of its own, or to an anchor: these have moved along
+            return text  # targets in a part with its own address, and anchors, have moved along
         if unquote(pointer).split("/")[1:2] in ([word] for word in _DEFINED):
             return text
         return text.partition("#")[0] + _WRAPPED + pointer

@@ -1,10 +1,10 @@
-"""Bounded JSON Schema: compiled once, asked often, explained when it refuses.
+"""Bounded JSON Schema validation: compiled once, used often, with explanations of refusals.
 
-A schema may come from a stranger, so it is surveyed before it is compiled: depth, size, references, patterns, and what
-one value could cost. Nothing is ever fetched. ``jsonschema_rs`` alone accepts or refuses; the explanation asks it
-again, piece by piece, and decides nothing itself. Formats are asserted: a declared format is a promise.
+A schema may be untrusted, so it is surveyed before it is compiled: depth, size, references, patterns, and the cost of
+validating one value. Schemas are never fetched. Only ``jsonschema_rs`` accepts or refuses; the explanation calls it
+again for parts of the value and decides nothing itself. Formats are asserted: a declared format is a promise.
 
-In reading order: ``dialects``, ``survey``, ``compiled``, then ``search`` for what is wrong and ``words`` for saying it.
+In reading order: ``dialects``, ``survey``, ``compiled``, then ``search`` for the problems and ``words`` for their text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = ["FOREIGN", "OWN", "Bounds", "Problem", "Schema", "SchemaError", "comp
 
 
 def compile_schema(definition: Mapping[str, Any], *, bounds: Bounds = FOREIGN, assert_formats: bool = True) -> Schema:
-    """The schema, ready to judge. Raises SchemaError, which says what is wrong and where, and nothing else.
+    """Compile a schema. Raises SchemaError, and no other exception, with the problem and its location.
 
-    Fetches nothing. ``bounds`` is ``FOREIGN`` unless the author of the program wrote the schema (``OWN``).
+    Fetches no references. ``bounds`` is ``FOREIGN`` unless the author of the program wrote the schema (``OWN``).
     """
     root = private_copy(definition, bounds)
     dialect = dialect_of(root.get("$schema"))
@@ -38,10 +38,10 @@ def compile_schema(definition: Mapping[str, Any], *, bounds: Bounds = FOREIGN, a
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """A compiled schema. ``definition`` is what is published; it is not to be changed.
+    """A compiled schema. ``definition`` is the published schema; it must not be changed.
 
-    Values nested deeper than about 100 levels must not come here, since the judge recurses natively: the decoder that
-    made the value guards that.
+    Values nested deeper than about 100 levels must not be passed, because the validator recurses natively: the decoder
+    that created the value enforces the limit.
     """
 
     definition: dict[str, Any]
@@ -50,16 +50,17 @@ class Schema:
     _compiled: Compiled = field(repr=False)
 
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` fits. What is not JSON (bytes, sets, lone surrogates) fits nothing."""
+        """Whether ``value`` is valid. Values outside JSON (bytes, sets, lone surrogates) are never valid."""
         try:
             return self._is_valid(value)
         except ValueError:
             return False
 
     def problems(self, value: Any, limit: int = 8) -> tuple[Problem, ...]:
-        """Why ``value`` does not fit: at least one problem, at most ``limit``; none when it fits.
+        """The problems of ``value``: an empty tuple if it is valid, otherwise between one and ``limit``.
 
-        Takes bounded work. Says nothing of the strings in ``value``; its property names appear in paths, cut and clean.
+        Takes bounded work. Strings in ``value`` are never repeated; its property names appear in paths, cut and
+        cleaned.
         """
         try:
             if self._is_valid(value):
@@ -67,6 +68,6 @@ class Schema:
         except ValueError:
             return (Problem("$", "json", "must be JSON"),)
         found = tuple(islice(search(self._compiled, value), max(1, limit)))
-        # A format says more than a pattern beside it, which only narrows it.
+        # A failed format explains more than a pattern on the same value, which only narrows it.
         formats = {one.path for one in found if one.rule == "format"}
         return tuple(one for one in found if one.rule != "pattern" or one.path not in formats)

@@ -1,4 +1,4 @@
-"""The judge: ``jsonschema_rs``, which only this file imports, and which alone accepts or refuses."""
+"""The validator: a wrapper of ``jsonschema_rs``, which only this module imports and which alone accepts or refuses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENGINES: Final[dict[str, tuple[_Make, int]]] = {
 
 
 def compiled(root: Node, dialect: Dialect, targets: Targets, bounds: Bounds, assert_formats: bool) -> Compiled:
-    """Compiles with the linear engine; for patterns beyond it, with the bounded one where the bounds allow."""
+    """Compile with the linear regex engine; for patterns beyond it, with the backtracking one if the bounds allow."""
     options = jsonschema_rs.RegexOptions(size_limit=bounds.pattern_bytes)
     make = partial(_ENGINES[dialect.name][0], validate_formats=assert_formats, offline=True, pattern_options=options)
     try:
@@ -61,7 +61,7 @@ def _refuse_as(error: jsonschema_rs.ValidationError, dialect: Dialect) -> NoRetu
 
 
 class Compiled:
-    """A schema with a judge of the whole, and one for each place in it, which is made when it is first asked."""
+    """A schema with a validator for the whole, and one for each subschema, created on first use."""
 
     __slots__ = ("dialect", "is_valid", "judges", "make", "registry", "root", "targets")
 
@@ -73,14 +73,14 @@ class Compiled:
         self.targets = targets
         self.make = make
         self.is_valid = is_valid
-        # (path, whether it judges each item of an array) → None where there can be no judge
+        # (path, whether it validates each item of an array) → validator, or None where it cannot be built
         self.judges: dict[tuple[Path, bool], Callable[[Any], bool] | None] = {((), False): is_valid}
         self.registry: jsonschema_rs.Registry | None = None
 
     def fits(self, place: Place, value: Any, each: bool = False) -> bool:
         """Whether ``value``, or each item of it, fits the subschema at ``place``.
 
-        Where the judge cannot say, a value fits, and a list of items does not.
+        Where no validator can be built, a value fits and a list of items does not.
         """
         if isinstance(place.node, bool) and not each:
             return place.node
@@ -103,10 +103,11 @@ class Compiled:
                 self.registry = jsonschema_rs.Registry([(base, self.root)], draft=draft)
             return self.make({"items": rule} if each else rule, registry=self.registry).is_valid
         except (ValueError, jsonschema_rs.ReferencingError):
-            return None  # across a nested $id the pointer may not resolve: then the outer problem is named
+            return None  # the pointer may not resolve across a nested $id; then the outer problem is reported
 
     def cost(self, place: Place, each: bool = False) -> int:
-        """What a verdict costs: one; of a judge still to be made, the JSON values that it is made of."""
+        """The cost of a verdict: 1, or, if the validator must be built first, the number of JSON values it is built
+        from."""
         if (place.path, each) in self.judges:
             return 1
         seen: set[int] = set()
@@ -121,7 +122,7 @@ class Compiled:
         return count
 
     def refuser(self, rule: Node) -> Callable[[Any], bool]:
-        """Whether a few keywords alone refuse a value."""
+        """A predicate that tells whether these few keywords alone refuse a value."""
         judge = self.make(rule)
 
         def refuses(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The two dialects: 2020-12, also when none is declared, and draft-07; and where their subschemas stand."""
+"""The two dialects, 2020-12 (also the default) and draft-07, and the keywords that hold subschemas."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 from toolwright.errors import SchemaError
 from toolwright.protocol.schema.words import Node, Path, kind, printable
 
-HERE: Final = "here"  # judged against the value itself
-THERE: Final = "there"  # judged against a part of it
-_ASIDE: Final = "aside"  # judged only where something refers to it
+HERE: Final = "here"  # applied to the value itself
+THERE: Final = "there"  # applied to a part of the value
+_ASIDE: Final = "aside"  # applied only through a reference
 
 _SHARED: Final = {
     "allOf": HERE,
@@ -21,7 +21,7 @@ _SHARED: Final = {
     "if": HERE,
     "then": HERE,
     "else": HERE,
-    "dependencies": HERE,  # not in 2020-12, where the judge applies it all the same
+    "dependencies": HERE,  # not in 2020-12, but the validator applies it nevertheless
     "properties": THERE,
     "patternProperties": THERE,
     "additionalProperties": THERE,
@@ -47,8 +47,8 @@ _MAPS: Final = frozenset(
 class Dialect(NamedTuple):
     name: str
     applicators: Mapping[str, str]
-    ignored: frozenset[str]  # keywords of the other dialect only
-    ref_stands_alone: bool  # draft-07 §8.3: what stands beside a $ref is ignored
+    ignored: frozenset[str]  # keywords that only the other dialect has
+    ref_stands_alone: bool  # draft-07 §8.3: siblings of a $ref are ignored
 
 
 _DRAFT_2020_12: Final = Dialect("2020-12", _SHARED | _ONLY_2020_12, frozenset(_ONLY_DRAFT_07), False)
@@ -68,7 +68,7 @@ _SUPPORTED: Final = "https://json-schema.org/draft/2020-12/schema, http://json-s
 
 
 def dialect_of(declared: Any) -> Dialect:
-    """The dialect that ``$schema`` names; http or https, with or without the empty fragment."""
+    """The dialect that ``$schema`` names, with http or https, with or without the empty fragment."""
     if declared is None:
         return _DRAFT_2020_12
     text = declared if isinstance(declared, str) else kind(declared)
@@ -79,7 +79,7 @@ def dialect_of(declared: Any) -> Dialect:
 
 
 def subschemas(keyword: str, value: Any) -> Iterator[tuple[Path, Any]]:
-    """The subschemas in a keyword's value, with the steps to them. What is no schema is left to the meta-schema."""
+    """The subschemas in a keyword's value, with the steps to them. Malformed ones are left to the meta-schema."""
     if keyword in _MAPS:
         for name, child in cast("Node", value).items() if isinstance(value, dict) else ():
             if isinstance(child, (dict, bool)):

@@ -1,4 +1,4 @@
-"""The search for what is wrong with a value that was refused: walks down where the judge refuses, never deciding."""
+"""The search for the problems of a refused value: descends where the validator refuses, and never decides itself."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from toolwright.protocol.schema.words import (
 from toolwright.protocol.types import replaced
 
 _WORK: Final = 100_000
-_A_PLACE: Final = 40  # about what a visit costs, counted in single verdicts
+_A_PLACE: Final = 40  # the approximate cost of a visit, in single verdicts
 _PER_BRANCH: Final = 8
 _LOT: Final = 1_000
-_DEEPEST: Final = 60  # subschemas within each other; each takes about five frames of the interpreter's stack
+_DEEPEST: Final = 60  # subschemas nested in each other; each takes about five frames of the interpreter's stack
 
 
 def search(compiled: Compiled, value: Any) -> Iterator[Problem]:
-    """Each problem of a refused value, once: allOf and references often say the same twice."""
+    """The problems of a refused value, without duplicates: allOf and references often report the same one twice."""
     seen: set[Problem] = set()
     for problem in _Search(compiled).below(Place((), compiled.root), value, ()):
         if problem not in seen:
@@ -47,9 +47,9 @@ def search(compiled: Compiled, value: Any) -> Iterator[Problem]:
 
 
 class _Search:
-    """Lasts as long as ``work`` does.
+    """One search, limited by its budget ``work``.
 
-    Not ``iter_errors``: that collects every error before it yields the first, and for nested ``anyOf`` there are
+    Does not use ``iter_errors``, which collects every error before it yields the first: nested ``anyOf`` produces
     exponentially many.
     """
 
@@ -57,10 +57,10 @@ class _Search:
         self.compiled = compiled
         self.work = _WORK
         self.depth = 0
-        self.floor: int = sys.maxsize  # parts of the value below this level are not looked into
+        self.floor: int = sys.maxsize  # parts of the value below this level are not examined
 
     def below(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
-        """What is wrong with ``value``, which ``place`` refuses: at least one problem, if only a plain one."""
+        """The problems of ``value``, which ``place`` refuses: at least one, if only a generic one."""
         self.work -= _A_PLACE
         if isinstance(place.node, bool):
             yield Problem(json_path(at), "false", "is not allowed here")
@@ -78,12 +78,12 @@ class _Search:
             yield Problem(json_path(at), "schema", "does not fit the schema", got(value))
 
     def fits(self, place: Place, value: Any, each: bool = False) -> bool:
-        """Whether ``value``, or each item of it, fits ``place``; also True, and not to be relied on, without work."""
+        """Whether ``value``, or each item of it, fits ``place``; True, and unreliable, once the budget is used up."""
         self.work -= self.compiled.cost(place, each)
         return self.work <= 0 or self.compiled.fits(place, value, each)
 
     def into(self, place: Place, value: Any, at: Path) -> Iterator[Problem]:
-        """What is wrong with ``value`` if ``place`` refuses it."""
+        """The problems of ``value`` if ``place`` refuses it."""
         if not self.fits(place, value):
             yield from self.below(place, value, at)
 
@@ -105,13 +105,13 @@ class _Search:
                 yield from finder(self, rule, place, value, at)
 
     def checked(self, place: Place, rule: str, draft: Draft, at: Path) -> Problem:
-        """The problem, naming its nearest value only when the judge accepts that."""
+        """The problem; includes the suggested value only if the validator accepts it."""
         fitting = draft.nearest is not NONE and self.fits(place, draft.nearest) and self.work > 0
         nearest = json_text(draft.nearest) if fitting else None
         return Problem(json_path(at), rule, draft.expected, draft.got, draft.allowed, nearest, draft.hint)
 
     def parts(self, value: Node) -> Iterator[tuple[str, Any]]:
-        """The properties of ``value``, as long as the work lasts."""
+        """The properties of ``value``, as long as the budget lasts."""
         for name, part in value.items():
             self.work -= 1
             if self.work <= 0:
@@ -139,7 +139,7 @@ class _Search:
             yield Problem(json_path(at), rule, expected, f"{fitting} at the same time")
 
     def closest(self, branches: list[Place], value: Any, at: Path) -> Iterator[Problem]:
-        """The problems of the branch that the value was most likely meant for."""
+        """The problems of the branch that the value most likely targets."""
         each = self.glance(branches, value, at)
         common = _one_choice(each)
         if common is not None:
@@ -152,7 +152,7 @@ class _Search:
         yield from others
 
     def glance(self, branches: list[Place], value: Any, at: Path) -> list[list[Problem]]:
-        """The problems of each branch with the value and its parts, no deeper: recursive forms would multiply."""
+        """The problems of each branch in the value and its direct parts, no deeper: recursive forms would multiply."""
         floor = self.floor
         self.floor = min(floor, len(at) + 1)
         try:
@@ -176,7 +176,7 @@ class _Search:
         yield from self.missing(place.node[rule], "", place, value, at)
 
     def dependent(self, rule: str, place: Place, value: Node, at: Path) -> Iterator[Problem]:
-        """Properties that the presence of another one asks for: names, or a schema."""
+        """Properties required because another one is present: names, or a schema."""
         for trigger, needs in place.node[rule].items():
             if trigger not in value:
                 continue
@@ -192,7 +192,7 @@ class _Search:
                 yield absent(self.property_node(place, name), name, at, why)
 
     def property_node(self, place: Place, name: str) -> Any:
-        """The subschema of a property, references followed as far as they say nothing themselves."""
+        """The subschema of a property, with references followed while it is not descriptive itself."""
         node = place.node.get("properties", {}).get(name)
         for _ in range(8):
             targets = self.compiled.targets.get(id(node))
@@ -223,7 +223,7 @@ class _Search:
         yield from self.unknown(rule, list(dict.fromkeys(self.names_in(place.node, 8))), place, value, at)
 
     def names_in(self, node: Any, depth: int) -> Iterator[str]:
-        """The property names that ``node`` and what it applies in place know of."""
+        """The property names defined by ``node`` and by the subschemas that it applies in place."""
         if not isinstance(node, dict) or depth == 0 or self.work <= 0:
             return
         self.work -= 1
@@ -237,7 +237,7 @@ class _Search:
                     yield from self.names_in(child, depth - 1)
 
     def unknown(self, rule: str, known: list[str], place: Place, value: Node, at: Path) -> Iterator[Problem]:
-        """The properties of ``value`` that are left to ``rule``: forbidden, or of a form."""
+        """The properties of ``value`` that ``rule`` covers: forbidden, or constrained by a schema."""
         patterns = dict.fromkeys(place.node.get("patternProperties", ()), False)
         matches = self.compiled.refuser({"patternProperties": patterns})
         child = _child(place, rule)
@@ -258,7 +258,7 @@ class _Search:
     # -- arrays --------------------------------------------------------------------------------------------------------
 
     def items(self, rule: str, place: Place, value: list[Any], at: Path) -> Iterator[Problem]:
-        """The items of an array: one schema for each position, or one for all the rest."""
+        """The items of an array: one schema for each position, or one for all remaining items."""
         if not isinstance(place.node[rule], list):
             yield from self.rest(_child(place, rule), value, _listed_before(place.node, rule), at)
             return
@@ -266,7 +266,7 @@ class _Search:
             yield from self.into(child, part, (*at, index))
 
     def rest(self, place: Place, value: list[Any], start: int, at: Path) -> Iterator[Problem]:
-        """The items from ``start`` on, which share a schema; judged in lots, so the one bad row of many is found."""
+        """The items from ``start`` on, which share a schema; validated in batches, to find one bad row among many."""
         for begin in range(start, len(value), _LOT):
             lot = value[begin : begin + _LOT]
             self.work -= _A_PLACE
@@ -277,7 +277,7 @@ class _Search:
                     yield from self.into(place, part, (*at, index))
 
     def contains(self, rule: str, place: Place, value: list[Any], at: Path) -> Iterator[Problem]:
-        """Too few or too many items of a form."""
+        """Too few or too many items that match a schema."""
         self.work -= len(value)
         if self.work <= 0:
             return
@@ -292,7 +292,7 @@ class _Search:
 
 _Finder = Callable[[_Search, str, Place, Any, Path], Iterator[Problem]]
 
-# keyword → the values it concerns, and who looks into them
+# keyword → the type of value it concerns, and the method that examines it
 _FINDERS: Final[dict[str, tuple[type, _Finder]]] = {
     "required": (dict, _Search.required),
     "additionalProperties": (dict, _Search.additional_properties),
@@ -327,7 +327,7 @@ def _branches(place: Place, rule: str) -> list[Place]:
 
 
 def _listed_before(node: Node, rule: str) -> int:
-    """How many items other keywords judge one by one before ``rule`` takes the rest."""
+    """The number of items that other keywords validate one by one before ``rule`` takes the rest."""
     before = node.get("items" if rule == "additionalItems" else "prefixItems")
     return len(cast("list[Any]", before)) if isinstance(before, list) else 0
 
@@ -339,7 +339,7 @@ _FAR: Final = {"type": 10, "const": 20, "enum": 5, "false": 20}
 
 
 def _one_choice(branches: list[list[Problem]]) -> Problem | None:
-    """All branches as one sentence, where they want different types, or different values of the same part."""
+    """All branches merged into one problem, if they want different types, or different values of the same part."""
     firsts = [problems[0] for problems in branches if len(problems) == 1]
     same_part = len(firsts) == len(branches) and len({problem.path for problem in firsts}) == 1
     if same_part and all(problem.rule == "type" for problem in firsts):
@@ -356,5 +356,6 @@ def _one_choice(branches: list[list[Problem]]) -> Problem | None:
 
 
 def _distance(problems: list[Problem], here: str) -> int:
-    """How far a value is from a branch: the wrong type at once is far, a wrong discriminator further than a slip."""
+    """The distance of a value from a branch: a wrong type at the top is far, a wrong discriminator farther than a
+    typo."""
     return sum(_FAR.get(problem.rule, 1) * (10 if problem.path == here else 1) for problem in problems)

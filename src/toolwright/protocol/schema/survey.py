@@ -1,4 +1,4 @@
-"""The survey: a schema is read before it is compiled, and refused when it is beyond its bounds or refers outside."""
+"""The survey: examines a schema before compilation, and refuses it if it exceeds its bounds or refers outside."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from toolwright.protocol.types import Value
 
 
 class Bounds(Value, frozen=True):
-    """What a schema may cost. Above any of these it is refused, never cut."""
+    """Limits on the cost of a schema. A schema above any of them is refused, never truncated."""
 
     depth: int = 64
-    """JSON levels of the schema itself."""
+    """JSON nesting levels of the schema itself."""
     nodes: int = 20_000
-    """JSON values in it."""
+    """JSON values in the schema."""
     refs: int = 4_000
     chain: int = 200
-    """Subschemas on one way down, references followed."""
+    """Subschemas on one path downward, with references followed."""
     expansion: int = 100_000
-    """Subschemas that one way down through a value can be judged by. About 10 ns each."""
+    """Subschemas that may apply to the parts on one path downward through a value. About 10 ns each."""
     patterns: int = 1_000
     pattern_chars: int = 4_000
     pattern_bytes: int = 10_000_000
-    """Size of one compiled pattern: a matching engine is linear in the text times this."""
+    """Size of one compiled pattern: matching time is linear in the text times this."""
     backtracks: int = 0
-    """Steps that a pattern with lookaround or backreferences may take on one text; 0 refuses such patterns."""
+    """Backtracking steps of a pattern with lookaround or backreferences on one text; 0 refuses such patterns."""
 
 
 OWN: Final = Bounds(backtracks=10_000)
-"""For schemas that the author of the program wrote."""
+"""For schemas written by the author of the program."""
 
 FOREIGN: Final = Bounds(
     nodes=10_000, refs=1_000, expansion=20_000, patterns=50, pattern_chars=1_000, pattern_bytes=500_000
 )
-"""For schemas that came over a wire."""
+"""For schemas received over the wire."""
 
 
 def private_copy(definition: Any, bounds: Bounds) -> Node:
-    """The schema as plain JSON, every object one of our own; refuses what is too deep, too large or not JSON."""
+    """A copy of the schema as plain JSON in our own objects. Refuses schemas that are too deep, too large or not
+    JSON."""
     if not isinstance(definition, Mapping):
         refuse("TW3101", kind=kind(definition))
     left = bounds.nodes
@@ -79,7 +80,7 @@ def _plain_name(key: Any, path: Path) -> str:
 
 
 def _plain_scalar(value: Any, path: Path) -> Any:
-    """Floats that JSON has, and the plain value of enumeration members and other subclasses."""
+    """A finite float, or the plain value of an enumeration member or another subclass."""
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, str):
@@ -90,18 +91,18 @@ def _plain_scalar(value: Any, path: Path) -> Any:
 
 
 class Place(NamedTuple):
-    """A subschema and where it stands in the document."""
+    """A subschema and its location in the document."""
 
     path: Path
     node: Any
 
 
 Targets = dict[int, list[Place]]
-"""The ``id()`` of a subschema → the places that its references lead to."""
+"""The ``id()`` of a subschema → the targets of its references."""
 
 
 def survey(root: Node, dialect: Dialect, bounds: Bounds) -> Targets:
-    """Where the references lead. Raises SchemaError for one that leads out, nowhere, in circles or to too much."""
+    """Resolve the references. SchemaError for one that leads outside, to no target, into a cycle or to too much."""
     found = _Survey(dialect, bounds)
     start = Place((), root)
     document = _Resource(BASE, start)
@@ -121,7 +122,7 @@ BASE: Final = "https://toolwright.invalid/schema"
 
 
 class _Resource(NamedTuple):
-    """The document, or a part of it with an ``$id`` of its own: what ``#/…`` and ``#name`` are relative to."""
+    """The document, or a part of it with its own ``$id``: the base of ``#/…`` and ``#name``."""
 
     base: str
     root: Place
@@ -137,12 +138,12 @@ class _Reference(NamedTuple):
 _REFERENCES: Final = frozenset({"$ref", "$dynamicRef"})
 _IN_PLACE: Final = frozenset({HERE})
 _ANYWHERE: Final = frozenset({HERE, THERE})
-# Their subschemas meet different parts of the value, so a way down passes through one of them only.
+# Their subschemas apply to different parts of the value, so a path downward passes through only one of them.
 _APART: Final = frozenset({"properties", "prefixItems"})
 
 
 class _Survey:
-    """Reads a schema once: finds its references and patterns, and what one value could cost."""
+    """Reads a schema once: collects its references and patterns, and computes the cost of one value."""
 
     def __init__(self, dialect: Dialect, bounds: Bounds) -> None:
         self.dialect = dialect
@@ -157,7 +158,7 @@ class _Survey:
         self.weights: dict[int, int] = {}
 
     def read(self, place: Place, resource: _Resource) -> None:
-        """Collects what stands at ``place`` and below; cheap, since every schema at start passes here."""
+        """Collect the content at ``place`` and below. Cheap, because every schema passes here at start."""
         path, node = place
         self.seen.add(id(node))
         if "$id" in node or "$anchor" in node or "$dynamicAnchor" in node:
@@ -191,11 +192,11 @@ class _Survey:
             refuse("TW3110", limit=self.bounds.refs)
 
     def identify(self, place: Place, resource: _Resource) -> _Resource:
-        """Notes the names that ``place`` has; the resource that it and its subschemas belong to."""
+        """Record the identifiers of ``place``; return the resource that it and its subschemas belong to."""
         node = cast("Node", place.node)
         name = node.get("$id")
         if isinstance(name, str) and not (self.dialect.ref_stands_alone and "$ref" in node):
-            if name.startswith("#"):  # draft-07 §8.2.3: an $id that is a fragment is what 2020-12 calls an anchor
+            if name.startswith("#"):  # draft-07 §8.2.3: an $id that is a fragment corresponds to an anchor of 2020-12
                 self.anchors[resource.base, name[1:]] = place
             else:
                 resource = _Resource(absolute(resource.base, name).removesuffix("#"), place)
@@ -216,7 +217,7 @@ class _Survey:
             found.extend(place for place in self.dynamic.get(name, ()) if place not in found)
 
     def resolve(self, reference: _Reference) -> Place:
-        """The place that a reference names, in this document; SchemaError otherwise."""
+        """The target of a reference within this document. Raises SchemaError if there is no such target."""
         where, _, fragment = absolute(reference.resource.base, reference.text).partition("#")
         resource = self.resources.get(where)
         if resource is None:
@@ -232,7 +233,7 @@ class _Survey:
         return found
 
     def applied(self, node: Node, where: frozenset[str]) -> Iterator[tuple[str, list[Any]]]:
-        """The subschemas that ``node`` applies, by keyword; those of its references under ``$ref``."""
+        """The subschemas that ``node`` applies, by keyword; those of its references are under ``$ref``."""
         targets = self.targets.get(id(node))
         if targets:
             yield "$ref", [place.node for place in targets]
@@ -243,7 +244,7 @@ class _Survey:
                 yield keyword, [child for _, child in subschemas(keyword, value)]
 
     def refuse_circles(self, start: _Reference, node: Any, active: list[int], done: set[int]) -> None:
-        """Follows what judges the same value as the reference ``start``: coming back would never end."""
+        """Follow the subschemas that apply to the same value as the reference ``start``; refuse an endless cycle."""
         if isinstance(node, bool) or id(node) in done:
             return
         if id(node) in active:
@@ -257,10 +258,10 @@ class _Survey:
         done.add(id(node))
 
     def weigh(self, node: Any, chain: int) -> int:
-        """How many subschemas judge the parts along one way down through a value, at the most.
+        """The maximum number of subschemas that apply to the parts on one path downward through a value.
 
-        A schema that contains itself counts once: ``jsonschema_rs`` remembers what it judged on such a circle, so its
-        cost grows with the value only.
+        A recursive schema counts once: ``jsonschema_rs`` remembers its verdicts on such a cycle, so the cost grows only
+        with the value.
         """
         if isinstance(node, bool):
             return 1
@@ -284,7 +285,7 @@ class _Survey:
 
 
 def absolute(base: str, reference: str) -> str:
-    """``urljoin``, which also knows that a fragment alone stays in its document, whatever the scheme."""
+    """``urljoin``, except that a fragment alone always stays in its document, whichever the scheme."""
     if reference.startswith("#"):
         return base + reference
     try:
@@ -294,7 +295,7 @@ def absolute(base: str, reference: str) -> str:
 
 
 def _point(start: Place, pointer: str) -> Place | None:
-    """What a JSON pointer leads to from ``start``; None when it leads nowhere."""
+    """The place that a JSON pointer addresses from ``start``, or None if it does not resolve."""
     path, node = start
     for text in pointer.split("/")[1:]:
         step: Any = text.replace("~1", "/").replace("~0", "~")

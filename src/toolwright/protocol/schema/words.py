@@ -1,6 +1,6 @@
-"""How it is said: a problem, the words for each keyword, and texts that are safe to show.
+"""The text of problems: the wording for each keyword, and helpers that make values safe to show.
 
-A string of the judged value is never repeated, only measured; property names are cut and cleaned.
+Strings of the validated value are never repeated, only measured; property names are cut and cleaned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Node = dict[str, Any]
 
 
 class Problem(Value, frozen=True):
-    """One reason why a value was refused, in words for a model that has to correct itself.
+    """One reason why a value was refused, worded for a model that has to correct itself.
 
     ``path`` is a JSON path (``$.a[0].b``), ``rule`` the keyword that refused, ``expected`` completes "the value …".
     ``allowed`` and ``nearest`` are JSON texts or, for property names, the names; all come from the schema.
@@ -37,7 +37,7 @@ class Problem(Value, frozen=True):
     hint: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For structured use: the parts that say something."""
+        """The non-empty parts as a dictionary, for structured use."""
         parts = {name: getattr(self, name) for name in self.__struct_fields__} | {"allowed": list(self.allowed[:100])}
         return {name: part for name, part in parts.items() if part}
 
@@ -50,7 +50,7 @@ class Problem(Value, frozen=True):
 
 
 def explain(problems: Sequence[Problem], limit_chars: int = 2_000) -> str:
-    """The problems as lines, at most ``limit_chars`` long; whole problems are left out, and it says how many."""
+    """The problems as lines, at most ``limit_chars`` long. Problems that do not fit are left out and counted."""
     lines = [f"- {problem}" for problem in problems]
     for kept in range(len(lines), -1, -1):
         rest = len(lines) - kept
@@ -66,7 +66,7 @@ NONE: Final = object()
 
 
 class Draft(NamedTuple):
-    """A problem without its place. ``nearest`` is a value, or ``NONE``; whether it fits is still to be asked."""
+    """A problem without its location. ``nearest`` is a value that is not validated yet, or ``NONE``."""
 
     expected: str
     got: str = ""
@@ -75,7 +75,7 @@ class Draft(NamedTuple):
     nearest: Any = NONE
 
 
-# (what the keyword says, the value it refuses, the subschema)
+# (the keyword's value, the refused value, the subschema)
 _Words = Callable[[Any, Any, Node], Draft]
 
 
@@ -95,7 +95,7 @@ def _const(wanted: Any, value: Any, node: Node) -> Draft:
 
 
 def _bound(words: str, whole: Callable[[Any], int], step: int = 0) -> _Words:
-    """For limits of numbers: ``step`` is what an integer has to keep from the limit, ``whole`` rounds a broken one."""
+    """For numeric limits: ``step`` is an integer's distance from the limit, ``whole`` rounds a fractional limit."""
 
     def draft(limit: Any, value: Any, node: Node) -> Draft:
         nearest = limit
@@ -151,7 +151,7 @@ ASSERTIONS: Final[dict[str, _Words]] = {
     "minProperties": _size("at least", "property", "properties"),
     "maxProperties": _size("at most", "property", "properties"),
 }
-# What fails these is something else altogether: further complaints would mislead.
+# A value that fails one of these is of a different kind: further problems would mislead.
 DECISIVE: Final = frozenset({"type", "const", "enum"})
 
 _EXAMPLES: Final = {
@@ -169,7 +169,7 @@ _EXAMPLES: Final = {
 
 
 def absent(node: Any, name: str, at: Path, why: str) -> Problem:
-    """The property ``name``, which ``node`` is the subschema of, is missing."""
+    """The problem of a missing property ``name``; ``node`` is its subschema."""
     kind = described(node)
     purpose = _first_words(node)
     expected = "is required" + (f" {why}" if why else "") + (f": {kind}" if kind else "")
@@ -188,7 +188,7 @@ def unknown_property(rule: str, name: str, known: list[str], at: Path) -> Proble
 
 
 def wrong_count(form: Any, words: str, limit: Any, matching: int, at: Path) -> Problem:
-    """So many items of a form are too few, or too many."""
+    """The problem of too few or too many items of a form."""
     kind = described(form)
     items = f"{words} {_number(limit)} {'item' if limit == 1 else 'items'}"
     expected = f"must hold {items} of {f'this kind: {kind}' if kind else 'the required form'}"
@@ -199,7 +199,7 @@ def wrong_count(form: Any, words: str, limit: Any, matching: int, at: Path) -> P
 
 
 def described(node: Any) -> str:
-    """What a subschema asks for, in a few words; empty when it does not say."""
+    """A short description of the values that a subschema accepts; empty if it does not say."""
     if not isinstance(node, dict):
         return ""
     node = cast("Node", node)
@@ -210,7 +210,7 @@ def described(node: Any) -> str:
 
 
 def _first_words(node: Any) -> str:
-    """The beginning of a subschema's description: its first sentence, where that can be told, of its first line."""
+    """The first sentence of the first line of a subschema's description, as far as its end can be detected."""
     text = cast("Node", node).get("description") if isinstance(node, dict) else None
     if not isinstance(text, str):
         return ""
@@ -231,7 +231,7 @@ def _either(kinds: list[str]) -> str:
 
 
 def _repair(kinds: list[str], value: Any) -> str:
-    """What a value of the wrong type was probably meant to be, without repeating it."""
+    """A hint on the probable intention behind a value of the wrong type, without repeating the value."""
     if isinstance(value, str):
         meant = _meant_by(value)
         if meant in kinds or (meant == "integer" and "number" in kinds):
@@ -252,7 +252,7 @@ _UNQUOTE: Final = {
 
 
 def _meant_by(text: str) -> str:
-    """The JSON type that a short string holds as text; ``string`` when none."""
+    """The JSON type of the value that a short string spells out; ``string`` if it spells out no other."""
     if (text[:1], text[-1:]) in (("[", "]"), ("{", "}")):
         return "array" if text[0] == "[" else "object"
     if re.fullmatch(r"-?[0-9]{1,30}(\.[0-9]{1,30})?", text):
@@ -261,7 +261,7 @@ def _meant_by(text: str) -> str:
 
 
 def _nearest_option(value: Any, options: list[Any]) -> Any:
-    """The option that a value was probably meant to be; ``NONE`` when none is close."""
+    """The option that the value was probably intended to be; ``NONE`` if no option is close."""
     if isinstance(value, str):
         texts = {option if isinstance(option, str) else json_text(option): option for option in options[:500]}
         found = _nearest_text(value, list(texts))
@@ -275,20 +275,20 @@ def _nearest_option(value: Any, options: list[Any]) -> Any:
 
 
 def _nearest_text(text: str, options: Sequence[str]) -> str | None:
-    """The closest of ``options``, whatever the case; None when none is close. Long texts are not compared."""
+    """The closest of ``options``, ignoring case; None if no option is close. Long texts are not compared."""
     if len(text) > 64:
         return None
     folded = {option[:64].casefold(): option for option in reversed(options[:500])}
     wanted = text.casefold().strip()
     pairs = _pairs(wanted)
-    # difflib is exact and slow: it sees the few that share most pairs of letters.
+    # difflib is exact and slow: it is given the few options that share the most pairs of letters.
     likely = heapq.nlargest(8, folded, key=lambda option: len(pairs & _pairs(option)) / (len(option) + 1))
     found = difflib.get_close_matches(wanted, likely, n=1, cutoff=0.6)
     return folded[found[0]] if found else None
 
 
 def _pairs(text: str) -> set[str]:
-    """The letters and the pairs of neighbours, with the ends: what a slip mostly leaves as it was."""
+    """The letters and adjacent pairs of a text, ends included: a typo leaves most of them unchanged."""
     padded = f" {text} "
     return {*padded, *map("".join, pairwise(padded))}
 
@@ -304,7 +304,7 @@ ARTICLE: Final = {
     "object": "an object",
     "string": "a string",
 }
-# In this order: a bool is an int, too.
+# The order matters: a bool is also an int.
 _KINDS: Final[tuple[tuple[Any, str], ...]] = (
     (NoneType, "null"),
     (bool, "boolean"),
@@ -317,7 +317,7 @@ _KINDS: Final[tuple[tuple[Any, str], ...]] = (
 
 
 def kind(value: Any) -> str:
-    """The JSON type of a value; the Python type's name for what JSON does not have."""
+    """The JSON type of a value, or the name of its Python type if JSON has none."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return next((name for types, name in _KINDS if isinstance(value, types)), type(value).__name__)
@@ -332,19 +332,19 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_modest(value: Any) -> bool:
-    """A number that floats hold exactly enough to calculate with."""
+    """Whether this is a number that a float represents exactly enough to calculate with."""
     return _is_number(value) and abs(value) < 2**53
 
 
 def _number(value: Any) -> str:
-    """A number as text, as long as it is short."""
+    """A number as text, unless it is too long."""
     if not _is_number(value):
         return got(value)
     return str(value) if abs(value) < 10**20 else "a huge number"
 
 
 def json_text(value: Any) -> str:
-    """A value of the schema as JSON text, cut when long."""
+    """A value of the schema as JSON text, cut if it is long."""
     try:
         return printable(json.dumps(value, ensure_ascii=False), 80)
     except ValueError:  # numbers with thousands of digits
