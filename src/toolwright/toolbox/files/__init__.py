@@ -1,8 +1,8 @@
-"""The files tools: files read, found, written, edited, moved and deleted, all within folders that the operator named.
+"""The files tools: read, find, write, edit, move and delete files within folders that the operator named.
 
 A file is written beside its name and then moved there, so that a reader, a crash or a full disk sees the old file or
-the new one and never half of it. Bytes are kept as they are: no line ending, byte order mark or final newline is
-added, removed or changed.
+the new one and never half of it. Bytes are kept as they are: no line ending, byte order mark or final newline is added,
+removed or changed.
 """
 
 from toolwright.toolbox.files.declared import TOOLS

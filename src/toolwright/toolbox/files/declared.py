@@ -1,4 +1,4 @@
-"""How each of the files tools is registered, and the arguments that several of them have."""
+"""The registration of each files tool, and the arguments that several of them share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     (
         "edit_file",
         {
-            # What was there is in the call, and in the diff: it can be put back.
+            # The old text is in the call and in the diff, so it can be restored.
             "effect": "write",
             "idempotent": False,
             "title": "Edit a file",
@@ -69,7 +69,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     (
         "move_file",
         {
-            # It never replaces anything, and the way back is the same call.
+            # It never replaces an entry, and the same call the other way round undoes it.
             "effect": "write",
             "idempotent": False,
             "title": "Move or rename",
@@ -108,7 +108,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     (
         "write_file",
         {
-            # It may replace what was there, and a second "append" appends again.
+            # It may replace existing content, and a second "append" appends again.
             "effect": "destructive",
             "idempotent": False,
             "title": "Write a file",
@@ -118,7 +118,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
 )
 
 WRITING = frozenset(name for name, settings in TOOLS if settings.get("effect") != "read")
-"""The tools that there are not in read-only mode."""
+"""Names of the tools that do not exist in read-only mode."""
 
 PathArgument = Annotated[str, "Below the served folder"]
 Version = Annotated[str, "Version it must still have"]

@@ -1,6 +1,6 @@
-"""Exact replacements in a text, all of them against the text as it was, and the diff that they make.
+"""Exact replacements in a text, all of them against the original text, and the diff that they make.
 
-Whatever no edit speaks of keeps its bytes: line endings, a byte order mark, the encoding, bytes that are no text.
+Text outside the edits keeps its bytes: line endings, a byte order mark, the encoding, bytes that are not text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_COMPARED = 300
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of a file, and how it becomes bytes again: ``encode`` undoes ``of`` to the byte."""
+    """The text of a file, and how it becomes bytes again: ``encode`` is the exact inverse of ``of``."""
 
     content: str
     codec: TextCodec
@@ -38,19 +38,20 @@ class Text:
 
     @classmethod
     def of(cls, data: bytes, shown: str) -> Text:
-        """Text in the encoding that is found, or bytes of which the ASCII ones are text. ``ToolError`` for others."""
+        """Decodes ``data`` in its detected encoding, or as ASCII text with opaque other bytes. ``ToolError`` for other
+        data."""
         codec = text_codec_of(data[:HEAD]) or UTF_8
         text = cls._exact(data, codec)
         if text is None and not data.startswith(_MARKS):
-            # Bytes that are not UTF-8 come through as lone surrogates, and go back as they were.
+            # Bytes that are not UTF-8 come through as lone surrogates, and are written back unchanged.
             text = cls(data.decode("utf-8", "surrogateescape"), UTF_8)
-        if text is None or "\0" in text.content:  # binary, or UTF-32, of which the mark begins like that of UTF-16
+        if text is None or "\0" in text.content:  # binary, or UTF-32, whose mark begins like that of UTF-16
             raise ToolError.of("TW6046", path=shown)
         return text
 
     @classmethod
     def _exact(cls, data: bytes, codec: TextCodec) -> Text | None:
-        """``None`` where the bytes are not those of the text throughout, or not the only ones that it can have."""
+        """The text in ``codec``; ``None`` where the bytes do not decode, or do not round-trip exactly."""
         mark = data[:2] if codec.is_wide and data.startswith(_MARKS) else b""
         try:
             content = data.removeprefix(mark).decode(codec.name)
@@ -64,7 +65,7 @@ class Text:
         return self.mark + content.encode(self.codec.name, errors)
 
     def lacking(self, content: str) -> str | None:
-        """The first character of ``content`` that the encoding does not have."""
+        """The first character of ``content`` that the encoding cannot represent; ``None`` if it can represent all."""
         try:
             content.encode(self.codec.name)
         except UnicodeEncodeError as error:
@@ -77,8 +78,8 @@ class Text:
         return not re.search("[\udc80-\udcff]", self.content)
 
     def may_divide(self, at: int) -> bool:
-        """Whether what is before ``at`` and what is behind may be halves of one character: where a byte is none by
-        itself, and where a guess takes each byte for one."""
+        """Whether the text before and after ``at`` may be halves of one character. That is so beside a byte that is no
+        character by itself, and where a guessed encoding takes each byte for one character."""
         if not 0 < at < len(self.content):
             return False
         before, behind = self.content[at - 1], self.content[at]
@@ -90,7 +91,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``new`` instead of what is between two places."""
+    """``new`` in place of the text between ``start`` and ``end``."""
 
     start: int
     end: int
@@ -98,7 +99,7 @@ class Change:
 
 
 def changes(text: Text, edits: Sequence[Edit], shown: str) -> list[Change]:
-    """What ``edits`` mean, in the order of the text. ``ToolError`` when one of them does not fit."""
+    """The changes that ``edits`` make, in the order of the text. ``ToolError`` when one of them does not fit."""
     found = [change for number, edit in enumerate(edits, 1) for change in _of(text, edit, number, shown)]
     found.sort(key=lambda change: change.start)
     for one, other in pairwise(found):
@@ -131,19 +132,19 @@ def _of(text: Text, edit: Edit, number: int, shown: str) -> list[Change]:
 
 
 def _expression(content: str, wanted: str) -> re.Pattern[str]:
-    """For ``wanted``. A plain line break in it stands for the one of the file, whichever that is."""
+    """A pattern for ``wanted``. In a file with CRLF line endings, a plain line feed in it matches either ending."""
     if "\n" in wanted and "\r" not in wanted and "\r\n" in content:
         return re.compile("(?:\r\n|(?<!\r)\n)".join(map(re.escape, wanted.split("\n"))))
     return re.compile(re.escape(wanted))
 
 
 def _is_no_character(char: str) -> bool:
-    """Whether it stands for a byte that is no UTF-8, of which the next one may be the other half."""
+    """Whether ``char`` stands for a byte that is not UTF-8, of which the next one may be the other half."""
     return "\udc80" <= char <= "\udcff"
 
 
 def _new(content: str, edit: Edit, start: int, end: int) -> str:
-    """What is written: with the line breaks that are there, unless carriage returns were given."""
+    """The replacement text, with the line endings of the file unless the edit contains carriage returns."""
     if "\r" in edit.new_text or "\r" in edit.old_text:
         return edit.new_text
     first = re.search(r"\r?\n", content[start:end]) or re.search(r"\r?\n", content)
@@ -155,7 +156,7 @@ def _line(content: str, at: int) -> int:
 
 
 def _nowhere(content: str, wanted: str, number: int, shown: str) -> ToolError:
-    """The error, with the lines that are most alike: spaces and tabs are what models get wrong most."""
+    """The error for a text that was not found, with the most similar lines: models get spaces and tabs wrong most."""
     first = next((line.strip() for line in wanted.split("\n") if line.strip()), "")
     lines: dict[str, tuple[int, str]] = {}
     for at, line in enumerate(content.split("\n"), 1):
@@ -178,12 +179,12 @@ def edited(content: str, found: Sequence[Change]) -> str:
     return "".join((*parts, content[at:]))
 
 
-# The diff. It is made of the changes, whose places are known: nothing is compared, so its cost is that of the text.
+# The diff. It is built from the changes, whose places are known: no comparison is needed, so it takes linear time.
 
 
 @dataclass(slots=True)
 class _Block:
-    """The lines from ``begin`` to before ``end`` become ``new``."""
+    """The lines from ``begin`` up to ``end`` (exclusive) become ``new``."""
 
     begin: int
     end: int
@@ -212,13 +213,13 @@ def unified_diff(content: str, found: Sequence[Change], shown: str) -> list[str]
 
 
 def _lines(text: str) -> list[str]:
-    """With their ends. Only line feeds end a line, as for ``diff``."""
+    """The lines of ``text`` with their endings. Only line feeds end a line, as for ``diff``."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 def _blocks(content: str, lines: list[str], found: Sequence[Change]) -> list[_Block]:
-    """The changes as whole lines; those that share a line become one."""
+    """The changes as whole lines; those that share a line become one block."""
     starts = [0, *accumulate(map(len, lines))]
     blocks: list[_Block] = []
     texts: list[list[Change]] = []
@@ -239,7 +240,7 @@ def _blocks(content: str, lines: list[str], found: Sequence[Change]) -> list[_Bl
 
 
 def _trimmed(block: _Block, lines: list[str]) -> _Block | None:
-    """Without the lines at either end that stay as they are."""
+    """``block`` without the unchanged lines at either end; ``None`` if no line is left."""
     old, new = lines[block.begin : block.end], block.new
     head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     old, new = old[head:], new[head:]

@@ -1,4 +1,4 @@
-"""An open file as lines of UTF-8, a part at a time, whatever its encoding: what a search looks through."""
+"""An open file as lines of UTF-8, one part at a time, whatever its encoding: the input of a search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolwright.toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
-from toolwright.toolbox.files.values import CHUNK  # not more than decides of an encoding
+from toolwright.toolbox.files.values import CHUNK  # no more than the bytes that decide the encoding
 
 __all__ = ["LinedFile", "Part", "lined_file"]
 
@@ -16,7 +16,7 @@ _HEAD = 8_192
 
 @dataclass
 class Part:
-    """Whole lines from ``offset`` on; a line that is longer than a part comes in several. ``data`` is UTF-8."""
+    """Whole lines from ``offset`` on; a line longer than a part comes in several parts. ``data`` is UTF-8."""
 
     offset: int
     raw: bytes
@@ -25,12 +25,12 @@ class Part:
 
     @property
     def end(self) -> int:
-        """The offset behind it."""
+        """The offset of the byte after the part."""
         return self.offset + len(self.raw)
 
     def line(self, number: int, begin: int, end: int) -> tuple[int, int]:
-        """Where in the file the line begins that is from ``begin`` to ``end`` in ``data``, and where the next one does;
-        ``number`` lines of ``data`` are before it."""
+        """File offsets of one line and of the line after it. The line is ``data[begin:end]``, and ``number`` lines of
+        ``data`` are before it."""
         if self.raw is self.data:
             return self.offset + begin, self.offset + min(end + 1, len(self.data))
         first, *behind = self._starts[number : number + 2]
@@ -58,7 +58,7 @@ class LinedFile:
         return Part(offset, raw, data, self.codec)
 
     def lines(self, begin: int, end: int) -> list[str]:
-        """The lines between two offsets; the farthest may be a part of one."""
+        """The lines between two offsets; the first or last may be incomplete."""
         data = os.pread(self.fd, end - begin, begin) if end > begin else b""
         text = data.decode(errors="replace") if self.codec is UTF_8 else self._shown(data, begin)
         return text.removesuffix("\n").split("\n") if text else []
@@ -69,8 +69,8 @@ class LinedFile:
 
 
 def lined_file(fd: int) -> LinedFile | None:
-    """The file ``fd`` for a search; ``None`` where it is binary. A file of which no encoding is found, and which has no
-    NUL, is looked through as UTF-8."""
+    """Prepares the file ``fd`` for a search; ``None`` where it is binary. A file without NUL whose encoding is not
+    detected is searched as UTF-8."""
     head = os.pread(fd, CHUNK, 0)
     if not head.isascii() or b"\0" in head:
         codec = text_codec_of(head)

@@ -1,7 +1,7 @@
-"""One change of a directory at a time, in whichever process: several servers may serve one folder, or parts of it.
+"""An advisory lock on directories, across processes: several servers may serve one folder, or parts of it.
 
-The lock is the kernel's, on the directory itself, so nothing is left of it when a process is killed. It is for those
-who go by it: an editor beside us does not, and what it has changed is seen by the version of the file.
+The kernel holds the lock, on the directory itself, so that it disappears when a process is killed. Only our own servers
+take it; a change by an editor is noticed through the version of the file instead.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["alone"]
 
 @contextmanager
 def alone(*spots: Spot, seconds: float) -> Generator[None]:
-    """Nobody else who goes by this changes what is at ``spots`` meanwhile. ``ToolError`` when others do not let go for
-    so long. A directory that cannot be locked, on a file system that has no locks, is used without."""
+    """Holds the advisory locks of the directories of ``spots`` for a change. ``ToolError`` when another process keeps
+    one longer than ``seconds``. A directory on a file system without locks is used unlocked."""
     with ExitStack() as opened:
-        # In one order, so that no two moves wait for each other; and each directory once.
+        # In a fixed order, so that two moves cannot deadlock; and each directory once.
         for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
             with suppress(OSError):
                 if not locked(fd, seconds):
@@ -35,7 +35,7 @@ def _directories(spots: tuple[Spot, ...], opened: ExitStack) -> Generator[tuple[
         try:
             fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
         except PermissionError:
-            continue  # it may be written, and not be read
+            continue  # a directory may be writable without being readable
         opened.callback(os.close, fd)
         yield fd, spot
 

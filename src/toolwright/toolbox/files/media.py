@@ -1,4 +1,4 @@
-"""What kind of file it is, by its first bytes and then by its name; and pictures and sounds as content."""
+"""The media type of a file, by its first bytes and then by its name; and pictures and sounds as content."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from toolwright.protocol.types import AudioContent, ImageContent
 __all__ = ["HEAD", "block_of", "media_type", "sniffed"]
 
 HEAD = 8_192
-"""Bytes that decide."""
+"""Number of leading bytes that decide."""
 
-# type → how such a file begins
+# type → pattern of the first bytes
 _BEGINNINGS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
@@ -32,7 +32,7 @@ _BLOCKS: dict[str, Callable[[bytes, str], ImageContent | AudioContent]] = {
 
 
 def sniffed(head: bytes) -> str | None:
-    """The type of a picture, a sound or a PDF; ``None`` for all else, whatever it is called."""
+    """The type of a picture, a sound or a PDF; ``None`` for any other file, whatever its name."""
     return next((kind for kind, beginning in _BEGINNINGS if beginning.match(head)), None)
 
 

@@ -1,7 +1,7 @@
-"""Patterns over paths, as shells and ``.gitignore`` have them, in time that grows with the path and not beyond.
+"""Path patterns as in shells and ``.gitignore``, matched in time linear in the path.
 
-A pattern becomes one regular expression that never goes back: between two stars the first place that fits decides,
-since the second star takes all that may follow. So ``**/**/**/x`` costs no more than ``x``.
+A pattern becomes one regular expression that never backtracks: between two stars the first fit is final, since the
+second star takes all that may follow. So ``**/**/**/x`` costs no more than ``x``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _NEVER = "(?!)"
 
 
 def _expression(pattern: str) -> str:
-    """For whole paths. ``**`` as a name of its own takes any number of names, ``*`` anything within a name."""
+    """A regular expression for whole paths. A ``**`` segment takes any number of names, ``*`` anything within a
+    name."""
     chunks: list[list[str]] = [[]]
     for segment in pattern.split("/"):
         if segment == "**":
@@ -65,7 +66,7 @@ def _segment(segment: str) -> str:
 
 
 def _tokens(segment: str) -> Iterator[str]:
-    """A regular expression for each character of a name that ``segment`` speaks of; ``*`` for any number."""
+    """One regular expression per character that ``segment`` describes; ``*`` stands for any number of characters."""
     at = 0
     while at < len(segment):
         char = segment[at]
@@ -85,7 +86,8 @@ def _tokens(segment: str) -> Iterator[str]:
 
 
 def _class(segment: str, at: int) -> tuple[str, int]:
-    """The class that begins before ``at``, and the place behind it; what is not closed fits nothing, as in git."""
+    """The character class that opens before ``at``, and the index after it. An unclosed class matches nothing, as in
+    git."""
     negated = segment[at : at + 1] in ("!", "^")
     begin = at = at + negated
     members: list[str] = []
@@ -117,19 +119,20 @@ def _member(segment: str, at: int) -> tuple[str, int]:
     return segment[at], at + 1
 
 
-# Which files are looked for
+# Which files to look for
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern for names, or, when it has a ``/``, for paths from where the search begins."""
+    """A pattern for names, or, when it has a ``/``, for paths relative to the start of the search."""
 
     whole: bool
     pattern: re.Pattern[str]
 
     @classmethod
     def of(cls, text: str) -> Glob:
-        """``{a,b}`` is either. ``ToolError`` for what stands for too much, or for nothing."""
+        """``{a,b}`` means either. ``ToolError`` for a pattern with too many alternatives, or one that can never
+        match."""
         alternatives = _alternatives(text)
         expression = "|".join(_expression(each.removeprefix("/")) for each in alternatives)
         if _NEVER in expression or not all(alternatives):
@@ -159,7 +162,7 @@ def _count(parts: Sequence[Sequence[str]]) -> int:
     return made
 
 
-# Which files are left out
+# Which files to leave out
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +174,17 @@ class _Rule:
 
 
 class Ignores:
-    """What one ``.gitignore`` says (gitignore(5)) of the paths below its directory."""
+    """The rules of one ``.gitignore`` file (gitignore(5)) for the paths below its directory."""
 
     def __init__(self, text: str) -> None:
         rules = [rule for line in text.split("\n")[:_MOST_RULES] if (rule := _rule(line))]
         self._rules = tuple(reversed(rules))
-        # Most entries fit no rule, and one expression for all says so at once.
+        # Most entries match no rule, which one combined expression decides at once.
         self._names = _any(rule for rule in rules if not rule.whole)
         self._paths = _any(rule for rule in rules if rule.whole)
 
     def verdict(self, way: Names, is_directory: bool) -> bool | None:
-        """Whether ``way`` is left out; ``None`` when nothing is said of it. The last rule that fits decides."""
+        """Whether ``way`` is ignored; ``None`` when no rule matches it. The last matching rule decides."""
         name, path = way[-1], "/".join(way)
         if not self._names.fullmatch(name) and not self._paths.fullmatch(path):
             return None

@@ -27,7 +27,8 @@ AutoEncoding = Literal["auto", TextEncoding]
 
 
 def check_range(encoding: ReadEncoding, start: int, end: int, offset: int) -> None:
-    """``end`` and ``offset`` are 0 where they are not given."""
+    """Checks that the range is consistent, else ``ToolError``. ``end`` and ``offset`` are 0 where they are not
+    given."""
     if (start > 1 or end) and (encoding == "base64" or offset):
         raise ToolError.of("TW6043")
     if end and end < start:
@@ -55,7 +56,7 @@ class Source:
 
     def as_base64(self, offset: int) -> FileContent:
         self._check_offset(offset)
-        # Four characters stand for three bytes; whole groups need no padding before the end.
+        # Three bytes become four characters; whole groups need no padding before the end.
         data = read_at(self._fd, max(self._limits.read_bytes // 4, 1) * 3, offset)
         digits = base64.b64encode(data).decode("ascii")
         self._cut(digits, offset, data, None)
@@ -86,7 +87,8 @@ class Source:
         return result
 
     def _codec(self, encoding: AutoEncoding) -> TextCodec:
-        """How the text is read: as the caller says, or as it is found. ``ToolError`` for bytes that are no text."""
+        """The codec of the text: the one the caller names, or the detected one. ``ToolError`` for bytes that are not
+        text."""
         head = read_at(self._fd, HEAD, 0)
         codec = text_codec_of(head) if encoding == "auto" else text_codec_as(encoding, head)
         if codec is None:
@@ -118,13 +120,13 @@ class Source:
             raise ToolError.of("TW6037", path=self._shown, offset=offset, encoding=codec.encoding, near=offset - cut)
 
     def _before(self, offset: int) -> bytes:
-        """The bytes before an offset, as far as is looked; from a unit of UTF-16 on."""
+        """The bytes before an offset, up to ``Slice.BEFORE`` of them, aligned to a UTF-16 unit."""
         begin = max(0, offset - Slice.BEFORE) & ~1
         return read_at(self._fd, offset - begin, begin)
 
     def _decoded(self, data: bytes, codec: TextCodec, offset: int) -> tuple[str, int]:
-        """The text of ``data`` and the offset behind it; a character that is cut off at the end is left out, and so is
-        the mark of UTF-16."""
+        """The text of ``data`` and the offset after it. A character that is cut off at the end is left out, and so is
+        the byte order mark of UTF-16."""
         final = offset + len(data) >= self._found.st_size
         decoder = codecs.getincrementaldecoder(codec.name)()
         try:
@@ -143,7 +145,7 @@ class Source:
         return ToolError.of("TW6040", path=self._shown, encoding=codec.encoding)
 
     def _cut(self, shown: str, offset: int, data: bytes, codec: TextCodec | None) -> None:
-        """Says what stands around it, unless it is all of the file."""
+        """Records the bytes around the slice, unless it is the whole file."""
         if offset == 0 and len(data) >= self._found.st_size:
             return
         before = self._before(offset)

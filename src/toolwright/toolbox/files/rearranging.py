@@ -1,7 +1,7 @@
-"""What changes names and not content: directories made, entries moved, entries deleted.
+"""Changes of names and not of content: directories created, entries moved, entries deleted.
 
-A move is one step of the system, and so is the begin of deleting a directory: it first loses its name, and then what is
-in it. So whatever stops the process, nothing is left under the old name, or all of it.
+A move is one step of the system, and so is the first step of deleting a directory, which renames it before its entries
+are removed. So a process that dies leaves either all or none of it under the old name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def kind_of(found: os.stat_result) -> Kind:
 
 
 def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
-    """The directory, and those above it that are missing."""
+    """Creates the directory, and the missing ones above it."""
     make = growth.maker(target.shown)
     with target.folder.find(target.names, target.shown, "write", make=make) as spot:
         if (found := spot.status()) is None:
@@ -39,7 +39,7 @@ def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
 
 
 def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
-    """``ToolError`` when something is at the destination, and for what may not be moved."""
+    """Moves ``source``. ``ToolError`` when the destination exists, or when the source may not be moved."""
     kind = check_source(source, source_folder)
     try:
         _rename(source, destination, is_directory=kind == "directory")
@@ -59,7 +59,8 @@ def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
 
 
 def check_source(source: Spot, folder: Folder) -> Kind:
-    """What would be moved. ``ToolError`` for what may not be moved, ``FileNotFoundError`` for nothing."""
+    """The kind of entry that would be moved. ``ToolError`` for one that may not be moved, ``FileNotFoundError`` for a
+    missing one."""
     found = _there(source)
     if not stat.S_ISDIR(found.st_mode):
         source.must_be_plain(found)
@@ -69,7 +70,7 @@ def check_source(source: Spot, folder: Folder) -> Kind:
 
 
 def _holds_secrets(spot: Spot, folder: Folder) -> bool:
-    """Whether a directory holds something that would be no secret any more under another name of the directory."""
+    """Whether a directory holds an entry that would no longer count as a secret once the directory is renamed."""
     if not folder.rules.may_hold_secrets(spot.names):
         return False
     with spot.directory() as fd:
@@ -78,7 +79,7 @@ def _holds_secrets(spot: Spot, folder: Folder) -> bool:
 
 
 def _there(spot: Spot) -> os.stat_result:
-    """What stands at ``spot``; ``FileNotFoundError`` for nothing."""
+    """The status of the entry at ``spot``; ``FileNotFoundError`` if it is missing."""
     found = spot.status()
     if found is None:
         raise FileNotFoundError(errno.ENOENT, "")
@@ -93,8 +94,8 @@ def _rename(source: Spot, destination: Spot, *, is_directory: bool) -> None:
 
 
 def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) -> None:
-    """Where the system cannot rename without replacing: a second name for a file, and then not the first any more. A
-    directory can only take the place of one that is empty."""
+    """Moves where the system cannot rename without replacing: a file gets a second name and then loses the first. A
+    directory can only replace an empty one."""
     if is_directory:
         if destination.status() is not None:
             raise FileExistsError
@@ -111,7 +112,7 @@ _KEPT: dict[Closed | None, str] = {"file system": "TW6028", "permission": "TW603
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """What would be gone."""
+    """The extent of a deletion."""
 
     kind: Kind
     entries: int
@@ -123,7 +124,7 @@ class Doomed:
 
 
 def doomed(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Doomed:
-    """What deleting ``spot`` would take with it. ``ToolError`` for what is not deleted, or not at once."""
+    """The extent of deleting ``spot``. ``ToolError`` for an entry that may not be deleted, or not in one call."""
     found = _there(spot)
     kind = kind_of(found)
     if kind == "other":
@@ -154,8 +155,8 @@ def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLi
 
 
 def delete(spot: Spot, what: Doomed) -> None:
-    """Deletes it. A directory is renamed first, so that it is gone at once; one that cannot be deleted gets its name
-    back: ``OSError`` when that is all of it, ``ToolError`` when a part is gone."""
+    """Deletes the entry. A directory is renamed first, so that it disappears at once; one that cannot be deleted gets
+    its name back: ``OSError`` if it is still complete, ``ToolError`` if a part is gone."""
     if not what.is_directory:
         os.unlink(spot.name, dir_fd=spot.fd)
         settle(spot)
@@ -177,13 +178,13 @@ def delete(spot: Spot, what: Doomed) -> None:
 
 
 def _beside(spot: Spot, name: str) -> Spot:
-    """Another name in the directory of ``spot``, which stays the one who closes it."""
+    """Another name in the directory of ``spot``, which keeps ownership of the descriptor."""
     shown = "/".join((*spot.shown.split("/")[:-1], name))
     return Spot(spot.fd, (*spot.names[:-1], name), shown, spot.rules)
 
 
 def _is_back(leaving: Spot, spot: Spot) -> bool:
-    """Gives a directory its name again; not when somebody else has taken that."""
+    """Gives a directory its name back. Returns whether it did: the name may have been taken since."""
     try:
         _rename(leaving, spot, is_directory=stat.S_ISDIR(_there(leaving).st_mode))
     except OSError:
@@ -194,14 +195,14 @@ def _is_back(leaving: Spot, spot: Spot) -> bool:
 
 @dataclass(slots=True)
 class _Removal:
-    """A directory on its way out, and how many entries of it are gone."""
+    """A directory during its removal, and the number of its entries that are gone."""
 
     device: int
     removed: int = 0
 
     def remove(self, name: str, parent: int) -> None:
-        """The directory goes, with all that is in it, whatever has come to it since it was counted; a mount does
-        not."""
+        """Removes the directory with all its entries, including those added since they were counted. A mount is
+        refused."""
         fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         try:
             if os.fstat(fd).st_dev != self.device:

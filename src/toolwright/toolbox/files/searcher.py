@@ -1,4 +1,4 @@
-"""A page of a search as a call that can be given up: where it begins, what guides it, and the thread it runs on."""
+"""One page of a search as a call that can be cancelled: its start, its ignore rules, and the thread it runs on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Searcher:
     async def page(
         self, wanted: Wanted, path: str, context: Context, *, include_ignored: bool, place: Place | None
     ) -> SearchResult:
-        """What is found from ``place`` on, as much as fits and as time allows. Cancelling ends the search soon."""
+        """The matches from ``place`` on, as many as fit in size and time. Cancelling the call ends the search soon."""
         target = self.folders.target(path)
         shown = target.shown if target else "."
 
@@ -39,7 +39,7 @@ class Searcher:
         search = Search(wanted, self.limits, self.clock, tell, result, context.slices)
         guide = None if include_ignored else Ignoring()
         try:
-            # A thread cannot be stopped from here; the search is told to, and ends at its next entry.
+            # A thread cannot be stopped from here; the search is signalled, and ends at its next entry.
             await asyncio.shield(self.lane.run(partial(self._run, search, target, guide, place)))
         finally:
             search.stop()
@@ -63,7 +63,7 @@ class Searcher:
 
 
 def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> None:
-    """What the directories above the one to search leave out holds in it as well."""
+    """Loads the ignore rules of the directories above the one to search, which apply in it as well."""
     if guide is None:
         return
     above = len(start) - len(target.names)

@@ -1,6 +1,6 @@
-"""Files and lines, found: a walk, what ``.gitignore`` leaves out, and the lines of each file that remains.
+"""The search: a walk, the rules of ``.gitignore``, and the matching lines of each remaining file.
 
-A page ends when it is full, when its time is over, or when nobody waits for it; it then says how the search goes on.
+A page ends when it is full, when its time is up, or when its caller is gone; its cursor says where the next one starts.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from toolwright.tools.toolset import Slice
 __all__ = ["Ignoring", "Place", "Search", "Wanted", "finder_of", "place_of"]
 
 Finder = Callable[[bytes, int], int]
-"""Where it is found in the bytes from a place on; -1 for nowhere."""
+"""Returns the index of the first match in the bytes from an index on; -1 if there is no match."""
 
 _VERSION_CONTROL = frozenset((".git", ".hg", ".svn", ".jj"))
 _AROUND = 16_384
-"""Bytes in which the lines around a line are looked for."""
+"""Number of bytes before and after a line that are searched for its context lines."""
 _LARGEST_IGNORE = 256 << 10
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSED_OVER = frozenset((errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ESTALE))
-"""Of a file that is gone, exchanged or not to be read. With any other failure the result would be false in silence."""
+"""Errors of a file that is gone, replaced or unreadable. Any other failure would silently make the result wrong."""
 
 
-# What is looked for
+# Criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Wanted:
 
 
 def finder_of(content: str, *, regex: bool, ignore_case: bool) -> Finder:
-    """``ToolError`` when ``content`` is no regular expression, or when there is nothing to run one."""
+    """A finder for ``content``. ``ToolError`` when it is no valid regular expression, or no engine is installed."""
     if not regex and not ignore_case:
         wanted = content.encode()
         return lambda data, at: data.find(wanted, at)
@@ -73,19 +73,19 @@ def _linear(pattern: str, ignore_case: bool) -> Callable[[bytes, int], re.Match[
 
 
 def _any_case(text: str) -> bytes:
-    """An expression for ``text`` in capital and small letters; it never goes back."""
+    """A pattern for ``text`` in upper and lower case; it never backtracks."""
     return b"".join(
         b"(?:%s)" % b"|".join(sorted(re.escape(form.encode()) for form in {char, char.lower(), char.upper()}))
         for char in text
     )
 
 
-# Where the last page ended
+# The end of the last page
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An entry, and how many lines and bytes of it were looked at; none, when it was all of it."""
+    """An entry, and how many of its lines and bytes were searched; both 0 when all of it was."""
 
     way: str
     lines: int = 0
@@ -104,11 +104,11 @@ def place_of(cursor: str) -> Place | None:
     return Place(said[3], int(said[1]), int(said[2]))
 
 
-# What is left out
+# Ignored entries
 
 
 class Ignoring:
-    """The guide that goes by the ``.gitignore`` of each directory, and leaves the data of version control alone."""
+    """A guide that follows the ``.gitignore`` of each directory, and skips the data of version control."""
 
     def __init__(self) -> None:
         self._said: list[tuple[Names, Ignores]] = []
@@ -132,7 +132,7 @@ class Ignoring:
 
 
 def _ignore_file(fd: int) -> str:
-    """The text of the ``.gitignore`` in a directory; nothing where it may not be read, as for git."""
+    """The text of the ``.gitignore`` in a directory; empty where it cannot be read, as for git."""
     try:
         with _opened(".gitignore", fd) as ignore:
             return os.pread(ignore, _LARGEST_IGNORE, 0).decode(errors="replace").removeprefix("\ufeff")
@@ -144,7 +144,7 @@ def _ignore_file(fd: int) -> str:
 
 @contextmanager
 def _opened(name: str, parent: int, known: os.stat_result | None = None) -> Generator[int]:
-    """A regular file, the one that is ``known``; ``OSError`` for all else, links included."""
+    """Opens a regular file, which must be the same as ``known``; ``OSError`` for any other entry, links included."""
     fd = os.open(name, _OPEN, dir_fd=parent)
     try:
         found = os.fstat(fd)
@@ -160,13 +160,13 @@ def _opened(name: str, parent: int, known: os.stat_result | None = None) -> Gene
 
 @dataclass
 class Search:
-    """One page. :meth:`run` does it, on a thread; :meth:`stop`, from anywhere, makes it end soon."""
+    """One page. :meth:`run` fills it, on a thread; :meth:`stop`, from any thread, makes it end soon."""
 
     wanted: Wanted
     limits: FileLimits
     clock: Callable[[], float]
     tell: Callable[[int, int], None]
-    """How many entries were looked at, and how many matches there are."""
+    """Reports the number of entries looked at and the number of matches."""
     result: SearchResult
     slices: list[Slice]
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -177,7 +177,8 @@ class Search:
         self._stopped.set()
 
     def run(self, meetings: Meetings, folder_of: Callable[[Names], Folder], start: int, place: Place | None) -> None:
-        """Fills ``result`` with what ``meetings`` brings. ``start``: names of a way that lead to where it begins."""
+        """Fills ``result`` with the matches in ``meetings``. ``start``: number of leading names that lead to the
+        searched directory."""
         self._room, self._until = self.limits.entry_bytes, self.clock() + self.limits.search_seconds
         for met in meetings:
             way = "/".join(met.way)
@@ -195,7 +196,7 @@ class Search:
         return self._stopped.is_set() or self.clock() >= self._until
 
     def _look(self, met: Met, begin: Place, start: int, folder: Folder) -> Place | None:
-        """Adds what is found at ``met``; the place where it goes on, once the page ends."""
+        """Adds the matches at ``met``; returns the place to continue from, once the page ends."""
         self.result["looked_at"] += 1
         if self.result["looked_at"] % 1_000 == 0:
             self.tell(self.result["looked_at"], len(self.result["matches"]))
@@ -218,7 +219,7 @@ class Search:
         return None
 
     def _lines(self, fd: int, place: Place) -> Place | None:
-        """The lines of one file from a place on, in parts: at least one, however little time there is."""
+        """Searches one file from ``place`` on, in parts: at least one, however little time is left."""
         if (file := lined_file(fd)) is None:
             self._count("binary")
             return None
@@ -238,7 +239,7 @@ class Search:
         return None
 
     def _found(self, data: bytes) -> Iterator[tuple[int, int, int, int]]:
-        """Of each line that holds what is wanted: how many are before it, its begin, where that is, and its end."""
+        """For each matching line: the number of lines before it, its begin, the place of the match, and its end."""
         find = self.wanted.content
         assert find is not None
         at, counted, number = 0, 0, 0
@@ -252,7 +253,7 @@ class Search:
             at = end + 1
 
     def _surround(self, match: SearchMatch, file: LinedFile, begin: int, end: int) -> None:
-        """Adds what stands around a line of the file, and its encoding."""
+        """Adds the context lines of a match, and the encoding of the file."""
         if self.wanted.context_lines:
             match["before"] = self._around(file, max(0, begin - _AROUND), begin)[-self.wanted.context_lines :]
             match["after"] = self._around(file, end, end + _AROUND)[: self.wanted.context_lines]
@@ -260,7 +261,8 @@ class Search:
             match["encoding"] = file.codec.encoding
 
     def _cut(self, match: SearchMatch, file: LinedFile, line: str, begin: int, end: int) -> None:
-        """Says what stands around each line that is shown: a secret may have several, or be longer than the line."""
+        """Records the text around each shown line: a secret may span several lines, or be longer than the shown part of
+        one."""
         before, after = file.lines(max(0, begin - _AROUND), begin), file.lines(end, end + _AROUND)
         shown = [*match.get("before", ()), match.get("text", ""), *match.get("after", ())]
         first = len(before) - len(match.get("before", ()))
@@ -277,7 +279,7 @@ class Search:
         return [self._text(line) for line in file.lines(begin, end)]
 
     def _line(self, data: bytes, begin: int, at: int, end: int) -> str:
-        """The line, or, when it is long, what is around the place."""
+        """The line, or, when it is long, the part around the match."""
         start = begin if at - begin < self.limits.line_chars // 2 else at - self.limits.line_chars // 4
         text = self._text(data[start : min(end, start + 4 * self.limits.line_chars + 4)].decode(errors="replace"))
         return text if start == begin else "…" + text.removeprefix("\ufffd")
@@ -298,7 +300,7 @@ class Search:
 
 
 def _is_open(met: Met, folder: Folder) -> bool:
-    """Whether the rules let anybody read the file that was met."""
+    """Whether the rules allow reading the file."""
     is_second_name = met.found.st_nlink > 1 and not folder.rules.allow_hard_links
     is_closed = folder.rules.denial_at(met.names, "read") or folder.is_closed_file(met.way[-1], met.found)
     return not is_second_name and not is_closed

@@ -16,12 +16,13 @@ __all__ = ["UTF_8", "TextCodec", "text_codec_as", "text_codec_of"]
 
 _SHARED = frozenset(("gb18030", "big5", "shift_jis", "euc-kr"))
 _ALONE = re.compile(rb"[\0-/]")
-"""Bytes that are no part of a longer character in any encoding but UTF-16."""
+"""Bytes that are not part of a longer character in any encoding but UTF-16."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextCodec:
-    """``name`` is Python's codec. It decodes any part of the file that begins with a character."""
+    """An encoding, and how it was determined. ``name`` is Python's codec. It decodes any part of the file that begins
+    with a character."""
 
     encoding: TextEncoding
     how: How
@@ -29,20 +30,21 @@ class TextCodec:
 
     @property
     def is_wide(self) -> bool:
-        """UTF-16."""
+        """Whether the encoding is UTF-16."""
         return self.name.startswith("utf-16")
 
     @property
     def is_single(self) -> bool:
-        """Whether a guess takes each byte for a character, which two of another encoding may be together."""
+        """Whether the encoding is a guess of one byte per character, where two bytes may be one character of another
+        encoding."""
         return self.how == "guess" and self.encoding in ("windows-1252", "iso-8859-1")
 
     def lines(self, data: bytes) -> int:
-        """How many line feeds there are in whole characters."""
+        """The number of line feeds in whole characters."""
         return self._units(data).count("\n") if self.is_wide else data.count(b"\n")
 
     def after_lines(self, data: bytes, lines: int) -> int:
-        """The index behind the first ``lines`` lines of ``data``; its length when it has fewer."""
+        """The index after the first ``lines`` lines of ``data``; its length when it has fewer."""
         if self.is_wide:
             rest = self._units(data).split("\n", lines)[lines:]
             return len(data) - len(self._bytes(rest[0])) if rest else len(data)
@@ -54,7 +56,7 @@ class TextCodec:
         return behind
 
     def whole_lines(self, data: bytes) -> bytes:
-        """``data`` up to its last line feed, that included."""
+        """``data`` up to and including its last line feed."""
         if self.is_wide:
             text = self._units(data)
             return self._bytes(text[: text.rfind("\n") + 1])
@@ -75,21 +77,21 @@ class TextCodec:
         return [0, *(each.end() for each in re.finditer(b"\n", data))]
 
     def aligned(self, data: bytes) -> bytes:
-        """``data`` from where a character surely begins, where it may begin within one. In UTF-16 data from an even
-        offset is aligned."""
+        """``data`` from the first place where a character surely begins, where ``data`` may begin within one. In UTF-16
+        data from an even offset is aligned."""
         if self.name not in _SHARED:
             return data
         alone = _ALONE.search(data)
         return data[alone.end() :] if alone else data
 
     def cut_off(self, data: bytes) -> int:
-        """How many bytes at the end of ``data`` are the begin of a character."""
+        """The number of bytes at the end of ``data`` that begin an incomplete character."""
         decoder = codecs.getincrementaldecoder(self.name)("replace")
         decoder.decode(data)
         return len(decoder.getstate()[0])
 
     def shown(self, data: bytes) -> str:
-        """The text of ``data``, whatever is broken in it; each line feed stays one."""
+        """The text of ``data``, with broken parts replaced; each line feed stays one."""
         try:
             return data.decode(self.name)
         except UnicodeDecodeError:
@@ -98,7 +100,8 @@ class TextCodec:
             return "\n".join(line.decode(self.name, "replace") for line in data.split(b"\n"))
 
     def _units(self, data: bytes) -> str:
-        """The text of UTF-16 with halves of pairs in it: it goes back to the same bytes, but for an odd last one."""
+        """The text of UTF-16 with lone surrogates kept: it encodes back to the same bytes, except for an odd last
+        one."""
         return data[: len(data) & ~1].decode(self.name, "surrogatepass")
 
     def _bytes(self, text: str) -> bytes:
@@ -109,7 +112,7 @@ UTF_8 = TextCodec("utf-8", "content", "utf-8")
 
 
 def text_codec_of(head: bytes) -> TextCodec | None:
-    """The codec of a file that begins with ``head``; ``None`` for one that is no text."""
+    """The codec of a file that begins with ``head``; ``None`` if it is not text."""
     found = text_encoding_of(head)
     return None if found is None else TextCodec(found.encoding, found.how, codec_of(found.encoding, head))
 

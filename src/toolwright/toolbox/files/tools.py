@@ -1,8 +1,8 @@
-"""The files tools themselves: what a model reads of them, and the order in which each does its work.
+"""The files tools as a model reads them, and the order in which each does its work.
 
-The methods of :class:`Files` are ordinary functions for a thread pool, but for the search, which can be stopped;
-``declared`` says how each is registered. Which paths they accept, and how they stay inside, is the business of
-:mod:`toolwright.toolbox.confined`.
+The methods of :class:`Files` are ordinary functions for a thread pool, except for the search, which can be cancelled;
+``declared`` has their registration. :mod:`toolwright.toolbox.confined` decides which paths they accept and keeps them
+inside the folders.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ __all__ = ["Files", "toolset"]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What an edit makes of a file: its text, the changes, and the new content."""
+    """The result of an edit before it is written: the file's text, the changes, and the new content."""
 
     text: Text
     changes: list[Change]
@@ -94,7 +94,7 @@ class Files:
     """The tools over ``roots``. The folders stay open until :meth:`close`; calls may come from many threads.
 
     ``ConfigurationError`` when a root is no directory. Every refusal of a method is a ``ToolError``. With ``read_only``
-    whatever would change something is refused.
+    every change is refused.
     """
 
     def __init__(
@@ -113,16 +113,16 @@ class Files:
         self._growth = Growth(self._limits)
         lane = (threads or ThreadPool(4)).lane("search_files")
         self._searcher = Searcher(self._folders, self._limits, lane, clock)
-        # One at a time: two appends at once would each copy the old file, and one of them would be lost.
+        # One at a time: two concurrent appends would each copy the old file, and one of them would be lost.
         self._changing = threading.Lock()
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What paths begin with when there are several folders."""
+        """The first part of each path when there are several folders."""
         return self._folders.labels
 
     def close(self) -> None:
-        """Gives the folders back; every later call is refused."""
+        """Closes the folders; every later call is refused."""
         with self._changing:
             self._folders.close()
 
@@ -173,7 +173,7 @@ class Files:
             return self._page(shown, entries, walk, min(limit, self._limits.entries))
 
     def _page(self, shown: str, meetings: Meetings, walk: Walk, most: int) -> DirectoryListing:
-        """As many entries as fit, at least one."""
+        """One page: as many entries as fit, at least one."""
         listing = DirectoryListing(path=shown, entries=[])
         room = self._limits.entry_bytes
         for met in meetings:
@@ -370,7 +370,7 @@ class Files:
         return result
 
     def _planned(self, old: Old, edits: Sequence[Edit], shown: str) -> _Plan:
-        """What ``edits`` make of a file. ``ToolError`` where they do not fit it."""
+        """The result of ``edits`` on a file. ``ToolError`` where they do not fit it."""
         text = self._text_of(old, shown)
         found = changes(text, edits, shown)
         data = text.encode(edited(text.content, found))
@@ -385,7 +385,7 @@ class Files:
         return Text.of(read_at(old.fd, size, 0), shown)
 
     def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
-        """The diff, as many lines of it as fit; bytes that are no text are shown as such."""
+        """Adds the diff, as many lines of it as fit; bytes that are not text are shown as replacement characters."""
         room, lines = self._limits.diff_chars, unified_diff(text.content, found, result["path"])
         shown: list[str] = []
         for line in lines:
@@ -459,24 +459,24 @@ class Files:
             return DeletedEntry(path=target.shown, type=what.kind, entries=what.entries, bytes=what.bytes)
 
     def _ask(self, what: Doomed, shown: str, context: Context) -> None:
-        """Returns once a person has agreed to lose so much, where it is much."""
+        """Returns once a person has agreed to a large deletion; at once for a small one."""
         if context.agreed or not (what.is_directory or what.bytes > self._limits.unasked_bytes):
             return
         question = _question("TW6090" if what.is_directory else "TW6089", context, path=shown, **_facts(what))
         if not context.can_ask(question):
             refusal = NeedsAgreement.of("TW6079", path=shown, entries=what.entries, bytes=what.bytes)
             raise refusal.because(question.message)
-        # The figures are part of the key: a yes is for what the person was told.
+        # The figures are part of the key: the approval covers only what the person was shown.
         if not context.ask(question, key=f"delete:{what.entries}:{what.bytes}"):
             raise ToolError.of("TW6080", path=shown)
 
     def _ask_to_write(self, target: Target, context: Context | None) -> None:
-        """Before anything is made on the way there: a person has to agree where programs obey what is written."""
+        """Requires approval for a file that other programs obey, before anything is created on the way there."""
         if not self._read_only and not target.folder.rules.denial(target.names, "write"):
             self._agreed(target.folder.rules.asks(target.names), target.shown, context)
 
     def _ask_at(self, spot: Spot, context: Context | None) -> None:
-        """The same of the place itself, wherever links have led."""
+        """The same for the resolved place, after links were followed."""
         self._agreed(spot.rules.asks(spot.names), spot.shown, context)
 
     def _agreed(self, asks: bool, shown: str, context: Context | None) -> None:
@@ -490,12 +490,13 @@ class Files:
         if not context.ask(question, key=f"obeyed:{shown}"):
             raise ToolError.of("TW6087", path=shown)
 
-    # What is known before a person is asked: nothing is changed here, and each call is checked again when it runs
+    # Checks before a person is asked: nothing is changed here, and each call is checked again when it runs
 
     def _check_write(
         self, target: Target, content: Content, mode: Mode, create_parents: bool, if_version: str
     ) -> os.stat_result | None:
-        """What stands where a call of ``write_file`` would write. ``ToolError`` where the call is known to fail."""
+        """The entry at the place where a ``write_file`` call would write. ``ToolError`` where the call is sure to
+        fail."""
         self._check_writable()
         with worded(target.shown, target):
             try:
@@ -508,7 +509,7 @@ class Files:
         return None
 
     def _check_parents(self, target: Target, create_parents: bool, size: int = 0) -> None:
-        """``ToolError`` where the missing directories above ``target`` are not made."""
+        """``ToolError`` where the missing directories above ``target`` may not be created."""
         if not create_parents:
             raise ToolError.of("TW6056", path=target.shown)
         self._growth.check(target.shown, size, 1)
@@ -522,7 +523,7 @@ class Files:
                 raise ToolError.of("TW6067", path=target.shown)
 
     def _check_move(self, here: Target, there: Target, create_parents: bool) -> Kind:
-        """What would be moved. ``ToolError`` where the call is known to fail."""
+        """The kind of entry that would be moved. ``ToolError`` where the call is sure to fail."""
         self._check_writable()
         with worded(here.shown, here), here.folder.find(here.names, here.shown, "write") as old:
             kind = check_source(old, here.folder)
@@ -541,7 +542,7 @@ class Files:
         if self._read_only:
             raise ToolError.of("TW6081")
 
-    # What a person is shown before they agree
+    # Previews, shown to a person before they agree
 
     def preview_create_directory(self, arguments: dict[str, Any]) -> str:
         self._check_directory(self._named(arguments["path"]))
@@ -587,14 +588,14 @@ class Files:
     # Paths
 
     def _named(self, path: str) -> Target:
-        """What ``path`` means, when it is something in a folder."""
+        """The target of ``path``, which must be an entry within a folder."""
         target = self._folders.target(path)
         if target is None or not target.names:
             raise ToolError.of("TW6070", path=target.shown if target else ".")
         return target
 
     def _file(self, path: str) -> Target:
-        """What ``path`` means, when it can be a file."""
+        """The target of ``path``, which must be able to be a file."""
         target = self._folders.target(path)
         if target is None or path.endswith(("/", "/.")):
             raise is_directory(target, self.labels)
@@ -608,7 +609,7 @@ class Files:
 
     @contextmanager
     def _changes(self, target: Target) -> Generator[None]:
-        """Around every change: there is none in read-only mode, and one at a time."""
+        """Encloses every change: refused in read-only mode, and one at a time."""
         self._check_writable()
         with worded(target.shown, target), self._changing:
             yield
@@ -652,7 +653,7 @@ def toolset(
     rules: PathRules | None = None,
     read_only: bool = False,
 ) -> LocalToolset:
-    """The files tools over ``roots``, ready to be served; with ``read_only`` those that change nothing.
+    """The files tools over ``roots``, ready to be served; with ``read_only`` only those that change nothing.
     ``ConfigurationError`` for a root that is no folder."""
     tools = LocalToolset()
     files = Files(roots, limits=limits, rules=rules, read_only=read_only, threads=tools.pool)

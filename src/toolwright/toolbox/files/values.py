@@ -1,4 +1,4 @@
-"""What the files tools take and return, and how much of it."""
+"""The arguments, results and limits of the files tools."""
 
 from __future__ import annotations
 
@@ -55,21 +55,22 @@ KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.
 
 
 def version_of(found: os.stat_result) -> str:
-    """Differs after every write of ours, and after others' once the clock of the file system has ticked."""
-    # The time of the last write can be set to what it was; the time of the last change of the entry cannot.
+    """A version that differs after every write of ours, and after others' once the clock of the file system has
+    ticked."""
+    # The modification time can be set back; the time of the last status change cannot.
     return f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}-{found.st_size:x}"
 
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """How much one call may take. What does not fit into a result is left for the next call."""
+    """Limits of one call. Content that does not fit into a result is left for the next call."""
 
     read_bytes: int = 1 << 19
     """The most that a call may ask for."""
     write_bytes: int = 10 << 20
     """Of the content of one call, and of a file that is edited."""
     file_bytes: int = 100 << 20
-    """Of a file after an append, which copies what was there."""
+    """Of a file after an append, which copies the old content."""
     scan_bytes: int = 64 << 20
     """How far into a file its lines are counted."""
     entries: int = 1000
@@ -77,21 +78,21 @@ class FileLimits:
     entry_bytes: int = 128 << 10
     """Of the paths in one listing, or the texts in one page of a search, as UTF-8."""
     search_seconds: float = 20.0
-    """After so long a page of a search ends, and says how it goes on."""
+    """Time after which a page of a search ends with a cursor."""
     line_chars: int = 500
     """Of one line in a page of a search."""
     diff_chars: int = 32 << 10
     media_bytes: int = 1 << 20
-    """Of a picture or sound in a result; what is larger, up to ``kept_bytes``, is linked."""
+    """Of a picture or sound in a result; a larger one, up to ``kept_bytes``, is linked."""
     kept_bytes: int = 32 << 20
     unasked_bytes: int = 100 << 20
-    """A file that is larger is not deleted before a person has agreed."""
+    """A larger file is not deleted before a person has agreed."""
     delete_entries: int = 10_000
-    """In a directory that is deleted at once."""
+    """In a directory that is deleted in one call."""
     lock_seconds: float = 5.0
-    """To wait for other servers that change the same directory."""
+    """Timeout for the locks of other servers that change the same directory."""
     added_bytes: int = 1 << 30
-    """By all calls together, less what they have deleted, since the server was started."""
+    """Added by all calls together, less the bytes they deleted, since the server was started."""
     added_entries: int = 10_000
 
 

@@ -1,4 +1,4 @@
-"""A way through directories, down before on, in the order of names, following no link."""
+"""A walk through directories: depth first, in the order of names, following no link."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Guide", "Meetings", "Met", "Walk", "after_cursor", "inside", "inside
 
 @dataclass(slots=True)
 class Met:
-    """An entry on the way. ``names`` lead to it from its folder, whatever links ``way`` goes by. ``parent`` is open
-    only until the walk goes on; ``closed`` is why it is not entered. ``left_out``: the guide passes by it, and by all
-    that is in it."""
+    """An entry of the walk. ``names`` lead to it from its folder, even where ``way`` goes through links. ``parent`` is
+    open only until the walk goes on; ``closed`` is the reason for not entering it. ``left_out``: the guide skips it,
+    and all entries in it."""
 
     way: Names
     names: Names
@@ -39,30 +39,30 @@ Meetings = Generator[Met, None, None]
 
 
 class Guide(Protocol):
-    """Whoever decides which entries are looked at."""
+    """Decides which entries are looked at."""
 
     def entered(self, way: Names, fd: int) -> None:
-        """The directory ``way`` is open at ``fd``; those above it were told before."""
+        """Called when the directory ``way`` is open at ``fd``, after the same call for each directory above it."""
         ...
 
     def passes(self, way: Names, is_directory: bool) -> bool:
-        """Whether ``way`` is left out, with all that is in it; it is met all the same."""
+        """Whether ``way`` is skipped with all entries in it; the walk still yields it."""
         ...
 
 
 class Walk:
-    """It holds one descriptor for each level."""
+    """The walk itself. It holds one descriptor for each level."""
 
     def __init__(self, most: int | None = None, guide: Guide | None = None, *, again: bool = False) -> None:
-        """``most``: names of one directory to keep, the first ones; a page has no use for more. ``again``: the entry
-        of the cursor is met once more."""
+        """``most``: number of names of one directory to keep, the first ones; a page has no use for more. ``again``:
+        yield the entry of the cursor once more."""
         self._most = most
         self._guide = guide
         self._again = again
         self.unshown = 0
 
     def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names, *, base: Names) -> Meetings:
-        """The entries of the directory ``fd`` that come behind ``after``; ``above`` is the way to it, and ``base`` are
+        """The entries of the directory ``fd`` that come after ``after``; ``above`` is the path to it, and ``base`` are
         its names in the folder."""
         names = self._names(fd, "".join(after[:1]))
         if self._guide is not None:
@@ -101,7 +101,7 @@ class Walk:
 
 @contextmanager
 def _entered(folder: Folder, met: Met) -> Generator[int | None]:
-    """The directory ``met``, opened; ``None`` when it is closed to us, with the reason noted."""
+    """The directory ``met``, opened; ``None`` when it is closed to us, with the reason stored in ``met.closed``."""
     name = met.way[-1]
     if folder.rules.denial_at(met.names, "read"):
         met.closed = "secret"
@@ -113,7 +113,7 @@ def _entered(folder: Folder, met: Met) -> Generator[int | None]:
         met.closed = "permission"
         yield None
         return
-    except (FileNotFoundError, NotADirectoryError):  # exchanged since it was looked at: no directory any more
+    except (FileNotFoundError, NotADirectoryError):  # replaced since its status was read: no longer a directory
         yield None
         return
     try:
@@ -128,7 +128,7 @@ def _entered(folder: Folder, met: Met) -> Generator[int | None]:
 
 
 def inside(walk: Walk, target: Target, shown: Names, depth: int, after: Names) -> Meetings:
-    """What is in the directory ``target``, each way beginning with ``shown``."""
+    """The entries of the directory ``target``; each path begins with ``shown``."""
     with (
         target.folder.find((*target.names, "."), target.shown, "read") as spot,
         spot.directory() as fd,
@@ -137,7 +137,7 @@ def inside(walk: Walk, target: Target, shown: Names, depth: int, after: Names) -
 
 
 def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetings:
-    """The folders themselves, where there are several, and what is in them."""
+    """The folders themselves, where there are several, and their entries."""
     for label in folders.labels:
         if label < "".join(after[:1]):
             continue
@@ -151,7 +151,7 @@ def inside_all(walk: Walk, folders: Folders, depth: int, after: Names) -> Meetin
 
 
 def after_cursor(cursor: str, start: Names) -> Names:
-    """The names of ``cursor`` below ``start``; everything up to them was met before."""
+    """The names of ``cursor`` below ``start``; the entries up to them were in earlier pages."""
     if not cursor:
         return ()
     names = tuple(cursor.split("/"))

@@ -1,4 +1,4 @@
-"""A file that changes: written beside its name, then moved there.
+"""File changes: new content is written beside the name, then moved there.
 
 A reader, a crash or a full disk sees the old file or the new one, and never half of it. Bytes are kept as they are.
 """
@@ -45,14 +45,14 @@ _NO_LINKS = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP))
 
 @dataclass(slots=True)
 class Growth:
-    """What all calls have added, less what they have deleted: so that no number of small calls fills a disk."""
+    """The space that all calls have added, less what they deleted, so that many small calls cannot fill a disk."""
 
     limits: FileLimits
     bytes: int = 0
     entries: int = 0
 
     def check(self, shown: str, more_bytes: int, more_entries: int = 0) -> None:
-        """``ToolError`` when there is no room for so much more."""
+        """``ToolError`` when there is no room for the addition."""
         if more_bytes > 0 and more_bytes > self.bytes_left:
             raise ToolError.of("TW6065", path=shown, left=self.bytes_left, limit=self.limits.added_bytes)
         if more_entries > self.entries_left:
@@ -63,7 +63,7 @@ class Growth:
         self.entries += more_entries
 
     def maker(self, shown: str) -> Maker:
-        """Makes the directories on the way to ``shown``, as long as there is room."""
+        """A callback that creates the directories on the way to ``shown``, as long as there is room."""
 
         def make(name: str, parent: int) -> None:
             self.check(shown, 0, 1)
@@ -90,7 +90,7 @@ class Content:
 
 
 def encoded(content: str, encoding: WriteEncoding, limit: int) -> Content:
-    # Of base64 the size is judged before it is decoded.
+    # The size of base64 is checked before it is decoded.
     size = len(content) * 3 // 4 - 2 if encoding == "base64" else len(content)
     data = b"" if size > limit else _bytes(content, encoding)
     if max(size, len(data)) > limit:
@@ -109,7 +109,7 @@ def _bytes(content: str, encoding: WriteEncoding) -> bytes:
 
 
 def spot_to_write(target: Target) -> Spot:
-    """``ToolError`` where the directory is missing."""
+    """Resolves ``target`` for writing. ``ToolError`` where the directory is missing."""
     try:
         return target.folder.find(target.names, target.shown, "write")
     except FileNotFoundError as error:
@@ -117,7 +117,8 @@ def spot_to_write(target: Target) -> Spot:
 
 
 def spot_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
-    """The directories on the way are made, if there is room for them, and for a file of so many bytes behind them."""
+    """Resolves ``target`` for writing and creates missing directories, if there is room for them and a file of ``size``
+    bytes."""
     try:
         return target.folder.find(target.names, target.shown, "write")
     except FileNotFoundError:
@@ -157,7 +158,7 @@ def _check_growth(spot: Spot, old: Old, data: bytes, limits: FileLimits) -> None
 
 
 def _check_encoding(spot: Spot, old: Old, content: Content) -> None:
-    """``ToolError`` where a text would be added in UTF-8 to one in another encoding."""
+    """``ToolError`` where a text would be appended in UTF-8 to one in another encoding."""
     codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
     if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
         return
@@ -190,7 +191,7 @@ class _Draft:
             offset += len(part)
 
     def publish(self) -> None:
-        """Gives the draft its name, if nothing has that name; ``FileExistsError`` otherwise."""
+        """Gives the draft its name if that is free; ``FileExistsError`` otherwise."""
         os.fsync(self.fd)
         try:
             rename_new(self.name, self.spot.name, self.spot.fd, self.spot.fd)
@@ -213,7 +214,7 @@ class _Draft:
         os.unlink(self.name, dir_fd=here)
 
     def _move_reserved(self) -> None:
-        """Takes the name with an empty file first: all that a file system without hard links (FAT) has to offer."""
+        """Takes the name with an empty file first: the only way on a file system without hard links (FAT)."""
         os.close(os.open(self.spot.name, _NEW, 0o600, dir_fd=self.spot.fd))
         try:
             self._move()
@@ -222,7 +223,7 @@ class _Draft:
             raise
 
     def replace(self) -> None:
-        """Gives the draft its name, in place of what has it now."""
+        """Gives the draft its name, replacing the file that has it now."""
         os.fsync(self.fd)
         self._move()
         settle(self.spot)
@@ -243,7 +244,7 @@ class _Draft:
 
 @contextmanager
 def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
-    """A draft for ``spot``; nothing is left of it unless it got its name."""
+    """A draft for ``spot``, removed unless it was given its name."""
     name = f".{secrets.token_hex(8)}.tmp"
     fd = os.open(name, _NEW, permissions, dir_fd=spot.fd)
     try:
@@ -255,8 +256,8 @@ def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
 
 
 def settle(spot: Spot) -> None:
-    """Makes a new name survive a loss of power, where the directory can be opened for that."""
-    # The file is in place already: a failure from here on must not be told as a failure of the write.
+    """Makes a new name survive a power loss, where the directory can be opened for that."""
+    # The file is in place already: a failure from here on must not be reported as a failure of the write.
     with suppress(OSError):
         fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
         try:
@@ -266,7 +267,7 @@ def settle(spot: Spot) -> None:
 
 
 def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
-    """A new file at ``spot``. ``ToolError`` when something is there."""
+    """Creates a file at ``spot``. ``ToolError`` when an entry exists there."""
     _check_free(spot, found)
     growth.check(spot.shown, len(data), 1)
     with _draft(spot, 0o666) as draft:  # less the umask, like any new file
@@ -281,7 +282,7 @@ def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth
 
 @dataclass(frozen=True, slots=True)
 class Old:
-    """A file that is to be replaced, and what it was before anything was read from it."""
+    """A file that is to be replaced, and its status before anything was read from it."""
 
     fd: int
     status: os.stat_result
@@ -289,8 +290,8 @@ class Old:
 
 @contextmanager
 def opened_to_replace(spot: Spot, expected: str) -> Generator[Old]:
-    """The file at ``spot``, with the ``expected`` version. Opened for writing although it is only read: the system
-    decides whether it may change."""
+    """The file at ``spot``, which must have the ``expected`` version. It is opened for writing although it is only
+    read, so that the system decides whether it may change."""
     with spot.file(os.O_RDWR) as fd:
         old = Old(fd, os.fstat(fd))
         check_version(spot, old.status, expected)
@@ -298,14 +299,14 @@ def opened_to_replace(spot: Spot, expected: str) -> Generator[Old]:
 
 
 def append(spot: Spot, old: Old, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
-    """A new file in place of ``old``: what that has, and ``data`` behind it."""
+    """Replaces ``old`` by a new file: its content followed by ``data``."""
     _check_growth(spot, old, data, limits)
     return replace(spot, old, data, growth, after=old.fd)
 
 
 def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
-    """A new file in place of ``old``, which stands at ``spot``, with its owner, permissions and attributes; ``data``,
-    or what is in ``after`` and then ``data``. ``ToolError`` when ``old`` has changed since it was opened."""
+    """Replaces ``old``, which stands at ``spot``, by a new file with its owner, permissions and attributes. The content
+    is ``data``, preceded by that of ``after`` if given. ``ToolError`` when ``old`` has changed since it was opened."""
     more = len(data) - (0 if after is not None else old.status.st_size)
     growth.check(spot.shown, more)
     with _draft(spot, 0o600) as draft:
@@ -326,8 +327,8 @@ def _keep_attributes(old: Old, new: int) -> None:
         os.fchown(new, before.st_uid, before.st_gid)
     except PermissionError:
         if os.fstat(new).st_gid != before.st_gid:
-            permissions &= ~0o070  # what one group might do is not for another
-    # If one is lost the write fails: without its access list, the mask of that would become the rights of the group.
+            permissions &= ~0o070  # the rights of one group are not for another
+    # A lost attribute fails the write: without its access list, its mask would become the rights of the group.
     for name in _attributes(old.fd):
         if name.startswith("user.") or name == "system.posix_acl_access":
             os.setxattr(new, name, os.getxattr(old.fd, name))
@@ -335,7 +336,7 @@ def _keep_attributes(old: Old, new: int) -> None:
 
 
 def _attributes(fd: int) -> list[str]:
-    """The names of its extended attributes; none on a file system without."""
+    """The names of the file's extended attributes; empty on a file system without them."""
     try:
         return os.listxattr(fd)
     except OSError as error:
