@@ -1,14 +1,13 @@
-"""Folders that a path cannot leave: how the files tools turn words of a model into open descriptors.
+"""Folders that a path cannot leave: how the files tools turn a path from a model into an open descriptor.
 
 A path is split into names (:meth:`Folders.target`), then followed name by name from a descriptor of its folder
 (:meth:`Folder.find`). Each directory is opened relative to the one before, never through a link; links are read and
-followed by hand, from the folder down. So nothing here compares path prefixes, and nothing is looked at by one path
-and used by another: whoever swaps a directory for a link during a call finds the call still in the old directory,
-or refused.
+followed by hand, from the folder down. So path prefixes are never compared, and no path is checked first and opened
+later: if a directory is swapped for a link during a call, the call stays in the old directory or is refused.
 
-What this is not: a defence against somebody who may already write outside the folders, or move things out of them.
+This is no defence against a process that may already write outside the folders, or move entries out of them.
 
-Errors speak of a path as the model gave it, never of where a folder lies on the machine.
+Errors quote a path as the model gave it, never the folder's location on the machine.
 """
 
 from __future__ import annotations
@@ -57,22 +56,22 @@ __all__ = [
 Names = tuple[str, ...]
 Use = Literal["read", "write"]
 Maker = Callable[[str, int], None]
-"""Makes a directory of that name in the one that is open; ``FileExistsError`` where there is one."""
+"""Creates a directory of that name in an open one; ``FileExistsError`` where it exists."""
 
 LINKS = 40
-"""As many links as Linux follows in one path (path_resolution(7))."""
+"""The number of links that Linux follows in one path (path_resolution(7))."""
 
 DEPTH = 100
 """Names in one path, links replaced. Far more than people use, and few enough to follow one by one."""
 
 SECRETS = patterns(SECRET)
-"""Not read, and not written: at any place in a path, as patterns over :func:`_folded` names."""
+"""Neither read nor written, at any place in a path. Patterns over :func:`_folded` names."""
 
 HARMLESS = patterns(HARMLESS_GROUPS)
-"""Names that a pattern above takes for a secret."""
+"""Names that a pattern above would wrongly take for a secret."""
 
 PROTECTED = patterns(OBEYED)
-"""Read, and not written: who can write them makes somebody else run something."""
+"""Read but not written: writing such a file makes another program run something."""
 
 ASKED = patterns(ASKED_GROUPS)
 """Read, and written once a person has agreed."""
@@ -83,7 +82,7 @@ _UNSHOWABLE = frozenset(("Cc", "Cs", "Zl", "Zp"))
 
 @dataclass(frozen=True, slots=True)
 class PathRules:
-    """What a path may name. The tables hold patterns as in :mod:`fnmatch`, folded like the names."""
+    """The names that a path may contain. The tables hold patterns as in :mod:`fnmatch`, folded like the names."""
 
     secrets: tuple[str, ...] = SECRETS
     harmless: tuple[str, ...] = HARMLESS
@@ -92,44 +91,44 @@ class PathRules:
     allow_hard_links: bool = False
     """Files with a second name, which may lie outside the folder."""
     allow_other_filesystems: bool = False
-    """Directories on which something else is mounted, such as ``/proc``."""
+    """Directories on which another file system is mounted, such as ``/proc``."""
     allow_windows_names: bool = False
     """Names that Windows reads as a drive, stream, share or device: ``a:b``, ``con.txt``, ``a\\b``."""
     places: tuple[Path, ...] = field(default_factory=lambda: (state_folder(),))
-    """Folders and files of our own, wherever they lie: neither read nor written. What servers record is kept there, and
-    what people have agreed to."""
+    """Our own folders and files, wherever they lie: neither read nor written. They hold the servers' records and
+    people's approvals."""
 
     def denial(self, names: Names, use: Use) -> str | None:
-        """The code of the error for the first of ``names`` that is closed for ``use``."""
+        """The error code for the first of ``names`` that is closed for ``use``."""
         closed = (self.denial_at(names[: depth + 1], use) for depth in range(len(names)))
         return next(filter(None, closed), None)
 
     def denial_at(self, names: Names, use: Use) -> str | None:
-        """The same for the last of ``names`` alone; those before it say where it is."""
+        """The same for the last of ``names`` alone; those before it are its location."""
         near = tuple(map(_folded, names[-_LONGEST:]))
         if _is_secret(near, self.secrets, self.harmless):
             return "TW6030"
         return "TW6031" if use == "write" and _fits(near, self.protected) else None
 
     def may_hold_secrets(self, names: Names) -> bool:
-        """Whether something in a directory of these names is a secret because of where it lies: under another name it
-        would be none."""
+        """Whether an entry in a directory of these names may be a secret because of its location: under another name of
+        the directory it would not be."""
         near = "/".join(map(_folded, names[-_LONGEST:]))
         return any(near == way or near.endswith(f"/{way}") for way in _table(self.secrets).stems)
 
     def asks(self, names: Names) -> bool:
-        """Whether a person has to agree before something is written there."""
+        """Whether a person has to agree before a write there."""
         folded = tuple(map(_folded, names))
         return any(_fits(folded[: depth + 1][-_LONGEST:], self.asked) for depth in range(len(folded)))
 
 
 def is_protected(name: str) -> bool:
-    """Whether no tool writes what is called so, unless somebody has set other rules."""
+    """Whether no tool writes a file of this name under the default rules."""
     return PathRules().denial((name,), "write") is not None
 
 
 _LONGEST = 3
-"""Names in the longest pattern."""
+"""Number of names in the longest pattern."""
 
 _BACKUP = re.compile(
     r"[~#]+$|\.sw[a-p]$|[ ._-]+\d[\dtz:._-]*$|[ ._-]*\((?:copy|kopie|copia|copie|\d+)\)$|[ ._-]*(?:的)?副本$|"
@@ -143,12 +142,12 @@ _BACKUP_BEFORE = re.compile(
 
 @cache_short_texts(4096)
 def _spellings(name: str) -> Names:
-    """A folded name, and what it is a backup of, or a draft."""
+    """A folded name, and the names of which it may be a backup or a draft."""
     found = [name]
     while (stripped := _BACKUP_BEFORE.sub("", _BACKUP.sub("", found[-1]))) and stripped != found[-1]:
         found.append(stripped)
     if found[-1].startswith(".") and re.search(r"\.sw[a-p]$", name):
-        found.append(found[-1][1:])  # the draft of an editor is hidden
+        found.append(found[-1][1:])  # an editor's draft is hidden
     return tuple(found)
 
 
@@ -168,7 +167,7 @@ def _judged(near: Names, secrets: tuple[str, ...], harmless: tuple[str, ...]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Patterns, by how they are looked up: whole names, patterns for one, and patterns for several."""
+    """Patterns grouped by lookup: literal names, patterns for one name, and patterns for several."""
 
     names: frozenset[str]
     globs: re.Pattern[str]
@@ -177,7 +176,8 @@ class _Table:
 
 
 def _fits(near: Names, patterns: tuple[str, ...]) -> bool:
-    """Whether the last of ``near`` is one of the ``patterns``; the names before it count for those with several."""
+    """Whether the last of ``near`` matches one of the ``patterns``; patterns of several names also use the names before
+    it."""
     table = _table(patterns)
     name = near[-1]
     return name in table.names or bool(table.globs.match(name) or table.ways.search("/".join(near)))
@@ -202,10 +202,10 @@ def _way(pattern: str) -> str:
 
 @cache_short_texts(1024)
 def _folded(name: str) -> str:
-    """``name`` as the most forgiving file system would compare it.
+    """``name`` as the most lenient file system would compare it.
 
-    Case and normal form do not count (APFS, NTFS), nor do invisible characters (HFS+, CVE-2014-9390), nor a stream
-    or trailing dots and spaces (NTFS). A name that is closed needlessly costs less than one that is open.
+    Case and normal form do not count (APFS, NTFS), nor do invisible characters (HFS+, CVE-2014-9390), nor a stream or
+    trailing dots and spaces (NTFS). A name that is closed needlessly costs less than one that is open.
     """
     if name.isascii():
         return name.lower().split(":")[0].rstrip(". ")
@@ -220,29 +220,29 @@ _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {
     for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
     for number in range(first, last + 1)
 }
-"""Invisible characters of a name beside format characters: fillers, and selectors of a variant of the one before."""
+"""Invisible characters besides format characters: fillers, and variation selectors of the preceding character."""
 
 
 def expressible(name: str) -> bool:
-    """Whether ``name`` can be shown and asked for: valid Unicode without control characters or line breaks."""
+    """Whether ``name`` can be shown and requested: valid Unicode without control characters or line breaks."""
     if name.isascii():
         return name.isprintable()
     return not any(unicodedata.category(c) in _UNSHOWABLE for c in name)
 
 
-# From words to names
+# From paths to names
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a path of the model means. ``shown`` is how errors and results speak of it."""
+    """The meaning of a path from the model. Errors and results call it ``shown``."""
 
     folder: Folder
     names: Names
     shown: str
 
     def near(self) -> tuple[str, str]:
-        """The deepest directory on the way that can be listed, and the names in it, those most alike first."""
+        """The deepest directory on the way that can be listed, and the names in it, the most similar first."""
         above = self.shown.split("/")[: -len(self.names)] if self.names else ()
         for depth in reversed(range(len(self.names))):
             before = self.names[:depth]
@@ -264,7 +264,7 @@ _MOST_LISTED = 5_000
 
 
 def _brief_list(names: Sequence[str], wanted: str) -> str:
-    """A few of ``names`` for a sentence, those most like ``wanted`` first."""
+    """A few of ``names`` for a sentence, those most similar to ``wanted`` first."""
     folded = {name.casefold(): name for name in sorted(names, reverse=True)}
     alike = [folded[name] for name in get_close_matches(wanted.casefold(), list(folded), _MOST_NAMED, 0.6)]
     shown = [*alike, *sorted(set(names) - set(alike))]
@@ -275,7 +275,7 @@ def _brief_list(names: Sequence[str], wanted: str) -> str:
 def _split(path: str) -> Names:
     """The names in ``path``; a leading empty name stands for the ``/`` of an absolute path.
 
-    Nothing is expanded, decoded or trimmed: ``~``, ``%2e`` and a trailing space are characters of a name.
+    ``~``, ``%2e`` and a trailing space are ordinary characters: a path is not expanded, decoded or trimmed.
     """
     if not path:
         raise ToolError.of("TW6010")
@@ -293,7 +293,7 @@ def _means_more_on_windows(name: str) -> bool:
 
 
 def _brief(path: str) -> str:
-    """``path`` for a sentence: what is too long is cut, and an absolute path is not repeated."""
+    """``path`` for a sentence: a long one is cut, and an absolute path is not repeated."""
     if path.startswith("/"):
         return "/…"
     return path if len(path) <= 200 else f"{path[:200]}…"
@@ -306,13 +306,13 @@ def _absolute(path: Path) -> frozenset[Names]:
 
 
 class Folders:
-    """The folders that are served, held open until :meth:`close`. Use as a context manager, or keep for good.
+    """The served folders, held open until :meth:`close`. Use as a context manager, or keep for the process's life.
 
     One folder is addressed by plain relative paths; of several, each by its label: ``label/…``.
     """
 
     def __init__(self, paths: Sequence[Path], rules: PathRules | None = None) -> None:
-        """Opens the folders; ``ConfigurationError`` when there is none or one of them is no directory."""
+        """Opens the folders; ``ConfigurationError`` when the list is empty or one of them is no directory."""
         if not paths:
             raise ConfigurationError.of("TW6002")
         self.rules = rules or PathRules()
@@ -343,12 +343,13 @@ class Folders:
         self.close()
 
     def close(self) -> None:
-        """Gives the descriptors back; every later call is refused. No call may be running."""
+        """Closes the descriptors; every later call is refused. No call may be running."""
         for folder in self._folders.values():
             folder.close()
 
     def target(self, path: str) -> Target | None:
-        """What ``path`` means; ``None`` for the place above several folders. ``ToolError`` when it is refused."""
+        """The target of ``path``; ``None`` for the place above several folders. ``ToolError`` when the path is
+        refused."""
         names = _split(path)
         if names[:1] == ("",):
             return self._absolute(names[1:])
@@ -359,7 +360,7 @@ class Folders:
         return self._labelled(names) if names else None
 
     def _check(self, names: Names) -> None:
-        """Of the names in a folder; what the folder itself is called is the operator's business."""
+        """Checks the names within a folder; the folder's own name is the operator's choice."""
         if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
             raise ToolError.of("TW6013", path=_brief("/".join(names)))
 
@@ -381,7 +382,7 @@ class Folders:
         return Target(folder, rest, shown or ".")
 
     def _beginnings(self, names: Names) -> str:
-        """What paths begin with, for somebody who has asked for ``names`` from the root of the system."""
+        """The possible first names of a path, for the error about an absolute path outside the folders."""
         if self.several:
             return _brief_list([f"{label}/" for label in self.labels], "")
         (folder,) = self._folders.values()
@@ -389,7 +390,7 @@ class Folders:
 
 
 def _label(path: Path, taken: dict[str, Folder]) -> str:
-    """The name of the folder, made unique by a number; ``folder`` where it has no name that a path can hold."""
+    """The name of the folder, made unique by a number; ``folder`` where its name cannot be part of a path."""
     name = Path(os.path.abspath(path)).name
     if not name or not expressible(name) or _means_more_on_windows(name):
         name = "folder"
@@ -401,7 +402,7 @@ def _label(path: Path, taken: dict[str, Folder]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A name in an open directory, with no link before it. Whoever gets it closes it, by ``with``.
+    """A name in an open directory, with no link before it. The caller closes it, by ``with``.
 
     ``fd`` can only be started from (``O_PATH``); ``names`` lead there from the folder, the last one included.
     """
@@ -422,7 +423,7 @@ class Spot:
         os.close(self.fd)
 
     def status(self) -> os.stat_result | None:
-        """Of what stands at the name, links not followed; ``None`` for nothing."""
+        """The status of the entry at the name, links not followed; ``None`` if it is missing."""
         try:
             return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -430,10 +431,10 @@ class Spot:
 
     @contextmanager
     def file(self, flags: int = os.O_RDONLY) -> Generator[int]:
-        """The regular file at the name, opened with ``flags``. ``ToolError`` for anything else.
+        """Opens the regular file at the name with ``flags``. ``ToolError`` for any other entry.
 
-        It is looked at before it is opened, since opening a device may already do something, and again afterwards,
-        since it may have been exchanged in between.
+        Its status is checked before it is opened, since opening a device may already have an effect, and again
+        afterwards, since it may have been replaced in between.
         """
         found = os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
         self.must_be_plain(found)
@@ -467,7 +468,7 @@ class Spot:
 
 
 class Folder:
-    """One folder, held open: the only place where a way into it begins."""
+    """One folder, held open: the only starting point for a path into it."""
 
     def __init__(self, label: str, path: Path, rules: PathRules) -> None:
         self.label = label
@@ -482,18 +483,18 @@ class Folder:
         self.device = os.fstat(self._fd).st_dev
 
     def close(self) -> None:
-        """Idempotent."""
-        # -1 is no descriptor, so a call that comes too late is refused instead of starting in a reused number.
+        """Closes the descriptor. Idempotent."""
+        # -1 is no descriptor, so a late call is refused instead of starting from a reused number.
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
     def find(self, names: Names, shown: str, use: Use, *, make: Maker | None = None) -> Spot:
-        """The spot that ``names`` lead to; ``.`` as the last name leads to a directory itself.
+        """Resolves ``names`` to a spot; ``.`` as the last name leads to a directory itself.
 
-        For ``read`` a link at the end is followed and something must be there; for ``write`` the end is left as it
-        is, and the directories that are missing on the way are made by ``make``. Names are judged as they were given
-        and again behind every link. ``ToolError`` for what is closed or leads out, ``OSError`` for what is not there.
+        For ``read`` a link at the end is followed and an entry must exist; for ``write`` the last name is left as it
+        is, and missing directories on the way are created by ``make``. Names are checked as they were given and again
+        behind every link. ``ToolError`` for a path that is closed or leads outside, ``OSError`` for a missing entry.
         """
         for _ in range(LINKS + 1):
             if code := self.rules.denial(names, use):
@@ -509,7 +510,7 @@ class Folder:
         raise ToolError.of("TW6027", path=shown)
 
     def _descend(self, names: Names, shown: str, use: Use, make: Maker | None) -> Spot | Names:
-        """The spot, or the names by which to begin again: those before the first link, and those it stands for."""
+        """The spot, or, at the first link, the names to start again with: the link is replaced by its target."""
         if (spot := self._straight(names, shown, use)) is not None:
             return spot
         with ExitStack() as opened:
@@ -517,7 +518,8 @@ class Folder:
             opened.callback(os.close, here)
             for depth, name in enumerate(names):
                 if name == "..":
-                    # Only a link says so; all before it are directories by now, so the name before it goes.
+                    # Only a link contains "..". All names before it are directories by now, so the name before it is
+                    # dropped.
                     return _upward(names[:depth], shown) + names[depth + 1 :]
                 last = depth == len(names) - 1
                 if last and use == "write":
@@ -535,11 +537,11 @@ class Folder:
             return Spot(here, names, shown, self.rules)
 
     def _straight(self, names: Names, shown: str, use: Use) -> Spot | None:
-        """The spot, when one call of the system leads there: then no link is on the way, and no mount.
+        """The spot, when one system call leads there: then no link and no mount is on the way.
 
-        ``None`` for all else, to be followed name by name, which also finds the words for what is wrong.
+        ``None`` otherwise; the path is then followed name by name, which also finds the right error message.
         """
-        if ".." in names:  # only a link says so, and what it leaves behind may be a link as well
+        if ".." in names:  # only a link contains it, and the name it drops may be a link as well
             return None
         mounts = self.rules.allow_other_filesystems
         parent = beneath(self._fd, "/".join(names[:-1]) or ".", mounts=mounts)
@@ -561,7 +563,7 @@ class Folder:
         return not is_link and (not is_directory or self.owns(found))
 
     def open_names(self, names: Names) -> list[str]:
-        """What is in a directory, but for what the rules close; a directory ends in ``/``."""
+        """The entries of a directory, except those that the rules close; a directory ends in ``/``."""
         with (
             self.find((*names, "."), "", "read") as spot,
             spot.directory() as fd,
@@ -578,7 +580,7 @@ class Folder:
         return not is_closed and self.rules.denial(names, "write") is None
 
     def holds_closed(self, names: Names) -> bool:
-        """Whether what ``names`` lead to has a closed place in it, so that moving or removing it would open that."""
+        """Whether a closed place lies at or below ``names``, so that moving or removing them would open it."""
         return any(closed[: len(names)] == tuple(map(_folded, names)) for closed in self._closed)
 
     def _must_be_ours(self, found: os.stat_result, shown: str) -> None:
@@ -592,7 +594,7 @@ class Folder:
         return any(_same(place, directory) for place in self.rules.places)
 
     def is_closed_file(self, name: str, found: os.stat_result) -> bool:
-        """Whether a file that has this name is one of those places; the name alone says so of most that it is not."""
+        """Whether a file of this name is one of those places; the name alone rules out most files."""
         return _folded(name) in self._closed_names and any(_same(place, found) for place in self.rules.places)
 
     def owns(self, directory: os.stat_result) -> bool:
@@ -601,7 +603,7 @@ class Folder:
 
 
 def _below(bases: frozenset[Names], places: tuple[Path, ...]) -> Generator[Names]:
-    """The names that lead from a folder to the places in it; none for a folder that lies in one of them."""
+    """The names that lead from a folder to the closed places in it; empty for a folder that lies within one of them."""
     for base in bases:
         for place in (names for each in places for names in _absolute(each)):
             if place[: len(base)] == base or base[: len(place)] == place:
@@ -617,7 +619,7 @@ def _same(place: Path, found: os.stat_result) -> bool:
 
 @contextmanager
 def _peek(parent: int, name: str, make: Maker | None = None) -> Generator[int]:
-    """What stands at ``name``, a link as the link itself, without opening it; with ``make`` at least a directory."""
+    """The entry at ``name`` without opening it, a link as the link itself; ``make`` creates a missing directory."""
     flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         fd = os.open(name, flags, dir_fd=parent)
@@ -634,7 +636,7 @@ def _peek(parent: int, name: str, make: Maker | None = None) -> Generator[int]:
 
 
 def _through(names: Names, depth: int, link: str, shown: str) -> Names:
-    """``names`` with the one at ``depth`` replaced by what its link says."""
+    """``names`` with the one at ``depth`` replaced by the target of its link."""
     if link.startswith("/"):
         raise ToolError.of("TW6026", path=shown)
     before, said = names[:depth], [part for part in link.split("/") if part not in ("", ".")]
@@ -650,7 +652,7 @@ def _upward(names: Names, shown: str) -> Names:
     return names[:-1]
 
 
-# From the system's errors to words for the model
+# From system errors to messages for the model
 
 
 def is_directory(target: Target | None, labels: Sequence[str]) -> ToolError:
@@ -680,7 +682,7 @@ _CODES: dict[int, str] = {
 @contextmanager
 def worded(shown: str, target: Target | None = None) -> Generator[None]:
     """Turns an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths. It
-    names what is near ``target``: not each family has a tool that lists files."""
+    lists names near ``target``: not every family has a tool that lists files."""
     try:
         yield
     except OSError as error:

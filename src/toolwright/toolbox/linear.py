@@ -1,6 +1,6 @@
 """Regular expressions from a model, in time linear in the text. Owns ``re2``, which comes with an extra.
 
-Lookaround and references to groups do not exist there; that is what linear time costs.
+Lookaround and backreferences are not supported; that is the price of linear time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["finder"]
 
 
 def finder(pattern: str, *, ignore_case: bool) -> Callable[[bytes, int], Any]:
-    """``search(data: bytes, pos: int)`` for UTF-8 text; ``^`` and ``$`` are those of lines, and no match goes beyond
-    one. ``ToolError`` for what is no such expression."""
+    """Compiles ``pattern`` to ``search(data: bytes, pos: int)`` for UTF-8 text. ``^`` and ``$`` match at lines, and no
+    match spans lines. ``ToolError`` for an invalid pattern."""
     options = re2.Options()
     options.log_errors = False
     options.never_nl = True

@@ -1,7 +1,7 @@
-"""Two calls of Linux that Python has no words for: ``openat2`` and ``renameat2``.
+"""Two Linux system calls without a Python wrapper: ``openat2`` and ``renameat2``.
 
-Either may be missing, in an old kernel, a sandbox or another libc. Whoever asks is told so by ``None`` or by
-``NotImplementedError``, and goes another way.
+Either may be missing, in an old kernel, a sandbox or another libc. ``None`` or ``NotImplementedError`` tells the
+caller, which then takes another way.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class _How(ctypes.Structure):
 def beneath(directory: int, path: str, *, mounts: bool = False) -> int | None:
     """The directory ``path`` below ``directory``, as a descriptor to start from (``O_PATH``).
 
-    ``None`` when that cannot be had in one step: because of a link on the way, a mount (unless ``mounts``), a name that
-    is not there, or a kernel without the call. It never leaves ``directory``, whatever is renamed meanwhile.
+    ``None`` when that is not possible in one step: because of a link on the way, a mount (unless ``mounts``), a missing
+    name, or a kernel without the call. It never leaves ``directory``, even if entries are renamed meanwhile.
     """
     resolve = _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS | (0 if mounts else _NO_XDEV)
     how = _How(os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, 0, resolve)
@@ -38,8 +38,8 @@ def beneath(directory: int, path: str, *, mounts: bool = False) -> int | None:
 
 
 def rename_new(source: str, destination: str, source_fd: int, destination_fd: int) -> None:
-    """Renames, unless something has the new name: then ``FileExistsError``. ``NotImplementedError`` where the system
-    cannot promise that, other ``OSError`` as for ``os.rename``."""
+    """Renames without replacing: ``FileExistsError`` if the new name is taken, ``NotImplementedError`` where the system
+    cannot guarantee that, other ``OSError`` as for ``os.rename``."""
     call = getattr(_libc, "renameat2", None)
     if call is None:
         raise NotImplementedError
@@ -53,7 +53,7 @@ def rename_new(source: str, destination: str, source_fd: int, destination_fd: in
 
 
 def _is_into_itself(number: int, source: str, destination: str, source_fd: int, destination_fd: int) -> bool:
-    """Whether ``EINVAL`` is about the names: a directory was to be moved into itself."""
+    """Whether ``EINVAL`` means that a directory was to be moved into itself."""
     if number != errno.EINVAL:
         return False
     moved = os.stat(source, dir_fd=source_fd, follow_symlinks=False)

@@ -1,8 +1,9 @@
-"""How many walls stand between a statement and what is hidden: a word of the sql tools for ``toolwright inspect``."""
+"""The ``_meta`` key for the number of walls between a statement and hidden data: from the sql tools to ``toolwright
+inspect``."""
 
 from __future__ import annotations
 
 __all__ = ["WALLS"]
 
 WALLS = "toolwright/walls"
-"""The key in the ``_meta`` of a tool under which stands what keeps its statements from what is hidden."""
+"""The key in the ``_meta`` of a tool for the walls that keep its statements from hidden data."""
