@@ -1,1 +1,1 @@
-"""Serves a provider to MCP clients of both eras. Knows nothing of policy: what it is given is guarded already."""
+"""Serves a provider to MCP clients of both eras. Knows no policy: the provider it is given is guarded already."""

@@ -1,8 +1,8 @@
-"""Questions on their way through the doors: sealed into ``requestState``, or pushed to a client that waits.
+"""Questions to the client: sealed into ``requestState`` (stateless), or pushed to a waiting client (session-based).
 
-What a call remembers between its rounds travels, encrypted, through the client, bound to the principal, the call and
-the tool as it was; it ends by itself (2026-07-28, basic/patterns/mrtr "Security"). A legacy client is asked while its
-request runs, and the memory stays here.
+The memory of a call between its rounds travels through the client, encrypted and bound to the principal, the call and
+the tool's definition; it expires (2026-07-28, basic/patterns/mrtr "Security"). A session-based client is asked while
+its request runs, and the memory stays here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 class Subject(Value, frozen=True):
-    """What is asked about: one request, its method, name and arguments, and who sent it."""
+    """The request that asks: its method, name and arguments, and its principal."""
 
     method: str
     name: str
@@ -55,11 +55,11 @@ class Subject(Value, frozen=True):
 
 
 class Round(Value, frozen=True):
-    """One round of a modern request. Answers that come without a state belong to no question: ``ask`` does not take
-    them, and only a handler that asks by hand finds them, among ``responses``.
+    """One round of a stateless request. Responses that arrive without a state belong to no question: ``ask`` ignores
+    them, and only a handler that builds its own questions can read them from ``responses``.
 
-    ``pin`` is what the tool has to be like still; empty where it does not matter. ``claim`` names the state that has
-    been used up by it, where it is good for one use.
+    ``pin`` is the digest that the tool's definition must still have; empty for resources and prompts. ``claim`` is the
+    key that marks a single-use state as used; empty for a reusable one.
     """
 
     rounds: Rounds
@@ -67,21 +67,23 @@ class Round(Value, frozen=True):
     claim: str = ""
 
     def check(self, tool: Tool) -> None:
-        """``InvalidParams`` when the tool is another one than the one that asked."""
+        """Raise ``InvalidParams`` if the tool's definition differs from that of the tool that asked."""
         if self.pin and pin(tool.definition) != self.pin:
             raise InvalidParams.of("TW1030")
 
 
 class Asking:
-    """The modern way: what is asked is the answer, and the client comes back with what it got."""
+    """Questions in the stateless protocol: the question is the result, and the client repeats the request with the
+    responses.
+    """
 
     def __init__(self, served: Served) -> None:
         self._served = served
 
     async def resume(self, subject: Subject, state: str, responses: Mapping[str, Json] | None) -> Round:
-        """The round that a request begins with what it carries.
+        """Return the round that a request with this state begins.
 
-        ``InvalidParams`` for a state that is not this request's, is not ours, or has been used up.
+        Raises ``InvalidParams`` for a state that belongs to another request, was not sealed by us, or has been used up.
         """
         try:
             payload = self._served.sealer.reveal("requestState", subject.binding(), state)
@@ -95,7 +97,7 @@ class Asking:
         return Round(Rounds(Memory(**memory), responses, name), pinned, claim)
 
     async def give_back(self, round: Round, error: RpcError | None = None) -> None:
-        """A round that asked on, or was refused before it began, has done nothing: its state may be used again."""
+        """Release the single-use state of a round that asked again, or was refused before it began."""
         if round.claim and (error is None or isinstance(error, HeaderMismatch) or error.code in _NOT_BEGUN):
             await self._served.facts.remove(round.claim)
 
@@ -107,16 +109,16 @@ class Asking:
         capabilities: Mapping[str, Json],
         tool: Tool | None = None,
     ) -> InputRequiredResult:
-        """The question as it leaves, with what the next round needs sealed into its state.
+        """Return the question for the client, with the memory for the next round sealed into its state.
 
-        ``MissingCapability`` when the request did not declare what an answer needs (basic "_meta").
+        Raises ``MissingCapability`` if the request did not declare a capability that an answer needs (basic "_meta").
         """
         _check(outcome)
         if missing := lacking((outcome.inputRequests or {}).values(), capabilities):
             error = MissingCapability.of("TW1033", subject=subject.name, missing=_said(missing))
             error.data = {"requiredCapabilities": missing}
             raise error
-        # One consent is for one effect; what has none, or adds none, may be sent again after a failure.
+        # One consent is for one effect; a tool that only reads or is idempotent may be called again after a failure.
         single = tool is not None and tool.effect != "read" and not _is_idempotent(tool)
         memory = remembered(outcome, rounds)
         payload = encode([memory, pin(tool.definition) if tool is not None else "", single])
@@ -127,7 +129,7 @@ class Asking:
 
 @contextlib.contextmanager
 def for_callers() -> Generator[None]:
-    """No model reads the failure of a resource or prompt: what would be a result of a tool is an error here."""
+    """Turn ``ToolError`` into ``InvalidParams``: no model reads the failure of a resource or prompt."""
     try:
         yield
     except ToolError as error:
@@ -138,7 +140,7 @@ _NOT_BEGUN = ("TW1030", "TW1032")
 
 
 def _check_size(name: str, memory: Memory, payload: bytes) -> None:
-    """What has to be kept is bounded. ``once`` is the author's to keep small, answers are what the client sent."""
+    """Limit the size of the memory. The author is responsible for the size of ``once``; the client sent the answers."""
     kept = len(encode(memory.once))
     try:
         decode(payload)
@@ -161,7 +163,9 @@ def _said(missing: Mapping[str, Json]) -> str:
 
 
 def _check(outcome: InputRequiredResult) -> None:
-    """A handler that makes its own questions may get them wrong; that is its fault, and no client has to see it."""
+    """Raise an internal error for malformed questions of a handler: the author's mistake, which no client has to
+    see.
+    """
     requests = outcome.inputRequests
     if requests is None and outcome.requestState is None and outcome.memory is None:
         raise internal_error(InvalidResult("input is required, and nothing is asked"))
@@ -186,9 +190,9 @@ async def answered_by(
     name: str,
     seconds: float,
 ) -> OutcomeT:
-    """The outcome of ``run`` once nothing is asked any more; each question is pushed to the client that waits.
+    """Run ``run`` until it asks no more, and return its outcome; each question is pushed to the waiting client.
 
-    ``ToolError`` when it cannot be asked, or does not answer within ``seconds``.
+    Raises ``ToolError`` if the client cannot be asked, or does not answer within ``seconds``.
     """
     rounds = Rounds()
     while isinstance(outcome := await run(rounds), InputRequiredResult):

@@ -1,6 +1,6 @@
-"""Who may call over HTTP, as an operator says it: on the command line, or in the table ``[auth]`` of a file.
+"""Authentication settings of an operator, for HTTP: from the command line, or from the table ``[auth]`` of a file.
 
-It is plain data until ways to know are made of it, for workers are told it by a pipe.
+They are plain data until authentication methods are made of them, because workers receive them through a pipe.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.protocol.types import Value, field, replaced
 
-if TYPE_CHECKING:  # each is loaded when it is asked for
+if TYPE_CHECKING:  # loaded on first use
     from toolwright.server.identity import Authentication
     from toolwright.server.oauth import Introspection
 
@@ -23,40 +23,43 @@ __all__ = ["Callers"]
 
 
 class Callers(Value, frozen=True):
-    """``said`` has the shape of ``[auth]``, and is empty where nobody has said anything. ``origin`` is where it was
-    said, an option or a table, and ``places`` on which line each part of it."""
+    """``said`` has the shape of ``[auth]``, and is empty without settings. ``origin`` is the option or table that they
+    come from, and ``places`` the line of each part.
+    """
 
     said: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: str = ""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def or_else(self, other: Callers) -> Callers:
-        """Whichever of the two says something. ``ConfigurationError`` where both do."""
+        """Return the one of the two that has settings. Raises ``ConfigurationError`` if both do."""
         if self.said and other.said:
             raise ConfigurationError.of("TW1063", option=self.origin, other=other.origin)
         return self if self.said else other
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The name under which clients know the server."""
+        """The host name under which clients know the server: that of the OAuth resource, if there is one."""
         resource: str = self.said["oauth"]["resource"] if "oauth" in self.said else ""
         name = urlsplit(resource).hostname
         return (name,) if name else ()
 
     @property
     def proxies(self) -> Sequence[str]:
-        """The addresses of those who stand in front, for many."""
+        """The addresses of the proxies in front, which speak for many callers."""
         return [*self.said.get("proxy", {}).get("addresses", ()), *self.said.get("public", {}).get("proxies", ())]
 
     @property
     def files(self) -> Sequence[str]:
-        """The files of keys and secrets that it names: whoever can write them can call."""
+        """The key and secret files that the settings name: write access to them is access to the server."""
         logins = [one.get("introspection", {}) for one in self.said.get("oauth", {}).get("issuers", ())]
         places = (self.said.get("keys"), *(login.get("client_secret_file") for login in logins))
         return [place for place in places if place is not None]
 
     def with_secrets(self) -> Callers:
-        """With the secrets in it, and out of the environment, which whatever is started from now on inherits."""
+        """Read the secrets into the settings, and remove them from the environment, which processes started later
+        inherit.
+        """
         if "oauth" not in self.said:
             return self
         oauth, names = self.said["oauth"], set[str]()
@@ -66,11 +69,11 @@ class Callers(Value, frozen=True):
         return replaced(self, said={**self.said, "oauth": {**oauth, "issuers": issuers}})
 
     def ways(self) -> Sequence[Authentication]:
-        """The ways to know that it names. ``ConfigurationError`` where one cannot be."""
+        """Make the authentication methods that the settings name. Raises ``ConfigurationError`` for an invalid one."""
         return [self._placed(key, way, self.said[key]) for key, way in _WAYS.items() if key in self.said]
 
     def _placed(self, key: str, make: Callable[[Any], Any], said: Any) -> Any:
-        """What is made of what is said there; what is wrong is told with its line."""
+        """Apply ``make`` to the settings of ``key``; an error names their line."""
         try:
             return make(said)
         except ConfigurationError as error:
@@ -115,14 +118,14 @@ _WAYS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
     "proxy": _proxy,
     "public": _public,
 }
-"""In this order they are asked: whoever comes, last."""
+"""In the order in which they are asked: public access comes last."""
 
 
-# -- secrets: never in a file of settings, but in a variable or a file of their own ------------------------------------
+# -- secrets: never in a settings file, but in a variable or a file of their own --------------------------------------
 
 
 def _with_secret(issuer: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
-    """An issuer with the secret of our client there; the variable that held it is added to ``names``."""
+    """Return the issuer with the secret of our client there; the variable that held it is added to ``names``."""
     said = issuer.get("introspection")
     if said is None:
         return issuer
@@ -131,7 +134,7 @@ def _with_secret(issuer: Mapping[str, Any], names: set[str]) -> Mapping[str, Any
     return {**issuer, "introspection": {**said, _SECRET: _secret(said)}}
 
 
-_SECRET: Final = "client_secret"  # no key of the table
+_SECRET: Final = "client_secret"  # not a key of the table in the file
 
 
 def _secret(said: Mapping[str, Any]) -> str:

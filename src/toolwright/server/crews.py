@@ -1,4 +1,4 @@
-"""How many workers an HTTP server that is not ours starts, as far as an application in it can see."""
+"""The number of workers that a foreign HTTP server starts, as far as an application in it can see."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _VARIABLES = ("GRANIAN_WORKERS", "WEB_CONCURRENCY")
 
 
 def workers_started(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """How many workers the command line of a known HTTP server asks for, or the variables that it reads; 1 where
-    neither says anything."""
+    """Return the number of workers that the command line of a known HTTP server requests, or the variables that it
+    reads; 1 without either.
+    """
     place = PurePath(command[0]) if command else PurePath()
     if (place.parent.name if place.name == "__main__.py" else place.name) not in _PROGRAMS:
         return 1

@@ -1,7 +1,7 @@
-"""Which era a message belongs to, decided per message, from one table (basic/versioning, "Server side").
+"""Decides the era of each message from one table (basic/versioning, "Server side").
 
-Both eras are served on one process and one endpoint, interleaved. :class:`Conversation` is a channel that both ends
-share; :mod:`toolwright.server.http` is the same for single HTTP requests.
+One process and one endpoint serve both eras, interleaved. :class:`Conversation` is a channel that both ends share;
+:mod:`toolwright.server.http` does the same for single HTTP requests.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Era: TypeAlias = Literal["modern", "handshake", "legacy"]
 
 
 class Opening(Value, frozen=True):
-    """The facts that decide. ``header`` is the HTTP version header; ``opened`` that a handshake has taken place."""
+    """The facts that decide. ``header`` is the HTTP version header; ``opened`` is true once a handshake has taken
+    place.
+    """
 
     method: str
     has_modern_meta: bool
@@ -40,7 +42,7 @@ class Opening(Value, frozen=True):
     header: str | None = None
 
 
-# The first row that holds. A request that is nobody's is a modern one with its facts missing, and is told so.
+# The first row that holds. A request of neither era counts as a modern one without its facts, and is refused as such.
 _TABLE: tuple[tuple[Callable[[Opening], bool], Era], ...] = (
     (lambda o: o.has_modern_meta, "modern"),
     (lambda o: o.header in versions.MODERN, "modern"),
@@ -57,7 +59,7 @@ def era_of(opening: Opening) -> Era:
 
 
 class Doors:
-    """Both doors of one server."""
+    """The handlers of both eras of one server."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
@@ -66,13 +68,13 @@ class Doors:
         self._tracing: Tracing | None = None
 
     def open(self) -> None:
-        """Before the first request of a channel or an application: whether anybody traces is known by then."""
+        """Call before the first request of a channel or an application: tracing has been set up by then."""
         self._tracing = tracing()
 
     def traced(
         self, request: Request, carrier: Carrier, session: Session | None = None
     ) -> AbstractContextManager[object]:
-        """Around the answer to a request."""
+        """Context manager around the answer to a request."""
         if self._tracing is None:
             return UNTRACED
         return self._tracing.serve(request.method, request.id, request.params, _facts(carrier, session))
@@ -82,7 +84,9 @@ _TRANSPORTS = {"stdio": "pipe", "http": "tcp"}
 
 
 def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
-    """What the conventions call that which only a door knows. The id of a session is a secret; its name is not."""
+    """Span attributes that only the handler knows, by their names in the conventions. The session's id is secret; its
+    name is not.
+    """
     facts = {"network.transport": _TRANSPORTS[carrier.kind]} if carrier.kind in _TRANSPORTS else {}
     if carrier.peer is not None:
         facts["client.address"] = carrier.peer
@@ -94,7 +98,7 @@ def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
 
 
 class Conversation:
-    """A channel that both ends share (stdio, memory). It keeps the one legacy session that the channel may have."""
+    """A channel that both ends share (stdio, memory). It holds the one legacy session that the channel may have."""
 
     def __init__(self, doors: Doors, carrier: Carrier, principal: Principal) -> None:
         self._doors = doors
@@ -114,7 +118,7 @@ class Conversation:
 
     @contextlib.contextmanager
     def spoken_by(self, principal: Principal) -> Generator[None]:
-        """What is fed within comes from ``principal``, and so does all that runs because of it."""
+        """Within the context, attribute every message that is fed, and all work that it starts, to ``principal``."""
         token = _SPEAKER.set((self, principal))
         try:
             yield
@@ -138,7 +142,7 @@ class Conversation:
                     self._session = replaced(self._session, level=self._doors.legacy.level(request))
                 session = self._session or _BEFORE_HANDSHAKE
                 if not self._ready and session.capabilities:
-                    session = replaced(session, capabilities={})  # nobody is asked before it is ready (lifecycle)
+                    session = replaced(session, capabilities={})  # no client is asked before it is ready (lifecycle)
                 with self._doors.traced(request, self._carrier, session):
                     return await self._doors.legacy.answer(request, session, exchange, self._principal)
 
@@ -175,7 +179,7 @@ class Conversation:
                 # A client that does not wait for the answer is read before its handshake has run.
                 self._is_ready_ahead = self.peer is not None and self.peer.is_asked("initialize")
             case _:
-                pass  # notifications that mean nothing here are ignored (JSON-RPC 2.0, section 4.1)
+                pass  # unknown notifications are ignored (JSON-RPC 2.0, section 4.1)
 
     def _cancel(self, params: Mapping[str, Json]) -> None:
         id = params.get("requestId")
@@ -183,7 +187,7 @@ class Conversation:
             log_cancellation(params)
 
     def _begin(self, session: Session) -> None:
-        """The client is ready: from now on it is told of changes, and may be asked."""
+        """The client is ready: from now on it receives change notifications, and may be asked."""
         self._ready = True
         self._listen(session)
 
@@ -195,32 +199,32 @@ class Conversation:
             task = asyncio.get_running_loop().create_task(news.tell(self.peer.notify))
             self._listening.add(task)
             task.add_done_callback(self._listening.discard)
-            task.add_done_callback(lambda _: news.end())  # one that is cancelled before it begins ends nothing itself
+            task.add_done_callback(lambda _: news.end())  # a task that is cancelled before it begins runs no cleanup
 
     def _stop_listening(self) -> None:
         for task in self._listening:
             task.cancel()
 
     async def farewell(self) -> None:
-        """End what is open-ended with its closing answer."""
+        """End open-ended requests with their closing answer."""
         self._doors.served.hub.close()
         if tasks := [task for task in self._open_ended if task is not None]:
             await asyncio.wait(tasks)
 
     def close(self) -> None:
-        """No more news: what would go on for as long as the channel does ends."""
+        """Stop change notifications, and cancel requests that last as long as the channel."""
         self._stop_listening()
         for task in tuple(self._open_ended):
             if task is not None:
                 task.cancel()
 
     async def ended(self) -> None:
-        """Return once what was closed has ended."""
+        """Return once the closed notification tasks have ended."""
         if self._listening:
             await asyncio.wait(self._listening)
 
 
 _SPEAKER: ContextVar[tuple[Conversation, Principal] | None] = ContextVar("speaker", default=None)
-"""Who sent what is being answered, and in which conversation: a tool may hold another one meanwhile."""
+"""The sender of the message being answered, and its conversation: a tool may hold another conversation meanwhile."""
 
 _BEFORE_HANDSHAKE = Session(versions.BY_NAME[versions.NEWEST_LEGACY])

@@ -1,6 +1,6 @@
-"""Both eras on one HTTP endpoint: what a POST, a GET and a DELETE mean (basic/transports/streamable-http).
+"""Both eras on one HTTP endpoint: the meaning of POST, GET and DELETE (basic/transports/streamable-http).
 
-The transport hands over bodies and header facts; this decides the era, the answer and its status.
+The transport hands over bodies and header facts; this module decides the era, the answer and its status.
 """
 
 from __future__ import annotations
@@ -71,11 +71,13 @@ _MAX_STREAMS = 1_000
 
 
 _CallKey: TypeAlias = tuple[str, Id]
-"""What names a running call to all workers: its session, and its id there."""
+"""Identifies a running call to all workers: its session, and its id there."""
 
 
 class Caller(Value, frozen=True):
-    """Who sent a request, and how. ``in_batch``: what is asked is part of an array, and so is its answer."""
+    """The sender of a request, with its transport facts. ``in_batch``: the request is part of an array, and so is its
+    answer.
+    """
 
     carrier: Carrier
     principal: Principal
@@ -87,7 +89,7 @@ class Caller(Value, frozen=True):
 
 
 class HttpDoors:
-    """The endpoint of one server: what the HTTP transport is handed to run."""
+    """The endpoint of one server, which the HTTP transport is given to run."""
 
     def __init__(self, doors: Doors, authenticate: Authenticate | None = None) -> None:
         self._doors = doors
@@ -106,7 +108,7 @@ class HttpDoors:
         self._ending = False
 
     async def open(self) -> None:
-        """Before the first request, on its event loop: hear of what happens at other workers."""
+        """Subscribe to events of other workers. Call before the first request, on its event loop."""
         self._doors.open()
         await self._doors.served.facts.subscribe(_CANCELLED, self._hear_cancelled)
         await self._questions.open()
@@ -114,43 +116,47 @@ class HttpDoors:
 
     @property
     def pages(self) -> dict[str, Page]:
-        """What anyone may read beside the endpoint, by path."""
+        """Public pages beside the endpoint, by path."""
         return {path: page for way in self._ways for path, page in way.pages.items()}
 
     @property
     def once(self) -> frozenset[bytes]:
-        """Headers that say who asks, and so may not stand twice."""
+        """Headers that authenticate the caller, and so may not be repeated."""
         return frozenset(name.lower().encode() for way in self._ways for name in way.headers)
 
     async def admit(self, carrier: Carrier) -> Caller | Reply:
-        """Who asks; or the refusal, with what would be accepted instead."""
+        """Authenticate a request: return its caller, or the refusal, with a challenge that names what would be
+        accepted.
+        """
         try:
             return Caller(carrier, await known(carrier, self._ways))
         except (Refused, ScopeNeeded) as error:
             return self._challenged(None, error)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever fails there, nobody comes in
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of authentication refuses the request
             return self._broken(error)
 
     async def admit_to(self, scope: str, carrier: Carrier) -> Caller | Reply:
-        """As :meth:`admit`, to what needs a scope wherever callers are told apart."""
+        """Like :meth:`admit`, and require ``scope`` if the server authenticates its callers."""
         caller = await self.admit(carrier)
         if isinstance(caller, Reply) or not self._tells_apart or scope in caller.principal.scopes:
             return caller
         return self._challenged(None, ScopeNeeded.needing((scope,)))
 
     def _challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
-        """401 and 403 with a challenge (2026-07-28, basic/authorization)."""
+        """Return 401 or 403 with a challenge (2026-07-28, basic/authorization)."""
         status = error.status if isinstance(error, Refused) else 403
         asks = status == 401 or isinstance(error, ScopeNeeded)
         headers = (("www-authenticate", challenge(self._ways, error)),) if asks else ()
         return Reply(status, encode_failure(id, error, self._language), headers)
 
     def _broken(self, error: BaseException) -> Reply:
-        """Where a status is all that is read of an answer."""
+        """Return 500, for answers of which only the status is read."""
         return Reply(500, encode_failure(None, internal_error(error), self._language))
 
     async def post(self, body: bytes, caller: Caller, stream: Stream) -> Reply:
-        """The reply to one POST. What ``stream`` is told meanwhile makes the transport answer with a stream."""
+        """Return the reply to one POST. Messages sent to ``stream`` meanwhile make the transport answer with a
+        stream.
+        """
         try:
             return await self._message(decode(body), caller, stream)
         except InvalidRequest as error:
@@ -227,7 +233,9 @@ class HttpDoors:
         return Reply(202)
 
     async def _answer(self, request: Request, session: Session, stream: Stream, caller: Caller) -> bytes:
-        """The answer; empty when it went by a stream of the session, which whoever has gone away can come back to."""
+        """Return the answer; empty if it went over a stream of the session, which a client that lost its connection can
+        resume.
+        """
         if session.token is None or caller.in_batch:
             dialogue = StreamDialogue(stream, self._questions, session, caller.principal)
             return await self._answer_to(request, session, dialogue, caller)
@@ -268,12 +276,12 @@ class HttpDoors:
         if key is not None:
             del self._cancellable[key]
         if not task.cancelled():
-            task.exception()  # whoever asked has it, or has gone away
+            task.exception()  # the caller has received it, or has gone away
         if not done.done():
             done.set_result(None)
 
     async def _session(self, caller: Caller) -> Session | None:
-        """The caller's session; without a token, one with nothing but the revision that the header names."""
+        """The caller's session; without a token, a bare one of the revision that the header names."""
         version = caller.header(VERSION_HEADER)
         if version is not None and version not in versions.LEGACY:
             raise unsupported(version)
@@ -283,10 +291,10 @@ class HttpDoors:
         return await self._doors.legacy.open(token, caller.principal)
 
     async def _note(self, message: object, caller: Caller) -> Reply:
-        """Notifications and answers: accepted, and never answered, from a session that there is.
+        """Accept a notification or response of an existing session; it gets no answer.
 
-        Modern clients cancel by closing the stream and are asked nothing; what they POST besides means nothing, and
-        whose session it names is not looked at.
+        Stateless clients cancel by closing the stream and are never asked; other messages that they POST are ignored,
+        without a look at the session that they name.
         """
         if caller.header(VERSION_HEADER) in versions.MODERN:
             return Reply(202)
@@ -318,7 +326,7 @@ class HttpDoors:
         return task is not None and task.cancel()
 
     async def _batch(self, values: list[Json], caller: Caller, stream: Stream) -> Reply:
-        """An array of messages, where the revision has them (2025-03-26, basic/transports)."""
+        """Answer an array of messages, in revisions that have them (2025-03-26, basic/transports)."""
         if caller.header(VERSION_HEADER) in versions.MODERN:
             raise InvalidRequest.of("TW1006")
         session = await self._session(caller)
@@ -347,9 +355,9 @@ class HttpDoors:
             return self._failure(error.id, error)
 
     async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
-        """A legacy GET stream: of a session, for what belongs to no request, or the rest of a stream that broke.
+        """Serve a session-based GET stream: the standalone stream of a session, or the rest of a stream that broke.
 
-        A reply instead, if there is none.
+        Returns a reply instead if the stream is refused.
         """
         try:
             session = await self._named_session(caller)
@@ -385,7 +393,9 @@ class HttpDoors:
             self._left(standing)
 
     def _left(self, standing: Standing) -> None:
-        """Its connection is gone. Only so many wait for somebody to come back, those that were left last."""
+        """Mark a stream whose connection is gone. A limited number waits to be resumed: the most recently abandoned
+        ones.
+        """
         if standing in self._standing:
             standing.left()
             self._alone[standing] = None
@@ -413,9 +423,10 @@ class HttpDoors:
         return Reply(204)
 
     async def _named_session(self, caller: Caller) -> Session | Reply:
-        """The session that a GET or DELETE names; a reply where there is none. ``RpcError`` for a version nobody knows.
+        """Return the session that a GET or DELETE names, or a reply if there is none.
 
-        Whoever names none, or a modern revision, learns that the endpoint takes POST and nothing else.
+        Raises ``RpcError`` for an unknown version. A request that names no session, or a stateless revision, gets 405
+        with ``Allow: POST``.
         """
         if caller.header(VERSION_HEADER) in versions.MODERN:
             return Reply(405, headers=(("allow", "POST"),))
@@ -426,7 +437,7 @@ class HttpDoors:
         return await self._session(caller) or _no_session(None, self._language)
 
     def closing(self) -> None:
-        """The server is about to end: streams that would stay open end now, and so do calls that nobody waits for."""
+        """Prepare for shutdown: end long-lived streams, and cancel the session-based calls that still run."""
         self._ending = True
         self._doors.served.hub.close()
         for task in tuple(self._calls):

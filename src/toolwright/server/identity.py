@@ -1,8 +1,9 @@
-"""Who calls. stdio and memory: ``local``. HTTP: what the ways to know say, or ``local:http`` on this machine.
+"""Identifies callers. stdio and memory: ``local``. HTTP: by the authentication methods, or ``local:http`` on this
+machine.
 
-A *way to know* is an :class:`Authentication`: OAuth (``server/oauth.py``), keys (``server/keys.py``), what a proxy
-says, or an address (``server/proxies.py``), or a function of the author. What a request is known by ends here: nothing
-behind it has the token.
+An authentication method is an :class:`Authentication`: OAuth (``server/oauth.py``), API keys (``server/keys.py``), a
+trusted proxy or an address (``server/proxies.py``), or a function of the author. Credentials end here: no code behind
+this module has the token.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ LOCAL_HTTP = Principal("local:http")
 
 
 class Authentication:
-    """A way to know who calls over HTTP. ``parameters`` go into the challenge of a 401; ``headers`` are what it goes
-    by, and may not stand twice in a request; ``pages`` are what anyone may read beside the endpoint; ``shown`` says in
-    a few words who is let in.
+    """A method to authenticate HTTP callers. ``parameters`` go into the challenge of a 401; ``headers`` are the headers
+    that it reads, and may not be repeated in a request; ``pages`` are public pages beside the endpoint; ``shown``
+    describes the admitted callers in a few words.
     """
 
     shown: str = "of its own"
@@ -47,20 +48,22 @@ class Authentication:
     pages: Mapping[str, Page] = {}
 
     async def principal(self, carrier: Carrier) -> Principal | None:
-        """Who asks; ``None`` where the request has nothing that this way goes by. Raises :class:`Refused` where it has,
-        and that will not do, and :class:`ScopeNeeded` where it has not enough."""
+        """Return the caller, or ``None`` if the request carries no credentials of this method. Raises :class:`Refused`
+        for invalid credentials, and :class:`ScopeNeeded` for insufficient scopes.
+        """
         raise NotImplementedError
 
 
 Authenticate: TypeAlias = (
     Callable[[Carrier], Principal | Awaitable[Principal | None] | None] | Authentication | Sequence[Authentication]
 )
-"""A function from a request to its principal (``None``: 401), or ways to know, of which the first that applies counts.
-Headers are in ``carrier.headers``."""
+"""A function from a request to its principal (``None``: 401), or authentication methods, of which the first that
+applies decides. Headers are in ``carrier.headers``.
+"""
 
 
 class Refused(RpcError):
-    """What a request is known by will not do."""
+    """The credentials of a request are not accepted."""
 
     number = InvalidRequest.number
     status = 401
@@ -72,17 +75,17 @@ class Refused(RpcError):
 
     @classmethod
     def token(cls, problem: str) -> Refused:
-        """A token, or key, that is not good, and why."""
+        """An invalid token or key, and why."""
         return cls._made(401, "invalid_token", "TW1102", {"problem": problem})
 
     @classmethod
     def unknowable(cls) -> Refused:
-        """Whoever could tell whether it is good cannot be reached: nobody comes in."""
+        """The service that validates the credentials cannot be reached: the request is refused."""
         return cls._made(503, "temporarily_unavailable", "TW1104", {})
 
     @classmethod
     def elsewhere(cls, address: str) -> Refused:
-        """Nobody authenticates here, and this does not come from here."""
+        """The server has no authentication, and the request does not come from this machine."""
         return cls._made(403, "", "TW1105", {"address": address[:80]})
 
     @classmethod
@@ -93,7 +96,7 @@ class Refused(RpcError):
 
 
 def ways_of(given: Authenticate | None) -> Sequence[Authentication]:
-    """What was given as ways to know; this machine alone where nothing was."""
+    """Normalize to a sequence of authentication methods; loopback only, if none is given."""
     if given is None:
         return (_ThisMachine(),)
     if isinstance(given, Authentication):
@@ -102,7 +105,7 @@ def ways_of(given: Authenticate | None) -> Sequence[Authentication]:
 
 
 async def known(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
-    """The principal of a message. Raises :class:`Refused` and :class:`ScopeNeeded`."""
+    """Return the principal of a message. Raises :class:`Refused` and :class:`ScopeNeeded`."""
     if carrier.kind != "http":
         return LOCAL
     for way in ways:
@@ -113,18 +116,18 @@ async def known(carrier: Carrier, ways: Sequence[Authentication]) -> Principal:
 
 
 def described(given: Authenticate | None) -> str:
-    """Who is known how, for ``toolwright inspect``."""
+    """Describe how callers are identified, for ``toolwright inspect``."""
     return f"stdio: local; HTTP: {', '.join(way.shown for way in ways_of(given))}"
 
 
 def bearer(carrier: Carrier) -> str | None:
-    """The token of ``Authorization: Bearer``; ``None`` without one."""
+    """Return the token of ``Authorization: Bearer``, or ``None``."""
     scheme, _, token = (carrier.headers or {}).get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
 def challenge(ways: Iterable[Authentication], error: RpcError) -> str:
-    """``WWW-Authenticate``: what would be accepted instead (RFC 6750, section 3; RFC 9728, section 5.1)."""
+    """Return the value of ``WWW-Authenticate``: what would be accepted (RFC 6750, section 3; RFC 9728, section 5.1)."""
     said = {name: value for way in ways for name, value in way.parameters.items()}
     if isinstance(error, ScopeNeeded):
         needed = {*error.scopes, *said.get("scope", "").split()} - {"offline_access"}
@@ -147,9 +150,9 @@ class _Function(Authentication):
 
 
 class _ThisMachine(Authentication):
-    """Nobody authenticates: whoever reaches us is on this machine, or is refused.
+    """No authentication: a caller is on this machine, or is refused.
 
-    A server of ours listens on loopback only, but it may be mounted elsewhere, or stand behind a tunnel.
+    Our own server listens on loopback only, but the application may be mounted elsewhere, or stand behind a tunnel.
     """
 
     shown = "this machine alone, as local:http"
@@ -163,11 +166,13 @@ class _ThisMachine(Authentication):
         return LOCAL_HTTP
 
 
-_HERE = ("127.0.0.1", "::1", None)  # as nearly all say it, for nothing; a local socket has no address
+_HERE = ("127.0.0.1", "::1", None)  # the usual spellings, without parsing; a local socket has no address
 
 
 def _check_forwarded(headers: Mapping[str, str]) -> None:
-    """A proxy on this machine may speak for others; what it forwards for this machine is still of this machine."""
+    """Refuse requests that a local proxy forwards for other machines; those that it forwards for this machine are
+    local.
+    """
     forwarded = headers.get("forwarded")
     if forwarded is not None:
         raise Refused.elsewhere(forwarded)

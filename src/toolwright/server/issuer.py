@@ -1,6 +1,6 @@
-"""An authorization server, as whoever it issues tokens for sees it: its metadata, its keys, what it says of a token.
+"""An authorization server, seen by its resource server: its metadata, its keys, and its answers about tokens.
 
-Keys are kept while the issuer cannot be reached, for a time that has an end; after it nobody comes in.
+Keys are cached for a limited time while the issuer cannot be reached; after it every token is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger("toolwright")
 
 
 class _Unusable(Exception):
-    """Why what it has published is of no use."""
+    """The reason why a published document is unusable."""
 
 
 class _Known(Value, frozen=True):
@@ -39,8 +39,9 @@ class _Known(Value, frozen=True):
 
 
 class Issuer:
-    """``jwks_uri`` and ``introspection_endpoint`` are where its metadata says, unless they are given. ``login`` is the
-    client that may ask about tokens; without it none is asked about."""
+    """``jwks_uri`` and ``introspection_endpoint`` come from its metadata, unless they are given. ``login`` is the
+    client that may introspect tokens; without it no token is introspected.
+    """
 
     def __init__(
         self,
@@ -66,8 +67,9 @@ class Issuer:
         self._waiting = 0
 
     async def keys(self, name: str | None) -> Sequence[Any]:
-        """The keys called ``name``; without a name the only one there is. Keys that are old, or lack the name, are
-        fetched again, though not often. Raises :class:`Refused` when there are none that may still be used."""
+        """Return the keys called ``name``; without a name, the only key there is. Keys that are stale, or lack the
+        name, are fetched again, at a limited rate. Raises :class:`Refused` if no usable keys are left.
+        """
         if self._found(name) is None or self._age() > FRESH_SECONDS:
             await self._refresh(name)
         if self._age() > KEPT_SECONDS:
@@ -84,7 +86,9 @@ class Issuer:
         return [key for key in keys if key.kid == name] or None
 
     async def _refresh(self, name: str | None) -> None:
-        """Fetch the keys, once for all who wait. Whoever finds what is needed does not wait for what is fresher."""
+        """Fetch the keys, once for all waiting callers. A caller that finds its key in the cache does not wait for
+        fresher ones.
+        """
         if self._one.locked() and self._found(name) is not None and self._age() <= KEPT_SECONDS:
             return
         async with self._one:
@@ -95,7 +99,7 @@ class Issuer:
             try:
                 self._known = _Known(await self._fetch_keys(), now)
             except (NotFetched, _Unusable, BadToken) as error:
-                self._metadata = None  # what it says may have changed
+                self._metadata = None  # it may have changed
                 _log.error("the keys of %s cannot be had: %s", self.url, error)
 
     async def _fetch_keys(self) -> Sequence[Any]:
@@ -111,7 +115,7 @@ class Issuer:
         return place
 
     async def _discover(self) -> Mapping[str, Any]:
-        """Its metadata, which has to say that it is its own (RFC 8414, section 3.3)."""
+        """Fetch its metadata, which must name this issuer (RFC 8414, section 3.3)."""
         failed: Exception = _Unusable("it has no metadata")
         for url in issuer_places(self.url):
             try:
@@ -125,8 +129,9 @@ class Issuer:
         raise failed
 
     async def introspect(self, token: str) -> Claims:
-        """What it says of a token that it holds good. Raises :class:`BadToken`, and :class:`Refused` when it cannot
-        be asked."""
+        """Return the issuer's claims about a token that it calls active. Raises :class:`BadToken`, and :class:`Refused`
+        if the issuer cannot be asked.
+        """
         if self._login is None:
             raise BadToken("it is no token that can be read")
         if self._waiting >= _MAX_WAITING:
@@ -142,7 +147,7 @@ class Issuer:
             self._waiting -= 1
 
     def _complain(self, error: Exception) -> None:
-        """Say so in the log, though not for every caller."""
+        """Log the failure, at a limited rate."""
         now = self._clock()
         if now - self._complained >= AGAIN_SECONDS:
             self._complained = now

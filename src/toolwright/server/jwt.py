@@ -1,4 +1,4 @@
-"""Tokens that say themselves who calls: signed by a key of their issuer. Owns joserfc; nothing is fetched here."""
+"""Self-contained tokens, signed by a key of their issuer. Owns joserfc; no network access here."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["ALGORITHMS", "BadToken", "Claims", "Header", "check_claims", "header
 
 Claims: TypeAlias = Mapping[str, Any]
 
-# Asymmetric ones alone: with a shared secret, or none, whoever can check a token can make one.
+# Asymmetric ones alone: with a shared secret, or without one, every verifier of a token could also make one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA")
 _TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
 _MIN_RSA_BITS = 2048
 
 
 class BadToken(Exception):
-    """Why a token is none of ours; nothing of the token itself."""
+    """The reason why a token is rejected; it contains no part of the token itself."""
 
 
 class Header(Value, frozen=True):
-    """``issuer`` stands in the claims; it is here since it tells whose the key is."""
+    """``issuer`` is a claim of the payload; it is here because it selects the keys."""
 
     algorithm: str
     key: str | None
@@ -37,8 +37,9 @@ class Header(Value, frozen=True):
 
 
 def header_of(token: str, algorithms: Iterable[str]) -> Header:
-    """What a token says of itself, which nobody has verified: enough to find the key. Keys, or places of keys, that
-    it brings along are not looked at."""
+    """Read the unverified header of a token: enough to find the key. Keys, or locations of keys, in the token are
+    ignored.
+    """
     extracted = _extracted(token)
     said = extracted.headers()
     algorithm, key, kind = said.get("alg"), said.get("kid"), said.get("typ")
@@ -63,7 +64,7 @@ def _issuer(payload: bytes | None) -> str:
 
 
 def read_keys(document: Any) -> list[jwk.Key]:
-    """The keys of a JWKS that can verify signatures. What is symmetric, for encryption, or too short is no such key."""
+    """Return the keys of a JWKS that can verify signatures. Symmetric, encryption and short keys are left out."""
     entries = document.get("keys") if is_object(document) else None
     if not is_array(entries):
         raise BadToken("it is no set of keys")
@@ -76,14 +77,14 @@ def _read_key(entry: Any) -> jwk.Key | None:
     try:
         key = jwk.import_key(entry)
     except (JoseError, ValueError, TypeError, KeyError):
-        return None  # of a kind that we do not know, or broken: the others may still do (RFC 7517, section 5)
+        return None  # of an unknown kind, or broken: the others may still do (RFC 7517, section 5)
     if isinstance(key, jwk.OctKey) or (isinstance(key, jwk.RSAKey) and key.public_key.key_size < _MIN_RSA_BITS):
         return None
     return key
 
 
 def signed_claims(token: str, header: Header, keys: Sequence[jwk.Key]) -> Claims:
-    """What one of ``keys`` has signed."""
+    """Return the claims, if one of ``keys`` has signed them. Raises :class:`BadToken` otherwise."""
     registry = jws.JWSRegistry(algorithms=[header.algorithm], strict_check_header=False)
     for key in keys:
         if key.get("alg") in (None, header.algorithm):
@@ -105,7 +106,9 @@ def _payload(token: str, key: jwk.Key, registry: jws.JWSRegistry) -> bytes:
 def check_claims(
     claims: Claims, *, issuer: str, audiences: Sequence[str], now: float, leeway: int, needed: Iterable[str]
 ) -> None:
-    """Whether they are of this issuer, for this audience, and for now; ``needed`` may not be missing."""
+    """Check issuer, audience and validity period; the claims in ``needed`` must be present. Raises
+    :class:`BadToken`.
+    """
     options: dict[str, Any] = {"iss": {"value": issuer}, "aud": {"values": list(audiences)}, "sub": {}, "exp": {}}
     for name in needed:
         options[name]["essential"] = True

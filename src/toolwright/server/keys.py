@@ -1,7 +1,7 @@
-"""Keys for small set-ups: ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``, of which only digests are kept.
+"""API keys for small set-ups: ``Authorization: Bearer KEY`` or ``X-API-Key: KEY``. Only their digests are stored.
 
-A key is 256 random bits, so nobody finds it by guessing and a plain SHA-256 of it is as good as a slow hash, which is
-for passwords, and by which whoever sends junk would keep us busy. ``toolwright keys new NAME`` makes one.
+A key has 256 random bits, so it cannot be guessed and a plain SHA-256 is as good as a slow hash. A slow hash is for
+passwords, and junk requests could use it to keep the server busy. ``toolwright keys new NAME`` makes a key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _log = logging.getLogger("toolwright")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is kept of a key: its SHA-256 in hexadecimal, what it may, and when it ends (Unix time)."""
+    """The stored part of a key: its SHA-256 in hexadecimal, its scopes, and its expiry (Unix time)."""
 
     sha256: str
     scopes: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Key:
 
 
 def new_key(name: str) -> tuple[str, str]:
-    """A key, to be shown once, and the digest of it, to be kept."""
+    """Return a new key, to be shown once, and its digest, to be stored."""
     key = f"tw_{check_name(name)}_{secrets.token_urlsafe(32)}"
     return key, hashlib.sha256(key.encode()).hexdigest()
 
@@ -67,10 +67,10 @@ def check_scope(scope: str) -> str:
 
 
 class ApiKeys(Authentication):
-    """The keys of a file, or of a mapping from names to :class:`Key`. Who has one is ``key:NAME``.
+    """The keys of a file, or of a mapping from names to :class:`Key`. The holder of a key is ``key:NAME``.
 
-    A file is looked at again when it has changed, so that taking a key out ends it within a second. A file that cannot
-    be read any more lets nobody in.
+    A changed file is read again, so that removing a key revokes it within a second. While the file cannot be read,
+    every key is refused.
     """
 
     headers = (_HEADER,)
@@ -96,7 +96,7 @@ class ApiKeys(Authentication):
         if shape is None:
             if sent is not None:
                 raise Refused.token("it is no key of toolwright")
-            return None  # a token for somebody else to judge
+            return None  # a token for another authentication method
         return self._holder(shape[1], key)
 
     def _holder(self, name: str, key: str) -> Principal:
@@ -123,7 +123,7 @@ class ApiKeys(Authentication):
         try:
             self._keys, self._stamp, self._problem = read_keys(path), stamp, ""
         except ConfigurationError as error:
-            # Without a stamp it is read again: what is in the way, as too many open files, may end by itself.
+            # Without a stamp it is read again: the cause, such as too many open files, may pass by itself.
             self._keys, self._stamp = {}, None
             if error.say() != self._problem:
                 self._problem = error.say()
@@ -131,7 +131,7 @@ class ApiKeys(Authentication):
 
 
 def _stamp(path: Path) -> object:
-    """What is another when the file is."""
+    """A value that changes with the file."""
     try:
         found = path.stat()
     except OSError:
@@ -140,7 +140,7 @@ def _stamp(path: Path) -> object:
 
 
 def read_keys(path: Path) -> dict[str, Key]:
-    """The keys of a file. ``ConfigurationError`` says what is wrong where."""
+    """Return the keys of a file. ``ConfigurationError`` names the mistake and its place."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""The legacy door (2024-11-05 … 2025-11-25): a handshake opens a session, and the same provider answers.
+"""The handler of session-based revisions (2024-11-05 … 2025-11-25): a handshake opens a session on the same provider.
 
-A session is what the handshake settled. On a channel it lives as long as the channel; on HTTP the client carries it as
-a sealed token, so that the server remembers nothing and any worker can serve it.
+A session holds the results of the handshake. On a channel it lives as long as the channel; on HTTP the client carries
+it as a sealed token, so that the server stores no session and any worker can serve it.
 """
 
 from __future__ import annotations
@@ -62,11 +62,12 @@ _ENDED, _HAS_LEVEL = b"ended", b"level"
 
 
 class Session(Value, frozen=True):
-    """What a handshake settled: the revision, and what the client can do. ``token`` is there on HTTP only, and with it
-    ``name``, which stands for the session wherever workers share something: the token itself is not written anywhere.
+    """The results of a handshake: the revision, and the client's capabilities. ``token`` exists on HTTP only, and with
+    it ``name``, which identifies the session wherever workers share data: the token itself is never written
+    anywhere.
 
-    ``level`` is of log messages, and the client's to set; until it does, ``info``.
-    ``follows`` are the resources that it has subscribed to; ``None`` where they are kept elsewhere, or nowhere.
+    ``level`` is the log level, ``info`` until the client sets another. ``follows`` are the resources that it has
+    subscribed to; ``None`` if they are stored elsewhere, or not at all.
     """
 
     revision: versions.Revision
@@ -78,7 +79,7 @@ class Session(Value, frozen=True):
 
 
 class LegacyDoor:
-    """Answers legacy requests of sessions that the caller keeps."""
+    """Answers session-based requests. The session belongs to the caller."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -97,7 +98,7 @@ class LegacyDoor:
         }
 
     def initialize(self, request: Request) -> tuple[Session, bytes]:
-        """Open a session: the revision that both speak, and the answer that says so (basic/lifecycle)."""
+        """Open a session: agree on a revision, and return the session with the encoded answer (basic/lifecycle)."""
         params = convert(request.params, legacy.InitializeParams, request.method)
         revision = versions.agree(params.protocolVersion)
         served = self._served
@@ -106,14 +107,14 @@ class LegacyDoor:
         return Session(revision, understood, follows=Followed()), answer
 
     def level(self, request: Request) -> str:
-        """The level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
+        """Return the level that ``logging/setLevel`` asks for (2025-11-25, server/utilities/logging)."""
         level = convert(request.params, legacy.LevelParams, request.method).level
         if level not in LOG_LEVELS:
             raise InvalidParams.of("TW1024", level=level[:20], allowed=", ".join(LOG_LEVELS))
         return level
 
     async def answer(self, request: Request, session: Session, exchange: Dialogue, principal: Principal) -> bytes:
-        """The encoded result, or ``RpcError``."""
+        """Return the encoded result, or raise ``RpcError``."""
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
             raise InvalidRequest.of("TW1002", problem="the session has been initialized already")
@@ -131,16 +132,16 @@ class LegacyDoor:
         return b"{}"
 
     async def _set_level(self, params: legacy.LevelParams, asked: _Asked) -> bytes:
-        if asked.session.token is not None:  # on a channel, whoever keeps the session has taken it
+        if asked.session.token is not None:  # on a channel, the owner of the session has taken it
             await self._keep_level(asked.session, self.level(asked.request))
         return b"{}"
 
     async def _keep_level(self, session: Session, level: str) -> None:
-        """What is the default takes no room."""
+        """Store the level, unless it is the default, which takes no room."""
         facts, seconds = self._served.facts, self._served.session_seconds
         if level != _DEFAULT_LEVEL:
             await facts.put(_level(session.name), level.encode(), seconds)
-            await facts.put_if_absent(_state(session.name), _HAS_LEVEL, seconds)  # an end stays one
+            await facts.put_if_absent(_state(session.name), _HAS_LEVEL, seconds)  # an ended session stays ended
         elif session.level != _DEFAULT_LEVEL:
             await facts.remove(_level(session.name))
 
@@ -189,13 +190,13 @@ class LegacyDoor:
     async def _answered(
         self, run: Callable[[Rounds], Awaitable[OutcomeT | InputRequiredResult]], name: str, asked: _Asked
     ) -> OutcomeT:
-        """The outcome once nothing is asked any more."""
+        """Return the outcome once all questions have been answered."""
         seconds = self._served.question_seconds
         return await answered_by(run, asked.dialogue, asked.projection, asked.session.capabilities, name, seconds)
 
     async def _subscribe(self, params: ReadParams, asked: _Asked) -> bytes:
         check_uri(params.uri)
-        with _in_old_numbers():  # nobody hears of what is hidden
+        with _in_old_numbers():  # hidden resources send no notifications
             await self._served.provider.read_resource(ResourceFollow(params.uri, asked.context()))
         follows = self._follows(asked.session)
         if follows is None:
@@ -210,7 +211,7 @@ class LegacyDoor:
         return b"{}"
 
     def _follows(self, session: Session) -> Follows | None:
-        """Where there is a session, what it has subscribed to."""
+        """The subscriptions of a session, if there is one."""
         if session.token is None:
             return session.follows
         return SharedFollowed(self._served.facts, session.name, self._served.session_seconds)
@@ -220,7 +221,9 @@ class LegacyDoor:
         return encode({"completion": completion})
 
     def news(self, session: Session, principal: Principal) -> News:
-        """What a session is told of unasked: changes of all that is offered now, and of what it has subscribed to."""
+        """Notifications for a session: changes of the lists that are offered now, and of the resources that it has
+        subscribed to.
+        """
         served, offers = self._served, self._served.offers()
         context = RequestContext(principal, SILENT, session.capabilities)
         kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
@@ -229,12 +232,14 @@ class LegacyDoor:
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
     def seal(self, session: Session, principal: Principal) -> str:
-        """The session as a token of at most 1 kB."""
+        """Return the session as a token of at most 1 kB."""
         payload = encode([session.revision.name, session.capabilities])
         return self._served.sealer.seal("session", (principal.id,), payload, self._served.session_seconds)
 
     async def open(self, token: str, principal: Principal) -> Session | None:
-        """The session of a token; ``None`` when it is not one of this principal's, or has expired or been ended."""
+        """Return the session of a token, or ``None`` if it belongs to another principal, or has expired or been
+        ended.
+        """
         try:
             revision, capabilities = decode(self._served.sealer.open("session", (principal.id,), token))
         except BadSeal:
@@ -255,7 +260,7 @@ class LegacyDoor:
 
 @contextlib.contextmanager
 def _in_old_numbers() -> Generator[None]:
-    """Before 2026-07-28 "resource not found" was a number of its own."""
+    """Before 2026-07-28, "resource not found" had an error number of its own."""
     try:
         yield
     except RpcError as error:
@@ -265,8 +270,8 @@ def _in_old_numbers() -> Generator[None]:
 
 
 def _state(name: str) -> str:
-    """One row tells what nearly every request has to know: that the session has been ended, or has a level of its own;
-    most have neither.
+    """The key of the one row that nearly every request reads: the session has been ended, or has a level of its own.
+    Most sessions have no such row.
     """
     return "session:" + name
 
@@ -276,7 +281,7 @@ def _level(name: str) -> str:
 
 
 class _Asked:
-    """One request of a session, and the channel back. ``tool`` is the one that it turned out to call."""
+    """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call."""
 
     __slots__ = ("_channel", "_language", "_meta", "dialogue", "principal", "projection", "request", "session", "tool")
 

@@ -1,4 +1,4 @@
-"""The modern door (2026-07-28): every request stands alone, nothing is remembered between two of them."""
+"""The handler of stateless revisions (2026-07-28): every request stands alone, no state is kept between two of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ["ModernDoor"]
 
 
 class ModernDoor:
-    """Answers modern requests. Lists are encoded once for as long as the provider returns the same tuple."""
+    """Answers stateless requests. A list is encoded once for as long as the provider returns the same tuple."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -62,7 +62,9 @@ class ModernDoor:
         }
 
     async def answer(self, request: Request, exchange: Exchange, carrier: Carrier, principal: Principal) -> bytes:
-        """The encoded result, or ``RpcError``. Checks in the order that the specification's own suite pins."""
+        """Return the encoded result, or raise ``RpcError``. The order of the checks is that of the specification's own
+        suite.
+        """
         method, params = request.method, request.params
         if carrier.headers is not None:
             headers.check_present(carrier.headers, method)
@@ -152,7 +154,7 @@ class ModernDoor:
         return self._results.prompt(outcome)
 
     async def _round(self, params: modern.RoundParams, name: str, arguments: Mapping[str, Any], asked: _Asked) -> Round:
-        """The round that a request begins; the first, where it carries no state."""
+        """Return the round that a request begins; the first round if it carries no state."""
         if params.requestState is None:
             return Round(Rounds(None, params.inputResponses))
         subject = Subject(asked.request.method, name, arguments, asked.principal)
@@ -175,7 +177,7 @@ class ModernDoor:
         return self._results.completion(await self._served.provider.complete(get))
 
     async def _listen(self, params: modern.ListenParams, asked: _Asked) -> bytes:
-        """Acknowledge, then tell of each change until either side ends it (basic/patterns/subscriptions)."""
+        """Acknowledge, then send each change until either side ends the subscription (basic/patterns/subscriptions)."""
         id, exchange, served = asked.request.id, asked.exchange, self._served
 
         def notify(method: str, params: Any) -> None:
@@ -187,7 +189,7 @@ class ModernDoor:
         news.listen()
         notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
         await news.tell(notify)
-        if asked.carrier.kind != "http":  # there, the end of the stream says it
+        if asked.carrier.kind != "http":  # there, the end of the stream is the signal
             exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
         return self._results.closed(id)
 
@@ -197,10 +199,10 @@ class ModernDoor:
         return tuple(kind for kind, is_asked in zip(KINDS, asked, strict=True) if is_asked and kind in offers)
 
     async def _readable(self, uris: list[str], context: RequestContext) -> list[str]:
-        """Those of ``uris`` that this caller may read: nobody hears of what is hidden."""
+        """Return those of ``uris`` that this caller may read: hidden resources send no notifications."""
         readable: list[str] = []
         for uri in dict.fromkeys(uris[:MAX_FOLLOWED]):
-            with contextlib.suppress(InvalidParams):  # but not that there is a pause, or too much was asked
+            with contextlib.suppress(InvalidParams):  # but not the refusals of a paused caller or of a rate limit
                 await self._served.provider.read_resource(ResourceFollow(uri, context))
                 readable.append(uri)
         return readable
@@ -211,12 +213,12 @@ def _honoured(kinds: tuple[Kind, ...], uris: list[str]) -> dict[str, Any]:
     return {**lists, "resourceSubscriptions": uris} if uris else lists
 
 
-_SCOPE = "private"  # whatever is said may differ by the caller's authorization
+_SCOPE = "private"  # results may differ by the caller's authorization
 _KEPT_LISTS = 256
 
 
 def _admit(carried: Mapping[str, str] | None, round: Round, arguments: Mapping[str, Any], tool: Tool) -> None:
-    """What is checked once the tool is known: its mirrored parameters, and that it is the one that asked."""
+    """Check once the tool is known: its mirrored parameters, and that its definition is that of the tool that asked."""
     if carried is not None and tool.mirrors:
         headers.check_params(carried, tool.mirrors, arguments)
     round.check(tool)

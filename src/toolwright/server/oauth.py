@@ -1,8 +1,8 @@
-"""The resource server of OAuth 2.1: tokens of the issuers that it trusts, made for this server and nobody else
-(2026-07-28, basic/authorization).
+"""The OAuth 2.1 resource server: accepts tokens of trusted issuers that were made for this server alone (2026-07-28,
+basic/authorization).
 
-It gives out no tokens and has no login: clients are sent to the issuers by the metadata (RFC 9728). Which issuer a
-token is of, the token says; from there on nothing but that issuer's keys and word count for it.
+It issues no tokens and has no login: the metadata sends clients to the issuers (RFC 9728). The token names its issuer;
+from there on only that issuer's keys and answers count for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from toolwright.tools.toolset import Principal
 from toolwright.transport.carrier import Carrier
 from toolwright.transport.http_server import Page, Reply
 
-if TYPE_CHECKING:  # what these need comes with an extra
+if TYPE_CHECKING:  # its dependencies come with an extra
     from toolwright.server.issuer import Issuer
 
 __all__ = ["AuthorizationServer", "Introspection", "OAuth"]
@@ -37,11 +37,11 @@ _REFUSED_SECONDS = 5.0
 _MAX_GOOD = 10_000
 _MAX_BAD = 1_000  # apart from the good ones, which junk shall not push out
 _MAX_SUBJECT = 512
-_NEVER_ASKED = "offline_access"  # it is between a client and its issuer, and says nothing to a server
+_NEVER_ASKED = "offline_access"  # it is between a client and its issuer, and means nothing to a server
 
 
 class _Passed(Value, frozen=True):
-    """What was found out about a token, and until when that holds."""
+    """The cached result of a token check, and its expiry."""
 
     until: float
     principal: Principal | None
@@ -49,7 +49,7 @@ class _Passed(Value, frozen=True):
 
 
 class _Kept:
-    """What was found out, by the digest of a token; the oldest goes first."""
+    """A cache of token checks, by the token's digest; the oldest entry is evicted first."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -67,8 +67,8 @@ class _Kept:
 
 
 class Introspection(Value, frozen=True):
-    """How to ask the issuer about a token that says nothing itself (RFC 7662): as which client, and where unless its
-    metadata says so. ``always``: also about tokens that do, so that one that was revoked ends within a minute.
+    """How to introspect an opaque token (RFC 7662): the client credentials, and the endpoint unless the issuer's
+    metadata names it. ``always``: introspect signed tokens too, so that a revoked one ends within a minute.
     """
 
     client_id: str
@@ -81,8 +81,9 @@ class Introspection(Value, frozen=True):
 
 
 class AuthorizationServer(Value, frozen=True):
-    """An issuer of tokens, for a server that trusts several: where its keys are, unless its metadata says so, and how
-    to ask it about tokens."""
+    """An issuer of tokens, for a server that trusts several: the location of its keys, unless its metadata names it,
+    and how to introspect its tokens.
+    """
 
     url: str
     jwks_uri: str | None = None
@@ -93,14 +94,14 @@ Issuers: TypeAlias = str | AuthorizationServer | Sequence[str | AuthorizationSer
 
 
 class OAuth(Authentication):
-    """Access tokens of ``issuer``, or of several, for ``resource``, which is the URL of this server's endpoint as
+    """Access tokens of ``issuer``, or of several issuers, for ``resource``: the URL of this server's endpoint as
     clients know it.
 
-    ``scopes`` are what every request needs; ``optional_scopes`` what single tools need besides, for clients to know of.
-    ``includes`` says which scopes come with another: ``{"admin": ["read", "write"]}``. ``audiences`` are what else a
-    token may name as its audience. Signed tokens are checked by the keys of the issuer (``jwks_uri``, by default what
-    its metadata says), others by ``introspection``; of several issuers each is an :class:`AuthorizationServer` that
-    says so itself. ``algorithms`` are asymmetric ones; ``leeway`` is how many seconds clocks may differ, 60 at most.
+    ``scopes`` are required of every request; ``optional_scopes`` are required by single tools, and are published for
+    clients. ``includes`` maps a scope to the scopes that it implies: ``{"admin": ["read", "write"]}``. ``audiences``
+    are further accepted audiences. Signed tokens are checked with the issuer's keys (``jwks_uri``, by default from its
+    metadata), others by ``introspection``; with several issuers, each is an :class:`AuthorizationServer` with settings
+    of its own. ``algorithms`` are asymmetric ones; ``leeway`` is the accepted clock difference in seconds, at most 60.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class OAuth(Authentication):
         return principal
 
     async def _holder(self, token: str) -> Principal:
-        """Whose token it is. What was found out counts for a while, under a digest: no token is kept."""
+        """Return the holder of a token. Results are cached for a while, under a digest: no token is stored."""
         digest = hashlib.sha256(token.encode()).digest()
         now = self._clock()
         passed = self._good.get(digest, now) or self._bad.get(digest, now)
@@ -177,7 +178,7 @@ class OAuth(Authentication):
             return _Passed(self._clock() + _REFUSED_SECONDS, None, str(error))
 
     async def _claims(self, token: str) -> tuple[str, Mapping[str, Any]]:
-        """Whose token it is, and what that issuer, who may say it, says of it. Raises ``BadToken``."""
+        """Return the issuer of a token and its verified claims. Raises ``BadToken``."""
         needed = ["aud"]
         claims: Mapping[str, Any] = {}
         if _is_signed(token):
@@ -209,7 +210,9 @@ class OAuth(Authentication):
         return found
 
     def _named(self, issuer: str, claims: Mapping[str, Any]) -> Principal:
-        """Issuer and subject; a client that acts for itself, where there is no subject, cannot be taken for one."""
+        """The principal from issuer and subject; a client that acts for itself, without a subject, gets an id of
+        another form.
+        """
         subject, client = claims.get("sub"), claims.get("client_id")
         if isinstance(subject, str) and 0 < len(subject) <= _MAX_SUBJECT:
             return Principal(f"{issuer}#{subject}", self._granted(claims))
@@ -223,7 +226,7 @@ class OAuth(Authentication):
         return frozenset(scopes).union(*(self._includes.get(scope, ()) for scope in scopes))
 
     def _published(self) -> Mapping[str, Page]:
-        """The metadata, at the root form, at that of the endpoint, and at that of the resource."""
+        """The metadata pages: at the root form, at that of the endpoint, and at that of the resource."""
         scopes = sorted({*self._scopes, *self._optional})
         body = encode(
             {
@@ -244,7 +247,9 @@ class OAuth(Authentication):
 def _servers(
     issuer: Issuers, jwks_uri: str | None, introspection: Introspection | None
 ) -> Sequence[AuthorizationServer]:
-    """Each issuer with what is said of it. ``ConfigurationError`` where it would not be clear of which."""
+    """Return each issuer with its settings. Raises ``ConfigurationError`` if a setting could belong to several of
+    them.
+    """
     if isinstance(issuer, str):
         return (AuthorizationServer(issuer, jwks_uri, introspection),)
     given = (issuer,) if isinstance(issuer, AuthorizationServer) else issuer
@@ -259,7 +264,7 @@ def _servers(
 
 
 def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
-    """The issuer, which is reached where the settings of it say, also where that is no public address."""
+    """Make the issuer. The addresses in its settings may be fetched even if they are not public."""
     login = server.introspection
     endpoint = None if login is None else login.endpoint
     named = [("OAuth(issuer=…)", server.url), ("jwks_uri", server.jwks_uri), ("Introspection(endpoint=…)", endpoint)]
@@ -275,12 +280,12 @@ def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> Issuer:
 
 
 def _is_signed(token: str) -> bool:
-    """Whether a token says itself what it is: three parts, of which the first is an object of JSON."""
+    """Whether a token is self-contained: three parts, of which the first is a JSON object."""
     return token.count(".") == 2 and token.startswith("ey")
 
 
 def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    """Each scope with all that come with it, and with those."""
+    """Map each scope to all that it implies, transitively."""
     direct = {scope: frozenset(others) for scope, others in includes.items()}
 
     def all_of(scope: str, seen: frozenset[str]) -> frozenset[str]:
@@ -314,8 +319,8 @@ _URL = "an https URL (http on loopback only) without query, fragment and user"
 
 
 def _canonical(url: str) -> str:
-    """Scheme and host in lower case: these alone may be written either way (RFC 8707, section 2). What is no URL stays
-    what it is, and so is nobody's.
+    """Scheme and host in lower case: only these are case-insensitive (RFC 8707, section 2). Text that is not a URL is
+    returned unchanged, and so matches no audience.
     """
     try:
         parts = urlsplit(url)
@@ -331,6 +336,6 @@ def _canonical_all(audience: Any) -> Any:
 
 
 def _texts(value: Any) -> list[str]:
-    """What is text in an array; nothing in anything else."""
+    """The strings of an array; empty for any other value."""
     entries: list[Any] = value if is_array(value) else []
     return [entry for entry in entries if isinstance(entry, str)]

@@ -1,4 +1,4 @@
-"""What is told beside the endpoint: whether the server lives, whether it is ready, and its figures for Prometheus."""
+"""Pages beside the endpoint: liveness, readiness, and metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toolwright.transport.http_server import HttpApp, Page, Reply
 __all__ = ["SCOPE", "Crew", "Health", "Pages"]
 
 SCOPE = "metrics"
-"""What a caller needs, where callers are told apart, to see the figures: they name tools that not everybody may see."""
+"""The scope for the metrics, if callers are authenticated: they name tools that not every caller may see."""
 
 _FRESH_SECONDS = 1.0
 _ANSWER_SECONDS = 1.0
@@ -31,8 +31,8 @@ _JSON = (("content-type", "application/json"), ("cache-control", "no-store"))
 
 
 class Health:
-    """``/healthz``: this process answers. ``/readyz``: it takes requests, and its store answers, which is asked once a
-    second at the most.
+    """``/healthz``: this process answers. ``/readyz``: it accepts requests, and its store answers, which is checked at
+    most once a second.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ def _not_ready(because: str) -> Reply:
 
 
 class Crew:
-    """The workers of one server, who tell each other their figures through the facts that they share.
+    """The workers of one server, which exchange their figures through the facts that they share.
 
-    ``name`` is that of the server; there are ``size`` of them.
+    ``name`` is that of the server; ``size`` is the number of its workers.
     """
 
     def __init__(self, facts: Facts, meter: Meter, name: str, size: int) -> None:
@@ -87,7 +87,7 @@ class Crew:
         self._size = size
 
     async def open(self) -> None:
-        """On the event loop that serves: answer the others."""
+        """Answer the other workers. Call on the event loop that serves."""
         if self._size > 1:
             await self._facts.subscribe(self._channel, self._heard)
 
@@ -95,11 +95,11 @@ class Crew:
         self._answering = asyncio.get_running_loop().create_task(self._answer(payload.decode()))
 
     async def _answer(self, back: str) -> None:
-        with contextlib.suppress(StateError):  # whoever asks does without
+        with contextlib.suppress(StateError):  # the worker that asked does without
             await self._facts.publish(back, encode([own_worker(), self._meter.figures()]))
 
     async def figures(self) -> dict[str, Figures]:
-        """Those of all workers that answer in time, by worker; always our own."""
+        """The figures of all workers that answer in time, by worker; always including our own."""
         everyone = {own_worker(): self._meter.figures()}
         if self._size > 1:
             with contextlib.suppress(TimeoutError, StateError):
@@ -125,8 +125,8 @@ class Crew:
 
 
 class Pages:
-    """All of them, for one application. ``crew`` is what its workers are called together, and how many they are;
-    without it no figures are told.
+    """All pages of one application. ``crew`` is the common name and the number of its workers; without it there are no
+    metrics.
     """
 
     def __init__(self, doors: HttpDoors, served: Served, meter: Meter, crew: tuple[str, int] | None) -> None:
@@ -138,7 +138,7 @@ class Pages:
         self._crew = None if crew is None else Crew(served.facts, meter, *crew)
 
     def of(self, app: HttpApp) -> HttpApp:
-        """The application that shows them, and is looked at by them."""
+        """Return ``app``, after connecting readiness and metrics to it."""
         self._app = app
         self._meter.gauges["toolwright_streams_open"] = lambda: app.long
         self._meter.gauges["toolwright_listeners"] = lambda: self._hub.listening
@@ -146,7 +146,7 @@ class Pages:
 
     @contextlib.asynccontextmanager
     async def around(self, serving: Callable[[], AbstractAsyncContextManager[None]]) -> AsyncGenerator[None]:
-        """Around all requests: what is open meanwhile."""
+        """Lifespan around all requests."""
         async with serving():
             if self._crew is not None:
                 await self._crew.open()
@@ -157,7 +157,7 @@ class Pages:
         return pages if self._crew is None else {**pages, "/metrics": partial(self._figures, self._crew)}
 
     async def _figures(self, crew: Crew, carrier: Carrier) -> Reply:
-        """For whoever may come in at the endpoint and, where callers are told apart, has the scope."""
+        """The metrics, for callers that the endpoint admits and, if callers are authenticated, that have the scope."""
         caller = await self._doors.admit_to(SCOPE, carrier)
         if isinstance(caller, Reply):
             return caller

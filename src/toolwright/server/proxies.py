@@ -1,4 +1,6 @@
-"""Who calls, as a proxy before us says, and whoever comes, by address. The proxy is believed by its own address."""
+"""Callers identified by a trusted proxy in front of the server, or by address alone. The proxy is trusted by its
+address.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,13 @@ _MAX_NAME = 512
 
 
 class TrustedProxy(Authentication):
-    """A proxy that has authenticated the caller (single sign-on, mTLS), and says so in a header.
+    """A proxy that has authenticated the caller (single sign-on, mTLS), and names it in a header.
 
-    ``addresses`` are the proxy's, or networks; from elsewhere the header means nothing. ``user_header`` names the
-    caller, who is ``user:NAME``; ``scopes_header`` what it may, with spaces between. ``demand`` are headers that have
-    to say just this, such as ``{"x-client-verify": "SUCCESS"}`` where a proxy passes the subject of a certificate on
-    before it has verified it. The proxy has to remove all of them from what clients send.
+    ``addresses`` are the proxy's addresses or networks; headers from other addresses are ignored. ``user_header`` names
+    the caller, who becomes ``user:NAME``; ``scopes_header`` lists its scopes, separated by spaces. ``demand`` are
+    headers that must have exactly these values, such as ``{"x-client-verify": "SUCCESS"}`` for a proxy that passes the
+    subject of a certificate on before it has verified it. The proxy has to remove all of them from the requests of
+    clients.
     """
 
     def __init__(
@@ -54,9 +57,9 @@ class TrustedProxy(Authentication):
 
 
 class Public(Authentication):
-    """Whoever comes, known by address alone: an explicit choice. IPv6 counts by /64, ``address:2001:db8::/64``.
+    """Any caller, identified by address alone: an explicit choice. IPv6 counts by /64, ``address:2001:db8::/64``.
 
-    Behind a proxy all come from one address: ``proxies`` are believed about whom they forward for.
+    Behind a proxy all requests have one address: ``proxies`` are trusted to name the address that they forward for.
     """
 
     shown = "whoever comes, by address"
@@ -71,7 +74,7 @@ class Public(Authentication):
         return Principal("address:unknown" if address is None else f"address:{caller_of(address)}")
 
     def _forwarded(self, said: str, peer: IpAddress) -> IpAddress:
-        """The last address that a trusted proxy has not; whatever stands before it, the caller may have written."""
+        """The last address that is not a trusted proxy; the caller may have written any address before it."""
         for text in reversed(said.split(",")):
             address = parse(text.strip())
             if address is None:

@@ -1,4 +1,4 @@
-"""Questions that are pushed to a legacy client over HTTP: they leave on the stream of the request that asks, and are
+"""Questions pushed to a session-based client over HTTP: they are sent on the stream of the request that asks, and
 answered by a POST of their own, which may reach another worker (2025-11-25, basic/transports "Streamable HTTP").
 """
 
@@ -33,9 +33,9 @@ class Way(Protocol):
 
 
 class Questions:
-    """What is asked in this process and has no answer yet. Only the session that was asked can answer, and only once.
+    """The open questions of this process. Only the session that was asked can answer, and only once.
 
-    A principal may have 1,000 of them at a worker, and an answer 1 MiB: what is larger is taken for a failure.
+    A principal may have 1,000 open questions at a worker, and an answer 1 MiB: a larger one becomes a failure.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -44,13 +44,15 @@ class Questions:
         self._waiting: dict[str, asyncio.Future[Json]] = {}
 
     async def open(self) -> None:
-        """Hear of answers that reach another worker."""
+        """Subscribe to answers that reach another worker."""
         await self._facts.subscribe(_ANSWERED, self._heard)
 
     async def ask(
         self, way: Way, session: str, principal: Principal, method: str, params: Json, seconds: float
     ) -> Json:
-        """The client's answer. Its ``RpcError``, ``RequestTimeout``, or ``InternalError`` when too many wait."""
+        """Return the client's answer. Raises its ``RpcError``, ``RequestTimeout``, or ``InternalError`` if too many
+        questions are open.
+        """
         if not self._tally.take(principal):
             raise InternalError.of("TW1055", limit=_MAX_WAITING)
         try:
@@ -82,7 +84,7 @@ class Questions:
                 way.notify("notifications/cancelled", {"requestId": id})
 
     async def answered(self, session: str, message: Answer | Failure) -> None:
-        """An answer has come in. One that nobody waits for, or no longer, means nothing, and no worker hears of it."""
+        """Handle a client's response. Late or unsolicited responses are dropped, and not published to other workers."""
         key = _key(session, message.id)
         if await self._facts.remove(_asked(key)) is None:
             return
@@ -106,7 +108,7 @@ class Questions:
 
 
 def _key(session: str, id: object) -> str:
-    """What names a question to all workers."""
+    """Identifies a question to all workers."""
     return hashlib.sha256(encode([session, id])).hexdigest()
 
 
@@ -126,7 +128,9 @@ def _payload(key: str, message: Answer | Failure) -> bytes:
 
 
 class StreamDialogue:
-    """A legacy request over HTTP. Without a session nobody could be told apart who answers, so nobody is asked."""
+    """A legacy request over HTTP. Without a session, an answer could not be attributed to a client, so no question is
+    asked.
+    """
 
     __slots__ = ("_detach", "_principal", "_questions", "_session", "_way")
 

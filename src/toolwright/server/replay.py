@@ -1,15 +1,16 @@
-"""Streams that outlive their connection (2025-11-25, basic/transports, "Resumability and Redelivery").
+"""Resumable streams (2025-11-25, basic/transports, "Resumability and Redelivery").
 
-What a stream of a legacy session says is kept in the facts for some minutes, so that any worker can go on where a
-connection broke. One worker writes a stream, the one whose call speaks; whoever resumes it reads what is kept, and then
-what comes. Nothing is sent before it is kept, so that an id that a client has seen can be found.
+The events of a stream of a legacy session are stored in the facts for some minutes, so that any worker can resume it
+after its connection broke. One worker writes a stream: the one that runs the call. A reader that resumes it reads the
+stored events first, then new ones. An event is stored before it is sent, so that every id that a client has seen can be
+found.
 
-Whoever reads a stream tells its writer so, and is answered: a stream that has nothing to say would look like one whose
-worker is no more. When the worker of a call is, its reader gets an error in place of the answer. A stream that belongs
-to no request goes on while somebody reads it, and another takes its place when its worker has ended.
+A reader announces itself to the writer, and gets a reply: otherwise a silent stream would look like one whose worker
+has ended. If the worker of a call has ended, the reader gets an error in place of the answer. A standalone stream,
+which belongs to no request, goes on while it has a reader, and another takes its place if its worker has ended.
 
-An event's id is the stream's name and a number. Streams are filed under a hash of the session and the name: with
-another session, the id leads nowhere.
+An event's id is the stream's name and a number. Streams are stored under a hash of the session and the name: with
+another session, the id finds no stream.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ KEPT_SECONDS = 300.0
 RETRY_MS = 1_000
 
 _REFRESH_SECONDS = KEPT_SECONDS / 3
-_LOOK_SECONDS = 5.0  # a word between workers may be lost; whoever follows looks by itself now and then
+_LOOK_SECONDS = 5.0  # a message between workers may be lost, so a reader also polls
 _SILENT_SECONDS = 10.0  # a worker that has not answered for so long has ended, or its event loop is blocked
 _MAX_PENDING = 1_000
-# What a stream takes in memory before it has said a word, and an event beside its frame: keys, records and tables, as
+# Memory of a stream before its first event, and of an event beside its frame: keys, records and tables, as
 # measured in a process of its own (CPython 3.11 and later, facts in memory), and a tenth for the allocator.
 _STREAM = 1_700
 _EVENT = 500
 _ID = re.compile(r"([A-Za-z0-9_-]{22})\.([0-9]{1,9})")
 
-# Words on the channel of a stream. Its writer says the first three, a reader the others, and its name.
+# Messages on the channel of a stream. Its writer sends the first three, a reader the others, with its name.
 _MORE, _LEAVE, _HEARD = b"more", b"leave", b"heard"
 TAKEN, HERE, GONE = b"taken", b"here", b"gone"
 
@@ -54,8 +55,9 @@ _log = logging.getLogger("toolwright")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one worker keeps: the newest ``events`` and ``bytes`` of a stream, and ``total`` bytes of all streams. Bytes
-    are those that it takes in memory, not only those that were said."""
+    """The storage limits of one worker: the newest ``events`` and ``bytes`` of a stream, and ``total`` bytes of all
+    streams. Bytes count the memory used, not only the frames.
+    """
 
     events: int = 1_000
     bytes: int = 8 * 1024 * 1024
@@ -63,10 +65,9 @@ class Bounds:
 
 
 class Replay:
-    """The streams that this worker writes, and the way to those of all workers. ``clock`` gives seconds.
+    """The streams that this worker writes, and access to those of all workers. ``clock`` gives seconds.
 
-    Who follows a stream looks every ``look_seconds`` whether there is more, though nothing was said. ``language`` is
-    that of errors.
+    A reader polls every ``look_seconds`` for new events, even without a notification. ``language`` is that of errors.
     """
 
     def __init__(
@@ -85,20 +86,22 @@ class Replay:
         self._shelf = _Shelf(facts, bounds or Bounds(), clock)
 
     def record(self, token: str, stream: Stream, *, polled: bool, request: Id | None = None) -> Recording:
-        """A way to speak on ``stream`` on behalf of the session with this token, and to be heard later too.
+        """Return a recording that sends on ``stream`` for the session with this token, and stores the events for later
+        readers.
 
-        ``polled``: the revision lets clients come back on purpose. Without a ``request`` that it answers, the stream is
-        a standing one.
+        ``polled``: the revision lets the server close the connection for the client to come back. Without a ``request``
+        that it answers, the stream is a standalone one.
         """
         return Recording(self._facts, self._shelf, token, stream, polled=polled, request=request)
 
     async def resume(self, token: str, id: str, stream: Stream) -> bool:
-        """Send all that came after the event ``id`` on its stream, and what comes, until that stream ends.
+        """Send all events after the event ``id`` of its stream, then new ones, until that stream ends.
 
-        Whoever had it before has it no longer. True when it was a standing one that has ended, or whose worker is no
-        more, so that another may take its place. A call whose worker is no more ends with an error.
-        ``InvalidRequest``, before anything is sent, when there is no such event of this session, or a part of what came
-        after it is not kept any more.
+        An earlier reader loses the stream. Returns true for a standalone stream that has ended, or whose worker has, so
+        that another may take its place. A call whose worker has ended gets an error as its answer.
+
+        Raises ``InvalidRequest``, before anything is sent, if this session has no such event, or a part of the later
+        events is no longer stored.
         """
         parts = _ID.fullmatch(id)
         if parts is None:
@@ -127,16 +130,16 @@ class Replay:
                 try:
                     events = await reader.read()
                 except InvalidRequest:
-                    return False  # whoever comes back is told why
+                    return False  # a reader that comes back learns why
         finally:
             unsubscribe()
             await reader.leave()
 
 
 class Recording:
-    """An exchange whose stream can be resumed. Before the first word there is no stream, and nothing is kept.
+    """An exchange whose stream can be resumed. Before the first message there is no stream, and no event is stored.
 
-    When the facts fail, it goes on as a stream that cannot be resumed, and has no ids any more.
+    If the facts fail, it goes on as a stream that cannot be resumed, without event ids.
     """
 
     def __init__(
@@ -157,7 +160,7 @@ class Recording:
         return self._task is not None
 
     def begin(self) -> None:
-        """Open the stream before there is anything to say."""
+        """Open the stream before the first message."""
         if self._task is not None:
             return
         self._name = secrets.token_urlsafe(16)
@@ -171,22 +174,22 @@ class Recording:
         self.send(encode_notification(method, params))
 
     def send(self, frame: bytes) -> None:
-        """Keep one message, and send it if anybody reads. Does not block: a tool that says more than can be written
-        meanwhile loses the oldest of that.
+        """Store one message, and send it if there is a reader. Does not block: a tool that produces more than can be
+        written meanwhile loses the oldest of the pending messages.
         """
         self.begin()
         self._pending.append(frame)
         self._more.set()
 
     def detach(self) -> None:
-        """Let go of the connection, whichever has the stream now, and have the client come back."""
+        """Release the connection, whichever worker has it now, and have the client come back."""
         if self.polled:
             self.begin()
             self._leaving = True
             self._more.set()
 
     async def close(self) -> None:
-        """Nothing more comes. Returns when all is kept, and handed to whoever reads."""
+        """End the stream. Returns once all events are stored, and handed to the reader."""
         if self._task is not None:
             self._ended = True
             self._more.set()
@@ -221,7 +224,7 @@ class Recording:
             self._shelf.ended(self._tape)
 
     async def _step(self) -> bool:
-        """Whether all has been said."""
+        """Write the pending messages. Returns whether the stream has ended."""
         self._more.clear()
         frames = tuple(self._pending)
         self._pending.clear()
@@ -262,7 +265,7 @@ class Recording:
 
 
 class _Reader:
-    """One connection's place in a stream that it follows."""
+    """The position of one connection in a stream that it follows."""
 
     def __init__(
         self, facts: Facts, key: str, id: str, after: int, clock: Callable[[], float], look_seconds: float
@@ -287,24 +290,26 @@ class _Reader:
     def hear(self, said: bytes) -> None:
         word, _, reader = said.partition(b" ")
         if not reader:
-            self._heard = True  # it is the writer
+            self._heard = True  # sent by the writer
         self.leaves = self.leaves or word == _LEAVE
         self.taken = self.taken or (word == TAKEN and reader != self._name)
         self._more.set()
 
     async def say(self, word: bytes) -> None:
-        """Tell the writer."""
+        """Send a message to the writer."""
         self._heard, self._said = False, self._clock()
         await self._facts.publish(self.key, b"%b %b" % (word, self._name))
 
     async def leave(self) -> None:
-        """Tell the writer of a stream that nobody reads it now, so that one that is read may speak."""
+        """Tell the writer of a standalone stream that this reader has gone, so that a stream with a reader may
+        speak.
+        """
         if self.standing and not self.ended and not self.taken:
             with contextlib.suppress(StateError):
                 await self.say(GONE)
 
     async def wait(self) -> bool:
-        """Wait for news, or for as long as none may be missed. False when the stream's worker is no more."""
+        """Wait for new events, at most until the next poll. Returns false if the stream's worker has ended."""
         try:
             async with asyncio.timeout(self._look_seconds):
                 await self._more.wait()
@@ -319,7 +324,9 @@ class _Reader:
         return True
 
     async def read(self) -> list[tuple[int, bytes]]:
-        """The events that have come since, with their numbers. ``InvalidRequest`` unless all of them are there."""
+        """Return the events since the last read, with their numbers. Raises ``InvalidRequest`` unless all of them are
+        stored.
+        """
         head = await self._facts.get(self.key)
         last, self.ended, self.request = (0, True, None) if head is None else decode(head)
         if head is None or self._after > last:
@@ -335,8 +342,8 @@ class _Reader:
 
 
 class _Tape:
-    """What is kept of one stream: a head (the last number, whether it has ended, the request that it answers), and the
-    events. ``lost`` once it is not whole any more, and nothing is added.
+    """The stored part of one stream: a head (the last number, whether it has ended, the request that it answers), and
+    the events. ``lost`` once the stream is incomplete, and no event is added.
     """
 
     def __init__(self, facts: Facts, shelf: _Shelf, key: str, request: Id | None) -> None:
@@ -351,13 +358,13 @@ class _Tape:
         self._resize(_STREAM)
 
     async def add(self, frames: Sequence[bytes], *, ended: bool) -> None:
-        """Keep more, and the head for longer; then tell those who follow."""
+        """Store the frames, and renew the head; then notify the readers."""
         if self.lost:
             return
         for frame in frames:
             key = _event_key(self.key, self.last + 1)
             await self._facts.put(key, frame, KEPT_SECONDS)
-            if self.lost:  # it has been given up meanwhile, but for what was not counted yet
+            if self.lost:  # it has been given up meanwhile; this event was not counted yet
                 await self._facts.remove(key)
                 return
             self.last += 1
@@ -392,8 +399,8 @@ class _Tape:
 
 
 class _Shelf:
-    """The tapes of this worker. When together they are too large, those that ended first are given up first, and then
-    those that began first.
+    """The tapes of this worker. If their total is too large, those that ended first are given up first, then those that
+    began first.
     """
 
     def __init__(self, facts: Facts, bounds: Bounds, clock: Callable[[], float]) -> None:
@@ -416,7 +423,7 @@ class _Shelf:
 
     async def settle(self) -> None:
         while self._ended and self._ended[0][0] <= self._clock():
-            self.size -= self._ended.popleft()[1].size  # the facts have let go of it by themselves
+            self.size -= self._ended.popleft()[1].size  # the facts have dropped it at its expiry
         while self.size > self.bounds.total and (tape := self._oldest()) is not None:
             await tape.give_up()
 

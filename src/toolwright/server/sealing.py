@@ -1,9 +1,9 @@
 """Tokens that a client carries for us and cannot change, forge, or use elsewhere.
 
-*Sealed* ones (cursors, session ids) are an HMAC-SHA-256 of the payload, its expiry, the purpose, and what the token is
-bound to (principal, method, call). A client could read them, so none holds a secret. The standard library's HMAC is
-enough for that, and spares every server the time and memory of a cipher that it would not use. *Hidden* ones (what a
-call remembers between its rounds) hold values of tools, and are encrypted too.
+*Sealed* tokens (cursors, session ids) are an HMAC-SHA-256 of the payload, its expiry, the purpose, and the binding
+(principal, method, call). A client could read them, so they hold no secrets. The standard library's HMAC is enough for
+that, and spares servers the time and memory of a cipher that they would not use. *Hidden* tokens (the memory of a call
+between its rounds) hold values of tools, and are encrypted too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _log = logging.getLogger("toolwright")
 
 
 class BadSeal(Exception):
-    """Not a token of ours, or changed, expired, or bound to something else. It does not say which."""
+    """The token was not sealed by us, or was changed, has expired, or is bound elsewhere. It does not say which."""
 
 
 def new_key() -> bytes:
@@ -39,8 +39,8 @@ def new_key() -> bytes:
 class Sealer:
     """Seals with the first key and opens with any of them, so that keys can be rotated without ending sessions.
 
-    With keys that this process has made for itself (``own``) the log says once that a token came which they do not
-    open: other workers may have sealed it.
+    With keys that this process has generated for itself (``own``), the log reports once that a token came which they do
+    not open: other workers may have sealed it.
     """
 
     def __init__(self, keys: Sequence[bytes], *, clock: Callable[[], float] = time.time, own: bool = False) -> None:
@@ -49,13 +49,15 @@ class Sealer:
         self._may_tell = own
 
     def seal(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
-        """A URL-safe token that opens for ``seconds``, for the same purpose and binding only. No two are the same."""
+        """Return a URL-safe token that opens for ``seconds``, for the same purpose and binding only. Every token is
+        unique.
+        """
         body = int(self._clock() + seconds).to_bytes(_EXPIRY, "big") + secrets.token_bytes(_NONCE) + payload
         tag = _tag(self._keys[0], body, purpose, bound_to)
         return _spelt(tag + body)
 
     def open(self, purpose: str, bound_to: Sequence[str], token: str) -> bytes:
-        """The payload of a token, or ``BadSeal``."""
+        """Return the payload of a token, or raise ``BadSeal``."""
         raw = _unspelt(token)
         tag, body = raw[:_TAG], raw[_TAG:]
         is_current = int.from_bytes(body[:_EXPIRY], "big") >= self._clock()
@@ -68,12 +70,12 @@ class Sealer:
         return body[_EXPIRY + _NONCE :]
 
     def hide(self, purpose: str, bound_to: Sequence[str], payload: bytes, seconds: float) -> str:
-        """As :meth:`seal`, and the client cannot read it."""
+        """Like :meth:`seal`, with an encrypted payload."""
         body = int(self._clock() + seconds).to_bytes(_EXPIRY, "big") + payload
         return _spelt(load("server.cipher").encrypt(_cipher_key(self._keys[0]), body, _joined(purpose, bound_to)))
 
     def reveal(self, purpose: str, bound_to: Sequence[str], token: str) -> bytes:
-        """The payload of a hidden token, or ``BadSeal``."""
+        """Return the payload of a hidden token, or raise ``BadSeal``."""
         raw, cipher = _unspelt(token), load("server.cipher")
         for key in self._keys:
             body = cipher.decrypt(_cipher_key(key), raw, _joined(purpose, bound_to))
@@ -89,7 +91,7 @@ class Sealer:
 
 
 def _cipher_key(key: bytes) -> bytes:
-    """A key of its own for the cipher: one key, one use."""
+    """Derive a separate key for the cipher: one key, one use."""
     return hmac.digest(key, b"toolwright: hidden tokens, AES-256-GCM", "sha256")
 
 

@@ -1,4 +1,4 @@
-"""What a server serves, and the facts that both doors share."""
+"""The provider that a server serves, and the helpers that both handlers share."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ _log = logging.getLogger("toolwright")
 
 
 class Served(Value, frozen=True):
-    """A guarded provider and what is said about it. What was read may be another thing at once, so it is not kept.
+    """A guarded provider and the settings to serve it. ``read_ttl_ms`` is 0 by default: a resource may change at any
+    time, so clients do not cache it.
 
-    ``question_seconds``: how long a person has for an answer, in either era.
+    ``question_seconds``: the time a person has for an answer, in either era.
     """
 
     info: Implementation
@@ -65,7 +66,7 @@ class Served(Value, frozen=True):
         return self.provider.offers() | _ALWAYS
 
     def capabilities(self) -> dict[str, Json]:
-        """What is advertised is served, and nothing else is (server/discover: capabilities are truthful)."""
+        """Exactly the capabilities that are served (server/discover: capabilities are truthful)."""
         offers = self.offers()
         return {name: settings for name, settings in _CAPABILITIES.items() if name in offers}
 
@@ -81,7 +82,9 @@ _CAPABILITIES: Mapping[str, Json] = {
 
 
 class Listing(Value, frozen=True):
-    """A list method: ``items`` asks a provider, ``said`` is what the wire is told of one, ``key`` sorts and pages."""
+    """A list method: ``items`` asks a provider, ``said`` gives the wire form of an item, ``key`` gives its sort and
+    page key.
+    """
 
     method: str
     member: str
@@ -135,7 +138,9 @@ _CURSOR_SECONDS = 3600.0
 def page_of(
     served: Served, listing: Listing, items: tuple[T, ...], cursor: str | None, principal: Principal
 ) -> Page[T]:
-    """The page after ``cursor``: a sealed last key, so that changes between two pages skip and repeat nothing."""
+    """Return the page after ``cursor``, a sealed last key: changes between two pages neither skip nor repeat an
+    item.
+    """
     bound_to = (listing.method, principal.id)
     start = 0
     if cursor is not None:
@@ -151,33 +156,34 @@ def page_of(
 
 
 def check_uri(uri: str) -> None:
-    """``InvalidParams`` for what is no absolute URI (server/resources: servers validate URIs)."""
+    """Raise ``InvalidParams`` unless ``uri`` is an absolute URI (server/resources: servers validate URIs)."""
     if not is_uri(uri):
         raise InvalidParams.of("TW1043", limit=MAX_URI)
 
 
 def completion_get(params: CompleteParams, context: RequestContext) -> CompletionGet:
-    """What ``completion/complete`` asks a provider."""
+    """Turn the params of ``completion/complete`` into a request to a provider."""
     ref, argument = params.ref, params.argument
     of, name = ("prompt", ref.name) if isinstance(ref, PromptRef) else ("template", ref.uri)
     return CompletionGet(of, name, argument.name, argument.value, params.context.arguments, context)
 
 
 def one_line(text: str) -> str:
-    """What a client says, fit to be read by a model or in a log: short, and nothing but text."""
+    """Sanitize a client's text for a model or a log: at most 200 characters, only printable ones."""
     return "".join(sign if sign.isprintable() else " " for sign in text[:200]).rstrip(". ")
 
 
 def log_cancellation(params: Mapping[str, Json]) -> None:
-    """Why a client takes a request back is its own business, and may help who reads the log (basic/patterns/
-    cancellation)."""
+    """Log a client's reason for a cancellation, for readers of the log; giving it is optional
+    (basic/patterns/cancellation).
+    """
     id, reason = params.get("requestId"), params.get("reason")
     said = one_line(reason) if isinstance(reason, str) else ""
     _log.debug("request %r was cancelled: %s", one_line(str(id)), said or "no reason given")
 
 
 def unsupported(version: str) -> UnsupportedVersion:
-    """-32022 with what is supported and what was requested (basic/versioning)."""
+    """Return error -32022 with the supported versions and the requested one (basic/versioning)."""
     error = UnsupportedVersion.of("TW1014", requested=version[:40], supported=", ".join(versions.ALL))
     error.data = {"supported": list(versions.ALL), "requested": version}
     return error
@@ -188,7 +194,7 @@ LOG_RATE = 100
 
 
 class _Rate:
-    """What is told within a second that begins with the first of it."""
+    """Counts the messages within a second that begins with the first of them."""
 
     __slots__ = ("_began", "_count")
 
@@ -197,7 +203,7 @@ class _Rate:
         self._count = 0
 
     def takes(self, now: float, most: int) -> bool:
-        """Whether one more may be told. What may not is not counted."""
+        """Whether one more message may be sent. A refused one is not counted."""
         if now - self._began >= 1.0:
             self._began, self._count = now, 0
         if self._count >= most:
@@ -206,20 +212,19 @@ class _Rate:
         return True
 
     def left(self, now: float) -> float:
-        """How long the second still has."""
+        """The remaining seconds of the current second."""
         return max(0.0, self._began + 1.0 - now)
 
 
 class RequestChannel:
-    """Progress and logs of one request, in the words that both eras share. Takes calls from any thread.
+    """Progress and logs of one request, in the terms that both eras share. Accepts calls from any thread.
 
-    Progress must increase (basic/patterns/progress); what does not is dropped, and so is all that comes after the
-    answer. Of progress beyond ``PROGRESS_RATE`` a second what completes it is told, and otherwise the newest, once the
-    second is over; of messages beyond
-    ``LOG_RATE`` a second only that some are left out.
+    Progress must increase (basic/patterns/progress); progress that does not is dropped, and so is everything after the
+    answer. Of progress beyond ``PROGRESS_RATE`` a second, a completing one is sent at once, otherwise the newest one
+    when the second is over; of log messages beyond ``LOG_RATE`` a second, only a note that some are left out.
     """
 
-    _progressed: _Rate | None = None  # made when needed: most requests say nothing
+    _progressed: _Rate | None = None  # made when needed: most requests send no progress or logs
     _logged: _Rate | None = None
     _newest: dict[str, Json] | None = None
     _later: asyncio.TimerHandle | None = None
@@ -262,13 +267,13 @@ class RequestChannel:
             self._newest = None
             self._send("notifications/progress", said)
             return
-        encode(said)  # what JSON cannot hold is the tool's mistake, and is raised there
+        encode(said)  # a value that JSON cannot hold is the tool's mistake, and is raised there
         is_first, self._newest = self._newest is None, said
         if is_first:
             self._loop.call_soon_threadsafe(self._postpone)
 
     def _postpone(self) -> None:
-        """What came too quickly is told when the second is over, if nothing newer was and the call still runs."""
+        """Schedule the newest delayed progress for the end of the second, if the call still runs then."""
         if self._open and self._progressed is not None:
             self._later = self._loop.call_later(self._progressed.left(self._clock()), self._catch_up)
 
@@ -308,7 +313,7 @@ class RequestChannel:
             self._detach()
 
     def _send(self, method: str, params: Mapping[str, Json]) -> None:
-        encode(params)  # what JSON cannot hold is the tool's mistake, and is raised there
+        encode(params)  # a value that JSON cannot hold is the tool's mistake, and is raised there
         if threading.get_ident() == self._thread:
             self._notify(method, params)
         else:

@@ -1,4 +1,4 @@
-"""A served provider and its doors, ready for a transport."""
+"""A served provider and its handlers, ready for a transport."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class ProtocolServer:
     def connect(
         self, write: Callable[[bytes], None], carrier: Carrier, principal: Principal | None = None
     ) -> ServerSession:
-        """A session on a channel that both ends share. ``write`` takes one message and must not block. ``principal`` is
-        who speaks, where that is known already.
+        """Open a session on a channel that both ends share. ``write`` takes one message and must not block.
+        ``principal`` is the sender, if it is known already.
         """
         self._doors.open()
         conversation = Conversation(self._doors, carrier, principal or LOCAL)
@@ -53,31 +53,35 @@ class ServerSession:
         self.hold = self._peer.hold
 
     def feed_from(self, principal: Principal, frame: bytes) -> None:
-        """As ``feed``, where each message has a sender of its own: what it asks is asked by ``principal``."""
+        """Like ``feed``, for channels whose messages have a sender each: the requests in it are those of
+        ``principal``.
+        """
         with self._conversation.spoken_by(principal):
             self.feed(frame)
 
     @property
     def busy(self) -> bool:
-        """Whether more answers are to come soon, so that it pays to send them together."""
+        """Whether more answers are due soon, so that it pays to send them together."""
         return self._peer.busy
 
     def too_long(self) -> None:
-        """Answer a line that is over the limit; the connection ends."""
+        """Answer a line over the limit; the connection ends."""
         self._peer.refuse(InvalidRequest.of("TW1069", limit=MAX_LINE))
 
     async def farewell(self) -> None:
-        """The whole server is about to end: tell those who listen (basic/patterns/subscriptions)."""
+        """End subscriptions with their closing answer, because the whole server shuts down
+        (basic/patterns/subscriptions).
+        """
         await self._conversation.farewell()
 
     async def drain(self) -> None:
-        """Let what runs finish; subscriptions end."""
+        """Let running requests finish; subscriptions end."""
         self._conversation.close()
         await self._peer.drain()
         await self._conversation.ended()
 
     async def close(self) -> None:
-        """Cancel what runs, and return when it has ended."""
+        """Cancel running requests, and return when they have ended."""
         self._conversation.close()
         await self._peer.close()
         await self._conversation.ended()

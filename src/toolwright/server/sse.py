@@ -1,7 +1,7 @@
 """HTTP+SSE, the transport of 2024-11-05, deprecated since: a stream, and a second endpoint that its client posts to.
 
-A stream is a session, and a channel that both ends share like a pipe: everything the server says goes by the stream,
-and when that ends all of it does. Nothing here can be resumed or moved to another worker.
+A stream is a session, and a channel that both ends share like a pipe: every message of the server goes over the stream,
+and the session ends with it. It cannot be resumed or moved to another worker.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class _Open:
 
 
 class SseDoors:
-    """The sessions of one process, ``limit`` at the most, and ``of_one`` of them a principal's. Whoever does not read
-    what was answered loses the session.
+    """The sessions of one process: at most ``limit``, and at most ``of_one`` of one principal. A client that does not
+    read its answers loses the session.
 
-    A message is judged by what its own POST was let in with, which may be less than what the stream was opened with.
+    A message has the authorization of its own POST, which may be less than that of the stream.
     """
 
     def __init__(self, server: ProtocolServer, *, limit: int = 1_000, of_one: int = _OF_ONE) -> None:
@@ -48,7 +48,9 @@ class SseDoors:
         self._sessions: dict[str, _Open] = {}
 
     async def listen(self, caller: Caller, stream: Stream) -> Reply | None:
-        """One session, from the ``endpoint`` event that says where to post until either end closes the stream."""
+        """Serve one session, from the ``endpoint`` event, which names the URL to post to, until either end closes the
+        stream.
+        """
         if len(self._sessions) >= self._limit:
             return Reply(503, encode_failure(None, InternalError.of("TW1052", limit=self._limit), self._language))
         if not self._of_each.take(caller.principal):
@@ -70,7 +72,7 @@ class SseDoors:
         id = secrets.token_urlsafe(24)
         session = self._server.connect(write, caller.carrier, caller.principal)
         self._sessions[id] = _Open(session, caller.principal.id)
-        # Relative, so that it holds below whatever path this is mounted or proxied.
+        # Relative, so that it holds below any path where this is mounted or proxied.
         stream.say("endpoint", f"{SSE_POSTS[1:]}?session={id}")
         hub = self._server.served.hub
         stop_listening = hub.listen(lambda _: over.set() if hub.closed else None)
@@ -81,11 +83,11 @@ class SseDoors:
             stop_listening()
             del self._sessions[id]
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_END_SECONDS):  # a tool may pay no heed to being cancelled
+                async with asyncio.timeout(_END_SECONDS):  # a tool may ignore its cancellation
                     await session.close()
 
     async def post(self, body: bytes, caller: Caller, query: bytes) -> Reply:
-        """Take one message; what it is answered with goes by the stream."""
+        """Accept one message; its answer goes over the stream."""
         id = parse_qs(query.decode("latin-1")).get("session", [""])[-1]
         found = self._sessions.get(id)
         if found is None or found.principal != caller.principal.id:

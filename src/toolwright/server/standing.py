@@ -1,12 +1,13 @@
-"""The GET stream of a legacy session: for what belongs to no request (basic/transports, "Listening for Messages").
+"""The standalone GET stream of a session, for messages that belong to no request (basic/transports, "Listening for
+Messages").
 
-A session may open several, at any worker; each message goes to one of them. The newest speaks, the others are silent,
-and one of those goes on when the newest ends. When its connection breaks, the one that spoke listens on for a while,
-so that a client that comes back misses nothing; whichever worker it comes back to, this is where the stream is written.
-It ends with its session.
+A session may open several, at any worker; each message goes to one of them. The newest is active, the others are
+silent, and one of those takes over when the newest ends. If its connection breaks, the active stream stays subscribed
+for a while, so that a client that comes back misses no message; whichever worker it comes back to, the stream is
+written here. It ends with its session.
 
-Who speaks is a fact that all workers share. What one worker says to the others on a session's channel only has them
-look again.
+The active stream is recorded in a fact that all workers share. Messages between workers on a session's channel only
+make them read that fact again.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from toolwright.tools.toolset import Principal
 __all__ = ["Standing", "tell_ended"]
 
 _RENEW_SECONDS = 60.0
-_CLAIM_SECONDS = 3 * _RENEW_SECONDS  # whoever has the word and is no more is forgotten after that
+_CLAIM_SECONDS = 3 * _RENEW_SECONDS  # the claim of a stream whose worker has died expires after that
 _ENDED, _FREE, _NEWER = b"ended", b"free", b"newer"
 
 _log = logging.getLogger("toolwright")
 
 
 async def tell_ended(facts: Facts, session: Session) -> None:
-    """Have the streams of a session that has just been ended look whether it is there, at every worker."""
+    """Make the streams of a session that has just been ended check, at every worker, whether it still exists."""
     await facts.publish(_channel(session), _ENDED)
 
 
@@ -42,7 +43,8 @@ def _channel(session: Session) -> str:
 
 
 class Standing:
-    """One such stream. It hears of changes from the moment it is made; :meth:`run` says them, :meth:`close` ends it.
+    """One standalone stream. It is subscribed to changes from its creation; :meth:`run` sends them, :meth:`close` ends
+    it.
 
     ``released`` is set once its own connection has no part in it any more.
     """
@@ -56,10 +58,10 @@ class Standing:
         self._name = secrets.token_hex(8).encode()
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
-        self._untold: dict[bytes, None] = {}  # the same heard twice before it is told is told once
+        self._untold: dict[bytes, None] = {}  # a change repeated before it is sent is sent once
         self._over = self._look = self._claims = False
         self._reader: bytes | None = None  # the connection that came back to it, if there is one
-        self._until: float | None = None  # when nobody will come back any more; None while it has its own connection
+        self._until: float | None = None  # when it stops waiting for a reader; None while it has its own connection
         self.released = asyncio.Event()
         self._news = doors.legacy.news(session, principal)
         self._news.listen()
@@ -67,25 +69,27 @@ class Standing:
         self._hearing.add_done_callback(self._deaf)
 
     def close(self) -> None:
-        """Hear no more; a stream that runs ends soon."""
+        """Unsubscribe; a running stream ends soon."""
         self._hearing.cancel()
         self._news.end()
         self._over = True
         self._woken.set()
 
     def left(self) -> None:
-        """The connection is gone; who comes back within the time that streams are kept misses nothing."""
+        """The connection is gone; a client that comes back within the time that streams are stored misses no
+        message.
+        """
         if self._until is None:
             self._wait_for(None)
 
     def _wait_for(self, reader: bytes | None) -> None:
-        """For a sign of this reader, or for anybody to come back."""
+        """Wait for a sign of this reader, or for any client to come back."""
         self._reader = reader
         self._until = self._loop.time() + KEPT_SECONDS
         self._woken.set()
 
     def _read(self, word: bytes, reader: bytes) -> None:
-        """Somebody has come back and has the stream now, still has it, or has left it."""
+        """Handle a reader's message: it has taken the stream, still has it, or has left it."""
         if word == TAKEN:
             self._claims = True  # of all connections this one came last
             self._wait_for(reader)
@@ -100,7 +104,7 @@ class Standing:
         return self._until is not None and self._reader is None
 
     def _deaf(self, hearing: asyncio.Task[None]) -> None:
-        """The server is about to end, or something failed; or this has been closed."""
+        """The subscription has ended: the server shuts down, listening failed, or the stream was closed."""
         if not hearing.cancelled() and (error := hearing.exception()) is not None:
             _log.warning("a stream of changes ends: %s", error)
         self.close()
@@ -110,14 +114,14 @@ class Standing:
         self._woken.set()
 
     def _hear(self, word: bytes) -> None:
-        """``newer`` comes with the name of the stream that speaks now."""
+        """Handle a message of another worker. ``newer`` comes with the name of the stream that is active now."""
         if word.startswith(_NEWER) and self._alone and not word.endswith(self._name):
             self._over = True
         self._look = True
         self._woken.set()
 
     async def run(self, recording: Recording) -> None:
-        """Say what changes until the session or the server ends, or nobody comes back."""
+        """Send changes until the session or the server ends, or no client has come back in time."""
         recording.when_read = self._read
         try:
             await self._speak(recording)
@@ -172,7 +176,9 @@ class Standing:
             self._look = True
 
     async def _look_around(self) -> None:
-        """Whether there still is a session, and nobody speaks for it; who speaks says that it still does."""
+        """Check that the session still exists, and take over if no stream is active; an active stream renews its
+        claim.
+        """
         if await self._legacy.open(self._token, self._principal) is None:
             self._over = True
         elif not self._alone and await self._speaks():
@@ -185,14 +191,14 @@ class Standing:
         return speaker in (None, self._name)
 
     async def _may_wait(self) -> bool:
-        """Whether one without a connection listens on: the one that spoke."""
+        """Whether a stream without a connection stays subscribed: only the active one does."""
         speaker = await self._facts.get(self._channel)
         if speaker == self._name:
             await self._fall_silent()
         return speaker in (None, self._name)
 
     async def _fall_silent(self) -> None:
-        """Leave the word to an older one."""
+        """Hand over to an older stream."""
         if await self._facts.get(self._channel) == self._name:
             await self._facts.remove(self._channel)
             await self._facts.publish(self._channel, _FREE)

@@ -1,6 +1,6 @@
-"""Who wants to hear of what has changed, and what is news to them.
+"""Subscribers to changes, and the decision whether a change concerns them.
 
-Changes of one turn of the loop are told once. They may come from any thread, and from other workers.
+Changes within one turn of the loop are delivered together. They may come from any thread, and from other workers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Hear: TypeAlias = Callable[[frozenset[Change]], None]
 Notify: TypeAlias = Callable[[str, Json], None]
 
 KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
-"""What there are lists of; resources and templates are told of as one."""
+"""The kinds of lists; resources and templates are one kind."""
 
 MAX_FOLLOWED = 1_000
 
@@ -41,7 +41,7 @@ class Hub:
         self.closed = False
 
     def listen(self, hear: Hear) -> Callable[[], None]:
-        """Call ``hear`` on this loop after changes; what comes back ends it."""
+        """Call ``hear`` on this loop after changes. Returns a function that ends it."""
         key = object()
         self._listeners[key] = (asyncio.get_running_loop(), hear)
 
@@ -53,7 +53,7 @@ class Hub:
 
     @property
     def listening(self) -> int:
-        """How many listen."""
+        """The number of listeners."""
         return len(self._listeners)
 
     def changed(self, change: Change) -> None:
@@ -73,18 +73,18 @@ class Hub:
             self._listeners[key][1](frozenset(untold))
 
     def close(self) -> None:
-        """End what listens for as long as the server lives: each is told of nothing, for the last time."""
+        """End listeners that last as long as the server: each is called a last time, with no change."""
         self.closed = True
         for loop, hear in tuple(self._listeners.values()):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(hear, frozenset[Change]())
 
 
-# --- which resources -------------------------------------------------------------------------------------------------
+# --- followed resources ----------------------------------------------------------------------------------------------
 
 
 class Follows(Protocol):
-    """The resources that a subscriber wants to hear of, by URI. ``add`` raises ``InvalidParams`` for too many."""
+    """The resources that a subscriber follows, by URI. ``add`` raises ``InvalidParams`` for too many."""
 
     async def add(self, uri: str) -> None: ...
 
@@ -94,7 +94,7 @@ class Follows(Protocol):
 
 
 class Followed:
-    """Kept here: of a subscription, or of a session on a channel."""
+    """Stored in this process: those of a subscription, or of a session on a channel."""
 
     def __init__(self, uris: Iterable[str] = ()) -> None:
         self._uris = set(uris)
@@ -112,9 +112,9 @@ class Followed:
 
 
 class SharedFollowed:
-    """Kept in the facts, one row a resource: of a session whose requests reach any worker.
+    """Stored in the facts, one row per resource: those of a session whose requests reach any worker.
 
-    ``session`` names it; the rows end after ``seconds``.
+    ``session`` is its name; the rows expire after ``seconds``.
     """
 
     def __init__(self, facts: Facts, session: str, seconds: float) -> None:
@@ -123,7 +123,7 @@ class SharedFollowed:
         self._seconds = seconds
 
     async def add(self, uri: str) -> None:
-        # Rows cannot be counted, so it is bounded how quickly they come.
+        # Rows cannot be counted, so the rate of new ones is limited.
         if await self._facts.take(self._key(""), per_second=1.0, burst=MAX_FOLLOWED):
             raise InvalidParams.of("TW1044", limit=MAX_FOLLOWED)
         await self._facts.put(self._key(uri), b"1", self._seconds)
@@ -142,9 +142,9 @@ class SharedFollowed:
 
 
 class News:
-    """What is news to one subscriber: a list that has changed for it, a resource that it follows and may read.
+    """Notifications for one subscriber: a list that has changed for it, a resource that it follows and may read.
 
-    ``kinds`` are the lists that it wants to hear of. Whoever calls ``listen`` calls ``tell`` or ``end``.
+    ``kinds`` are the lists that it follows. A caller of ``listen`` must call ``tell`` or ``end``.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class News:
         self.end: Callable[[], None] = lambda: None
 
     def listen(self) -> None:
-        """From now on nothing is missed."""
+        """Start to collect changes: from now on none is missed."""
         self.end = self._hub.listen(self._hear)
 
     def _hear(self, changes: frozenset[Change]) -> None:
@@ -169,7 +169,7 @@ class News:
         self._something.set()
 
     async def tell(self, notify: Notify) -> None:
-        """Tell of each change as it comes, until the server ends."""
+        """Send a notification for each change, until the server ends."""
         try:
             await self._look()
             while not self._hub.closed:
@@ -183,9 +183,9 @@ class News:
             self.end()
 
     async def _look(self) -> None:
-        """Remember the lists as they are, but for those that change meanwhile: these are news."""
+        """Remember the current lists, except those that change meanwhile: these count as changed."""
         known: dict[Kind, object] = {kind: await self._list(kind) for kind in self._kinds}
-        await asyncio.sleep(0)  # what had changed by then has been heard of now
+        await asyncio.sleep(0)  # earlier changes have been delivered by now
         meanwhile = {change.kind for change in self._heard}
         self._known = {kind: items for kind, items in known.items() if kind not in meanwhile}
 
@@ -216,7 +216,7 @@ class News:
                     return await provider.list_prompts(context)
                 case _:
                     return await provider.list_resources(context), await provider.list_templates(context)
-        except Exception as error:  # noqa: BLE001 - whoever lists is told; here it is another list
+        except Exception as error:  # noqa: BLE001 - a client that lists gets the error; here it counts as another list
             _log.warning("the list of %s cannot be made: %s", kind, type(error).__name__)
             return error
 
@@ -233,9 +233,9 @@ _CHANNEL = "changed"
 
 
 class Relay:
-    """Tells the other workers what has changed here, and the listeners here what has changed there.
+    """Publishes changes of this worker to the others, and delivers theirs to the listeners here.
 
-    Lists are compared where they are listened to, so a change elsewhere is news only where it can be seen.
+    Lists are compared by the listeners, so a change elsewhere is reported only where it is visible.
     """
 
     def __init__(self, facts: Facts, provider: Provider, hub: Hub) -> None:
@@ -246,7 +246,7 @@ class Relay:
         self._telling: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """On the event loop that serves."""
+        """Subscribe. Call on the event loop that serves."""
         loop = asyncio.get_running_loop()
 
         def changed(change: Change) -> None:
@@ -269,5 +269,5 @@ class Relay:
 
     def _hear(self, payload: bytes) -> None:
         sender, kind, uri = decode(payload)
-        if sender != self._me:  # what came from here has been told here
+        if sender != self._me:  # our own changes have been delivered already
             self._hub.changed(Change(kind, uri))

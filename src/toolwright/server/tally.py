@@ -1,4 +1,4 @@
-"""What one caller may have of a thing that outlives its connection, so that nobody uses up what is there for all."""
+"""A quota per caller for resources that outlive a connection, so that no caller uses up a shared limit."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["Tally"]
 
 
 class Tally:
-    """How many of a thing each principal has at this worker: ``limit`` at the most. All who are nobody are one."""
+    """Counts a resource per principal in this worker, up to ``limit``. Anonymous callers share one count."""
 
     def __init__(self, limit: int) -> None:
         self._held: dict[str, int] = {}
         self.limit = limit
 
     def take(self, principal: Principal) -> bool:
-        """Count one more; False, and nothing counted, when there are as many as there may be."""
+        """Count one more. Returns false, without counting, at the limit."""
         held = self._held.get(principal.id, 0)
         if held >= self.limit:
             return False

@@ -1,8 +1,8 @@
-"""Finds the ``async`` function that does not let the event loop go on. It cannot be stopped, but it can be named.
+"""Finds the ``async`` function that blocks the event loop. It cannot be stopped, but it can be named.
 
-A thread looks now and then at what the loop's thread is doing, from outside: a call costs nothing, and an idle server
-is not woken. While a function of an author's is at it, the loop is sent a heartbeat; one that is not answered in time
-is reported.
+A thread looks now and then at the stack of the loop's thread, from outside: it costs a call no time, and does not wake
+an idle server. While an author's function runs, the loop is sent a heartbeat; one that is not answered in time is
+reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Watchdog"]
 
 _log = logging.getLogger("toolwright")
 
-# the function of ours that calls an author's → how that is called, from its variables
+# our function that calls an author's → the name of the latter, from the variables of the former
 _CALLERS: Mapping[CodeType, Callable[[Mapping[str, Any]], str]] = {
     LocalToolset.call_tool.__code__: lambda said: f"the tool {said['call'].name}",
     LocalLibrary.read_resource.__code__: lambda said: f"the resource {said['read'].uri}",
@@ -39,7 +39,7 @@ _LOOKS = 4
 
 
 class _Heartbeat:
-    """What the loop is sent, and answers once it goes on."""
+    """A callback sent to the loop, which answers once it runs."""
 
     def __init__(self, sent: float) -> None:
         self.sent = sent
@@ -51,7 +51,7 @@ class _Heartbeat:
 
 
 class Watchdog:
-    """``async with Watchdog(seconds)``: what blocks the running loop for so long is reported, once each time.
+    """``async with Watchdog(seconds)``: reports each function that blocks the running loop for so long, once each time.
 
     ``clock`` gives the time in seconds. The thread has ended when the block is left.
     """
@@ -73,7 +73,7 @@ class Watchdog:
 
     async def __aexit__(self, *_: object) -> None:
         self._over.set()
-        self._own.join()  # it waits for nothing but this event
+        self._own.join()  # it waits for this event only
 
     def _watch(self) -> None:
         while not self._over.wait(self._seconds / _LOOKS):
@@ -81,7 +81,7 @@ class Watchdog:
                 self.look()
 
     def look(self) -> None:
-        """Send a heartbeat while an author's function runs, and report one that is late. From any other thread."""
+        """Send a heartbeat while an author's function runs, and report a late one. Call from any other thread."""
         now, found = self._clock(), self._running()
         if self._beat is None or self._beat.answered:
             self._beat = None if found is None else self._send(now)
@@ -100,7 +100,9 @@ class Watchdog:
         _log.warning("%s [TW4104]", sentence("TW4104", "en", facts))
 
     def _running(self) -> tuple[str, str] | None:
-        """Whose function the loop's thread is in, and on which line; ``None`` when it is in none."""
+        """The author's function that the loop's thread runs, and the current line; ``None`` outside of such
+        functions.
+        """
         top = frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]
         while frame is not None and top is not None:
             if frame.f_code in _CALLERS:
