@@ -1,1 +1,1 @@
-"""A client of servers of either era, on any carrier."""
+"""A client for servers of either era, over any transport."""

@@ -1,4 +1,4 @@
-"""What a client answers when a server asks: the same handlers for both eras."""
+"""A client's answers to questions of a server: the same handlers for both eras."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _DECLINED = -1  # 2025-11-25, client/sampling "Error Handling"
 
 
 class Elicitation(Value, frozen=True):
-    """What a server wants to know from the person: a form of ``fields`` (a flat JSON Schema), or a visit to ``url``.
+    """A server's question to the person: a form of ``fields`` (a flat JSON Schema), or a visit to ``url``.
 
-    Everything in it is the server's own words. Before a page is opened, show the whole URL and ask.
+    All of its text comes from the server. Before opening a page, show the whole URL and ask.
     """
 
     message: str
@@ -37,22 +37,23 @@ class Elicitation(Value, frozen=True):
 
 
 Reply: TypeAlias = Mapping[str, Json] | bool | None
-"""The filled-in form; ``True`` accepts it with its defaults, ``False`` declines, ``None`` puts it away unanswered."""
+"""The filled-in form; ``True`` accepts it with its defaults, ``False`` declines, ``None`` dismisses it unanswered."""
 
 Elicit: TypeAlias = Callable[[Elicitation], "Reply | Awaitable[Reply]"]
 Sampled: TypeAlias = Mapping[str, Json] | None
-"""What the model said, as ``sampling/createMessage`` has it; ``None`` where the person does not want it asked."""
+"""The model's answer, in the form of ``sampling/createMessage``; ``None`` if the person refuses to have it asked."""
 
 Sample: TypeAlias = Callable[[Mapping[str, Json]], "Sampled | Awaitable[Sampled]"]
 
 
 class Answers:
     """The functions that answer for the client. A capability without a function is not declared, so no server uses it.
-    A form that hides something or asks for a secret is declined, and a visit into an inner network refused, before
-    anybody is asked.
 
-    ``elicit`` speaks with the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots``
-    are folders that servers may know of. ``gate`` counts what the first two are asked.
+    A form with hidden text, or one that asks for a secret, is declined, and a visit to an internal network refused,
+    before the person is asked.
+
+    ``elicit`` asks the person. ``sample`` has a model complete ``sampling/createMessage`` parameters. ``roots`` are
+    folders that servers may know of. ``gate`` counts the questions to the first two.
     """
 
     def __init__(
@@ -83,13 +84,13 @@ class Answers:
         return (method == ELICIT and self._elicit is not None) or (method == SAMPLE and self._sample is not None)
 
     def asking(self, methods: Iterable[Json]) -> AbstractContextManager[None]:
-        """Requests of these methods are being answered within. ``RpcError`` where they ask too much."""
+        """Count requests of these methods as open within the context. Raises ``RpcError`` if they exceed the limits."""
         return self.gate.asking([method for method in methods if self.puts(method)])
 
     async def to(self, request: InputRequest) -> Json:
-        """The answer to one question. ``MethodNotFound`` for what was not declared, ``InvalidParams`` for no question.
+        """Answer one question. Raises ``MethodNotFound`` for an undeclared one, ``InvalidParams`` for a malformed one.
 
-        What a handler raises is raised.
+        Exceptions of a handler are passed on.
         """
         given = request.get("params")
         params = given if is_object(given) else {}
@@ -127,7 +128,7 @@ async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate)
     gate.check_size(len(message) + len(encode(url if is_visit else schema)))
     try:
         check_url(str(url)) if is_visit else load("protocol.schema:compile_schema")(schema)
-    except DefinitionError as error:  # what no person may be shown
+    except DefinitionError as error:  # a question that no person may be shown
         raise InvalidParams.of("TW1012", method=ELICIT, problem=str(error)) from None
     if not is_visit and not _is_harmless(message, schema, gate):
         return {"action": "decline"}
@@ -143,7 +144,7 @@ async def _elicited(elicit: Elicit, params: dict[str, Json], gate: QuestionGate)
 
 
 def _is_harmless(message: str, schema: Any, gate: QuestionGate) -> bool:
-    """Whether a person may be shown a form: nothing hides in it, and it asks for no secret. The log has the others."""
+    """Whether a person may be shown a form: it has no hidden text, and asks for no secret. Others are logged."""
     try:
         check_plain("The question", schema)
         if not gate.limits.secrets:
@@ -155,7 +156,9 @@ def _is_harmless(message: str, schema: Any, gate: QuestionGate) -> bool:
 
 
 def _filled(schema: Mapping[str, Json], content: Mapping[str, Json]) -> dict[str, Json]:
-    """The form with its defaults. ``InvalidParams`` when it does not fit: no server has to refuse it."""
+    """Complete the form with its defaults. Raises ``InvalidParams`` if it does not fit, so that no server has to refuse
+    it.
+    """
     fields = schema.get("properties")
     defaults = {
         name: field["default"]

@@ -1,7 +1,7 @@
-"""A client: connect to anything, list, call.
+"""The MCP client: connect, list, call.
 
-A tool's failure is a :class:`Result` with ``is_error``, for the model to read. A broken protocol is an ``RpcError``, a
-broken carrier a ``TransportError``, a broken promise of a tool an ``InvalidResult``.
+A tool's failure is a :class:`Result` with ``is_error``, for the model to read. A protocol error is an ``RpcError``, a
+broken transport a ``TransportError``, a result that breaks the tool's schema an ``InvalidResult``.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ class Client:
     """``async with Client(target) as client``: a URL, a command (a string, a list, or the path of a ``.py`` file), or a
     :class:`toolwright.Server`.
 
-    ``timeout`` bounds each wait for an answer, in seconds; progress that the caller follows begins it anew.
-    ``total_timeout`` bounds a request whatever progress it makes. ``headers`` go with every HTTP request, ``env`` is
-    added to the small environment of a command, which runs in ``cwd``. ``auth`` is how a server on HTTP comes to know
-    who asks; the time that this takes counts for no limit. ``revision`` is the protocol revision to speak; without it,
-    that is found out, and remembered for as long as the process lives. ``transport`` is that of a URL: ``"http"`` is
-    Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE; without it the second is tried where the first is refused.
-    ``facts`` tells what the server said of itself.
+    ``timeout`` limits each wait for an answer, in seconds; progress that the caller follows restarts it.
+    ``total_timeout`` limits a request regardless of progress. ``headers`` go with every HTTP request, ``env`` is added
+    to the small environment of a command, which runs in ``cwd``. ``auth`` authenticates the client to a server on HTTP;
+    the time that this takes counts toward no limit. ``revision`` is the protocol revision to speak; without it, the
+    revision is negotiated, and remembered for as long as the process lives. ``transport`` is that of a URL: ``"http"``
+    is Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE; without it the second is tried if the first is refused.
+    ``facts`` describes the server in its own words.
 
-    ``on_tools_changed``, ``on_resources_changed`` and ``on_prompts_changed`` are called when the server says that a
-    list has changed, ``on_lost`` when a channel breaks that this end has not closed; ``on_log`` takes what it wants to
-    be known, from ``log_level`` upwards.
+    ``on_tools_changed``, ``on_resources_changed`` and ``on_prompts_changed`` are called when the server reports that a
+    list has changed, ``on_lost`` when a channel breaks that this end has not closed; ``on_log`` receives log messages
+    of the server, from ``log_level`` upwards.
 
-    ``elicit``, ``sample`` and ``roots`` answer what a server asks (:class:`toolwright.client.answers.Answers`); what
-    nobody answers is not declared, so that servers do not ask. The time that an answer takes counts for no limit.
-    ``questions`` bounds how much a server may ask: :class:`toolwright.QuestionLimits`, or the
+    ``elicit``, ``sample`` and ``roots`` answer questions of the server (:class:`toolwright.client.answers.Answers`);
+    capabilities without a handler are not declared, so that servers do not ask. The time that an answer takes counts
+    toward no limit. ``questions`` limits how much a server may ask: :class:`toolwright.QuestionLimits`, or the
     :class:`toolwright.client.questions.QuestionGate` that several clients of one server share.
     """
 
@@ -131,7 +131,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """End the conversation, and the process that was started for it; also where whoever waits is cancelled."""
+        """End the conversation, and the process that was started for it, even if the caller is cancelled meanwhile."""
         closing = asyncio.ensure_future(self._conversation.close())
         try:
             await asyncio.shield(closing)
@@ -141,14 +141,14 @@ class Client:
 
     @property
     def facts(self) -> ServerFacts:
-        """What the server said about itself. Only inside of ``async with``."""
+        """The server's description of itself. Only inside of ``async with``."""
         if self._conversation.facts is None:
             raise TransportError.of("TW5001")
         return self._conversation.facts
 
     @property
     def stderr(self) -> str:
-        """What a server that we have started has written to its standard error, the last of it; else nothing."""
+        """The end of the standard error of a server that this client has started; otherwise empty."""
         return self._link.stderr if isinstance(self._link, StdioLink) else ""
 
     def _changed(self, method: str) -> None:
@@ -157,7 +157,7 @@ class Client:
             self._known.forget()
 
     def _authorizing(self) -> AbstractContextManager[None]:
-        """It is being found out who asks. It may be somebody else than before."""
+        """Pause timeouts during authorization, and drop private lists, because the identity may change."""
         self._lists.forget_private()
         return self._conversation.answering()
 
@@ -166,8 +166,8 @@ class Client:
     async def list_tools(self, *, refresh: bool = False) -> list[Tool]:
         """All tools, every page of them, within the time of one request.
 
-        The server is not asked again for as long as it has said that its list is good, unless it says that the list has
-        changed or ``refresh`` is wanted. A server that repeats a cursor, or never ends, is a ``TransportError``.
+        The list is cached for the server's TTL, unless the server reports a change or ``refresh`` is set. A server that
+        repeats a cursor, or sends pages without end, is a ``TransportError``.
         """
         tools = await self._all("tools/list", "tools", Tool, refresh)
         mirrors = {} if self._link.shared else {tool.name: mirrors_of(tool) for tool in tools}
@@ -218,10 +218,11 @@ class Client:
 
         The result of a tool that has been listed is checked against its output schema. ``returns`` is the type of its
         ``value``: a dataclass, a ``TypedDict``, a pydantic model, ``list[int]``. ``progress(progress, total, message)``
-        is called as the server reports it. ``timeout`` and ``total_timeout`` in seconds bound this call.
+        is called as the server reports it. ``timeout`` and ``total_timeout`` in seconds limit this call.
 
-        Raises ``ValueError`` for what JSON cannot say, ``RpcError`` (an unknown tool among them), ``InvalidResult``,
-        ``RequestTimeout`` or ``ConnectionLost``. A call is never sent twice where its tool may have run.
+        Raises ``ValueError`` for values that JSON cannot express, ``RpcError`` (an unknown tool among them),
+        ``InvalidResult``, ``RequestTimeout`` or ``ConnectionLost``. A call is never sent twice if its tool may have
+        run.
         """
         params: dict[str, Json] = {"name": name, "arguments": {**(arguments or {}), **more}}
         if not is_finite(params):
@@ -229,7 +230,7 @@ class Client:
         try:
             members = await self._call(params, timeout, total_timeout, progress)
         except HeaderMismatch:
-            # Parameters may have to be mirrored into headers, which only the tool's newest schema tells.
+            # Parameters may have to be mirrored into headers, which only the tool's newest schema shows.
             await self.list_tools(refresh=True)
             members = await self._call(params, timeout, total_timeout, progress)
         result = result_of(name, members, returns)
@@ -248,15 +249,15 @@ class Client:
     # --- resources and prompts ---------------------------------------------------------------------------------------
 
     async def list_resources(self, *, refresh: bool = False) -> list[Resource]:
-        """All resources that the server lists; as ``list_tools``."""
+        """All resources that the server lists; like ``list_tools``."""
         return await self._all("resources/list", "resources", Resource, refresh)
 
     async def list_templates(self, *, refresh: bool = False) -> list[ResourceTemplate]:
-        """All resource templates that the server lists; as ``list_tools``."""
+        """All resource templates that the server lists; like ``list_tools``."""
         return await self._all("resources/templates/list", "resourceTemplates", ResourceTemplate, refresh)
 
     async def list_prompts(self, *, refresh: bool = False) -> list[Prompt]:
-        """All prompts that the server lists; as ``list_tools``."""
+        """All prompts that the server lists; like ``list_tools``."""
         return await self._all("prompts/list", "prompts", Prompt, refresh)
 
     async def _all(self, method: str, member: str, shape: type[T], refresh: bool) -> list[T]:
@@ -267,7 +268,7 @@ class Client:
             raise RequestTimeout.of("TW5002", method=method, seconds=self._timeout) from None
 
     async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
-        """What ``uri`` reads as. ``InvalidParams`` where there is no such resource."""
+        """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
         result = await self._conversation.request("resources/read", {"uri": uri})
         contents = result.get("contents")
         parts: list[Any] = contents if is_array(contents) else []
@@ -279,17 +280,18 @@ class Client:
     async def subscribe(self, uri: str, updated: Updated) -> None:
         """Have ``updated(uri)`` called when the resource changes, or one below it; until :meth:`unsubscribe`.
 
-        Returns once a change could not be missed any more. ``TransportError`` for a server that does not tell.
+        Returns once no later change can be missed. Raises ``TransportError`` for a server without subscriptions.
         """
         await self._conversation.follow(uri, updated)
 
     async def unsubscribe(self, uri: str) -> None:
-        """Hear no more of the resource."""
+        """End the subscription to the resource."""
         await self._conversation.unfollow(uri)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **more: str) -> PromptResult:
-        """The messages of a prompt; arguments come as a mapping, as keywords, or both. ``InvalidParams`` where there is
-        none, or its arguments are wrong."""
+        """The messages of a prompt; arguments come as a mapping, as keywords, or both. Raises ``InvalidParams`` if
+        there is no such prompt, or its arguments are wrong.
+        """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
         result = await self._conversation.request("prompts/get", params)
         said = converted(result, PromptResult, "prompts/get")
@@ -313,13 +315,13 @@ class Client:
         return converted(result.get("completion"), Completion, "completion/complete")
 
     async def ping(self) -> None:
-        """Ask for a sign of life: ``ping`` where there is one, ``server/discover`` where there is none any more."""
+        """Check that the server answers: with ``ping``, or with ``server/discover`` in revisions without ``ping``."""
         await self._conversation.request(self._conversation.settled().sign_of_life, {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Patient:
-    """While it is found out who asks, a person may be asked: nothing that waits for an answer is late meanwhile."""
+    """Pauses request timeouts while authorization may be waiting for a person."""
 
     auth: Auth
     waiting: Callable[[], AbstractContextManager[None]]
@@ -349,7 +351,7 @@ def link_to(
     cwd: str | Path | None = None,
     transport: Literal["http", "sse"] | None = None,
 ) -> ClientLink:
-    """The client's end of a carrier to ``target``, not yet open."""
+    """Return the client's end of a transport to ``target``, not yet open."""
     if isinstance(target, str) and target.startswith(("http://", "https://")):
         if auth is not None and "authorization" in map(str.lower, headers or {}):
             raise ConfigurationError.of("TW5115")

@@ -1,10 +1,10 @@
-"""Which servers there are, by the files that people have: the ``mcpServers`` of many hosts, the ``servers`` and
-``inputs`` of VS Code, and TOML.
+"""Reads the server lists that people have: the ``mcpServers`` of many hosts, the ``servers`` and ``inputs`` of VS Code,
+and TOML.
 
-A file is read as a whole or not at all: an unknown key is an error that names the place and the nearest key there is.
-What hosts write beside it is known by a table, and answered deliberately: nothing in such a file grants anything here.
-Variables are filled in server by server, when one is about to start, so that one that is missing costs that server
-alone. What is secret appears in no text made here.
+A file is read as a whole or not at all: an unknown key is an error that names its place and the nearest known key. Keys
+of other hosts are known by a table, and handled explicitly: no key in such a file grants anything here. Variables are
+filled in per server, when one is about to start, so that a missing variable affects that server alone. No text made
+here contains a secret.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class Input(Value, frozen=True):
 
 
 AskInput: TypeAlias = Callable[[Input], "str | Awaitable[str | None] | None"]
-"""Asks whoever is there for a value; ``None`` where there is no answer."""
+"""Asks the person for a value; ``None`` if there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """One server, as it is written: variables are not filled in yet. ``path`` is where it stands in the file.
+    """One server, as written in the file: variables are not filled in yet. ``path`` is its place in the file.
 
     ``only`` and ``without`` are patterns of tool names, ``rename`` gives tools other names. ``effects`` (effect →
-    patterns) and ``hints`` (whether the server's own annotations are believed) are the operator's word, and stand in
-    TOML alone. ``target`` is for servers that stand in no file: what a client connects to.
+    patterns) and ``hints`` (whether the server's own annotations are trusted) are the operator's decision, and exist in
+    TOML alone. ``target`` is for servers that come from no file: the object that a client connects to.
     """
 
     label: str
@@ -86,7 +86,7 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a file says. ``notes`` are the things in it that mean nothing here, or less than somewhere else."""
+    """The contents of a file. ``notes`` report keys in it that have no effect here, or less than in other hosts."""
 
     name: str
     folder: Path
@@ -99,7 +99,7 @@ class Config:
 
 
 def read_config(file: str | Path, text: str | None = None) -> Config:
-    """The file, or ``ConfigurationError``. ``text`` is what stands in it, where that has been read before."""
+    """Read the file, or raise ``ConfigurationError``. ``text`` is its text, if that has been read before."""
     name = str(file)
     said = _parsed(name, _text_of(file) if text is None else text)
     is_toml = name.endswith(".toml")
@@ -134,7 +134,7 @@ _COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 
 
 def _plain_json(text: str) -> str:
-    """JSON of what editors take for it: comments and commas that stand too much become spaces."""
+    """Reduce the JSON of editors to plain JSON: comments and trailing commas become spaces."""
     for pattern in (_REMARK, _COMMA):
         text = pattern.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
     return text
@@ -145,7 +145,7 @@ _BESIDE: Final = ("inputs", "$schema")
 
 
 def _servers_in(name: str, said: dict[str, Any], is_toml: bool) -> tuple[dict[str, Any], str, Any]:
-    """The table of servers, where it stands, and the inputs beside it."""
+    """Return the table of servers, its place, and the inputs beside it."""
     at = "$"
     if not any(key in said for key in _TABLES) and is_object(said.get("mcp")):
         said, at = said["mcp"], "$.mcp"  # a VS Code settings file
@@ -155,7 +155,7 @@ def _servers_in(name: str, said: dict[str, Any], is_toml: bool) -> tuple[dict[st
         raise ConfigurationError.of("TW9202", file=name, found=meant, keys=", ".join(list(said)[:8]) or "-")
     (key,) = found
     for other in said:
-        # What else stands there is the settings of whoever the file belongs to; a slip of the pen is not.
+        # Other keys are settings of the host that owns the file; a misspelt one is an error.
         if other not in (*_BESIDE, key) and (near := _near(other, (*_TABLES, *_BESIDE), 0.85)):
             raise ConfigurationError.of("TW9203", file=name, path=f"{at}.{_step(other)}", near=near)
     table = said[key]
@@ -176,13 +176,13 @@ _OF_HOSTS: Final = frozenset({".vscode", ".cursor", ".claude", ".windsurf", ".co
 
 
 def _workspace(file: Path) -> Path:
-    """The folder that a file is about: its own, or the one around it where that belongs to an editor."""
+    """The folder that a file is about: its own, or the parent if its own belongs to an editor."""
     folder = file.absolute().parent
     return folder.parent if folder.name in _OF_HOSTS else folder
 
 
 def _inputs(name: str, said: Any) -> dict[str, Input]:
-    """VS Code has a list of them, TOML a table."""
+    """Read the inputs: a list in VS Code, a table in TOML."""
     if is_object(said):
         said = [{**one, "id": id} if is_object(one) else one for id, one in said.items()]
     inputs: dict[str, Input] = {}
@@ -196,7 +196,7 @@ def _inputs(name: str, said: Any) -> dict[str, Input]:
                 near = _near(key, _INPUT_KEYS) or ", ".join(_INPUT_KEYS)
                 raise ConfigurationError.of("TW9203", file=name, path=f"{path}.{_step(key)}", near=near)
         if one.get("type", "promptString") not in ("promptString", "pickString"):
-            continue  # asked for by running a command of the editor: whoever uses it is told that it is not there
+            continue  # its value comes from an editor command: a server that refers to it gets an error
         default = one.get("default")
         values = tuple(str(option.get("value", "")) if is_object(option) else str(option) for option in options)
         said_of_it = str(one.get("description", ""))
@@ -218,7 +218,7 @@ _Kind: TypeAlias = Literal["text", "texts", "map", "number", "flag", "table"]
 
 
 class _Key(NamedTuple):
-    """What a key is called here, and what it may be."""
+    """Our name for a key, and the kind of its value."""
 
     name: str
     kind: _Kind
@@ -260,17 +260,17 @@ _KEYS: Final[Mapping[str, _Key]] = {
 }
 
 _IN_TOML: Final[Mapping[str, _Key]] = {"effects": _Key("effects", "table"), "hints": _Key("hints", "flag")}
-"""The operator's word on what tools do. A file that belongs to somebody else's host has no place for it."""
+"""The operator's statements about tools. A file that belongs to another host has no place for them."""
 
 _GRANTS: Final = frozenset({"alwaysAllow", "autoApprove", "trust", "autoApproveTools", "alwaysAllowTools"})
-"""What other hosts take as consent. Here nobody has consented to anything by it."""
+"""Keys that other hosts take as consent. Here they grant nothing."""
 
 _MEANINGLESS: Final = frozenset(
     {"name", "title", "description", "icon", "iconPath", "version", "gallery", "fromGalleryId", "dev", "metadata"}
     | {"note", "notes", "comment", "_comment", "$comment", "scope", "required", "alwaysLoad", "registryUrl", "tags"}
     | {"sandboxEnabled", "sandbox", "isActive", "provider", "providerUrl", "logoUrl", "installSource", "watch", "debug"}
 )
-"""What is for another host's own use."""
+"""Keys for the use of other hosts."""
 
 _NOT_HERE: Final[Mapping[str, str]] = {
     "headersHelper": "a command that makes headers is not run here; use headers with ${env:NAME}",
@@ -345,7 +345,7 @@ class _Entry:
         return read(value)
 
     def _check_way(self, found: dict[str, Any]) -> None:
-        """There is one way to reach it, and a type that is said fits it."""
+        """Check that there is exactly one of command and URL, and that a given type fits it."""
         ways = [way for way in ("command", "url") if found.get(way)]
         said = found.pop("type", None)
         if said is not None and said not in _TYPES:
@@ -388,19 +388,19 @@ _KINDS: Final[Mapping[_Kind, tuple[Callable[[Any], bool], Callable[[Any], Any]]]
         lambda value: {name: tuple(one) for name, one in value.items()},
     ),
 }
-"""What a value has to be, and what it is read as."""
+"""The check of a value, and its conversion."""
 
 
 _MILLISECONDS_FROM: Final = 1000.0
 
 
 def _settings(found: dict[str, Any]) -> dict[str, Any]:
-    """Keys that say the same in several ways, as the fields of a server."""
+    """Merge keys with the same meaning into the fields of a server."""
     enabled, disabled = found.pop("enabled", True), found.pop("disabled", False)
     found["enabled"] = enabled and not disabled
     timeout = found.pop("timeout", None)
     if timeout is not None:
-        # Some hosts count seconds, some milliseconds; nobody means a quarter of an hour, or half a second.
+        # Some hosts count seconds, some milliseconds; a quarter of an hour, or half a second, is never meant.
         found.setdefault("seconds", timeout / 1000 if timeout >= _MILLISECONDS_FROM else timeout)
     passed_on = {name: f"${{env:{name}}}" for name in found.pop("env_vars", ())}
     found["env"] = {**passed_on, **found.get("env", {})}
@@ -416,10 +416,9 @@ def _settings(found: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A server to start. ``shown`` is ``argv`` as a person may see it: in it, what is secret is named and not said.
-
-    ``env`` is what is added to a small environment, and ``written`` the same as it stands in the file. ``inputs`` are
-    those that it refers to: what the file says that they are where nobody answers is the file's word too.
+    """A server to start. ``shown`` is ``argv`` for display: it names secrets instead of containing them. ``env`` is
+    added to a small environment, and ``written`` is the same as written in the file. ``inputs`` are the inputs that
+    it refers to: their defaults come from the file too.
     """
 
     argv: tuple[str, ...] = field(repr=False)
@@ -448,9 +447,9 @@ async def resolved(
     known: dict[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Launch | Endpoint:
-    """The server with its variables filled in. ``ConfigurationError`` names what is missing.
+    """Return the server with its variables filled in. Raises ``ConfigurationError`` that names the missing one.
 
-    ``ask`` answers for inputs, each once: ``known`` keeps what was answered.
+    ``ask`` is asked for each input once: ``known`` stores the answers.
     """
     if server.unsupported is not None:
         raise server.unsupported
@@ -479,7 +478,7 @@ def _folder(around: Path, said: str) -> str:
     return os.path.abspath(os.path.join(around, os.path.expanduser(said)))
 
 
-# What asks for a password, and what names a setting, is code rather than a secret.
+# A program that asks for a password, and the number of a setting, are code rather than a secret.
 _SECRET: Final = re.compile(
     r"TOKEN|KEY(?!_\d)|SECRET|(?<!ASK)PASS|AUTH|CREDENTIAL|COOKIE|SESSION|PRIVATE", re.IGNORECASE
 )
@@ -489,17 +488,17 @@ _VARIABLE: Final = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", r
 
 
 def is_secret(name: str) -> bool:
-    """Whether what is called so is not to be shown."""
+    """Whether the value of a variable with this name must not be shown."""
     return _SECRET.search(name) is not None
 
 
 def refers_only(text: str) -> bool:
-    """Whether it stands in ``text`` where the value is, and nothing of the value."""
+    """Whether ``text`` consists of references alone, and has no part of a value."""
     return not _REFERENCE.sub("", text).strip()
 
 
 def _inputs_of(texts: Iterable[str | None]) -> tuple[str, ...]:
-    """The inputs that are referred to, each once."""
+    """Return the inputs that are referred to, each once."""
     bodies = (body for text in texts if text is not None for body in _REFERENCE.findall(text))
     return tuple(dict.fromkeys(body[6:] for body in bodies if body.startswith("input:")))
 
@@ -533,7 +532,7 @@ class _Filling:
             self.inputs = (*self.inputs, one)
             is_answered = id in known
             if id in in_words and self._is_secret(f"input:{id}"):
-                # A word that nobody gets to see has to come from a person, and not from the file.
+                # A hidden word of a command has to come from a person, and not from the file.
                 is_answered = is_answered and known[id] != one.default
                 one = replaced(one, default=None)
             if not is_answered:
@@ -549,11 +548,11 @@ class _Filling:
         return _REFERENCE.sub(lambda found: self._value(found[1]), text)
 
     def seen(self, text: str) -> str:
-        """The same for the eyes of a person: what is secret stays a name."""
+        """Fill in for display: secrets stay references."""
         return _REFERENCE.sub(lambda found: found[0] if self._is_secret(found[1]) else self._value(found[1]), text)
 
     def referred(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """What ``texts`` refer to that is not the same everywhere on this machine."""
+        """Return the references of ``texts`` whose values are not the same everywhere on this machine."""
         bodies = {body for text in texts for body in _REFERENCE.findall(text)}
         return tuple(sorted(body.partition(":-")[0].removeprefix("env:") for body in bodies - self._places.keys()))
 
@@ -566,7 +565,7 @@ class _Filling:
         if variable is None:
             raise self._error("TW9207", reference=f"${{{body[:80]}}}")
         name, default = variable.groups()
-        # As shells have it: what is empty counts as not set where there is a default.
+        # As in shells: an empty variable counts as unset if there is a default.
         value = self._environ.get(name) or default if default is not None else self._environ.get(name)
         if value is None:
             raise self._error("TW9206", name=name)
@@ -586,7 +585,7 @@ _ENV_LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*
 
 
 def _read_env(filling: _Filling, file: str | None) -> dict[str, str]:
-    """The variables of a file of ``NAME=value`` lines, which VS Code and Cursor take."""
+    """Read the variables of a file of ``NAME=value`` lines, as VS Code and Cursor do."""
     if file is None:
         return {}
     lines = _text_of(filling.filled(file)).splitlines()

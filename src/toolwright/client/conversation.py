@@ -1,6 +1,6 @@
-"""One conversation of a client with a server: how it opens, how a request gets its answer, how it goes on after a loss.
+"""One conversation of a client with a server: opening, requests and their answers, recovery after a loss.
 
-What is asked, and what the answers mean, is the business of :mod:`toolwright.client.client`.
+The contents of requests and answers are the business of :mod:`toolwright.client.client`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MAX_ROUNDS = 32
 _RECONNECT_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 
-# What may be asked twice although the first answer was lost on its way. A call of a tool may not.
+# Requests that may be repeated if the answer was lost on its way. A tool call may not.
 _REPEATABLE = frozenset(
     {
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list"),
@@ -62,7 +62,7 @@ _REPEATABLE = frozenset(
     }
 )
 
-# What is refused so would be refused again; any other error of a server's may pass.
+# Errors that would be repeated; any other error of a server may pass.
 _REFUSALS = (
     ParseError,
     InvalidRequest,
@@ -76,9 +76,10 @@ _REFUSALS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``timeout`` bounds the wait for each request without a sign of life, ``total`` with as many as there may be.
-    ``on_lost`` is told when a channel breaks that this end has not closed. ``older`` makes the link to try where the
-    first one is refused by a server that may be too old for it."""
+    """``timeout`` limits the wait for each request without a sign of life, ``total`` regardless of such signs.
+    ``on_lost`` is called when a channel breaks that this end has not closed. ``older`` makes the link to try if the
+    first one is refused by a server that may be too old for it.
+    """
 
     timeout: float
     total: float
@@ -105,7 +106,7 @@ class Conversation:
         self._is_between = False
         self._listening: asyncio.Task[None] | None = None
         self._listens = False
-        self._asking = 0  # requests of ours that a server may ask something about
+        self._asking = 0  # open requests of ours during which a server may ask questions
         self._tracing: Tracing | None = None
         self.era: Era | None = None
         self.facts: ServerFacts | None = None
@@ -133,8 +134,9 @@ class Conversation:
         await self._link.close()
 
     async def _settle_with_whatever_is_there(self) -> None:
-        """A server that refuses Streamable HTTP may have the transport before it (basic/transports, "Backwards
-        Compatibility"), which is tried last."""
+        """Settle, falling back to the older transport: a server that refuses Streamable HTTP may have HTTP+SSE
+        (basic/transports, "Backwards Compatibility").
+        """
         try:
             await self._settle()
         except HttpStatus as error:
@@ -143,11 +145,11 @@ class Conversation:
             try:
                 await self._reopen(self._settings.older())
             except HttpStatus:
-                raise error from None  # neither: the first refusal says more
+                raise error from None  # neither works: the first refusal is more informative
             await self._settle()
 
     async def _settle(self) -> None:
-        """Find out which revision to speak; what an earlier conversation found out is tried first."""
+        """Negotiate the revision; the result of an earlier conversation is tried first."""
         key = self._link.key
         settings = self._settings
         self.era, self.facts = await negotiate(
@@ -160,7 +162,7 @@ class Conversation:
             remembered=versions.NEWEST_LEGACY if isinstance(self._link, SseLink) else REVISIONS.of(key),
             reopen=functools.partial(self._reopen, self._link) if self._link.shared and key is not None else None,
         )
-        await self._link.flush()  # servers refuse what comes before the handshake is over
+        await self._link.flush()  # servers refuse messages before the handshake is over
         if settings.revision is None:
             REVISIONS.note(key, self.era.revision)
         if settings.log_level is not None and not self.era.listens_by_asking and "logging" in self.facts.capabilities:
@@ -175,7 +177,7 @@ class Conversation:
             raise
 
     async def _reopen(self, link: ClientLink) -> None:
-        """Begin anew, by ``link``."""
+        """Start again, over ``link``."""
         await self._peer.close()
         await self._link.close()
         self._link = link
@@ -199,10 +201,10 @@ class Conversation:
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Json]:
-        """The complete result, after as many rounds of questions as it takes.
+        """Return the complete result, after as many rounds of questions as it takes.
 
-        ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``. A request that is lost with its session is sent again in
-        a new one where the server has not looked at it, or where asking twice does no harm.
+        Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``. A request that is lost with its session is sent
+        again in a new one if the server has not processed it, or if it is repeatable.
         """
         token = None if progress is None else self._hearing.expect(progress)
         try:
@@ -232,14 +234,16 @@ class Conversation:
             left -= clock() - since
             if left <= 0:
                 raise RequestTimeout.of("TW5022", method=method, seconds=whole)
-            # A new request with the original parameters; what belongs to a round belongs to no other.
+            # A new request with the original parameters; additions of one round are not carried into another.
             following = {**params, **await self._input(result, method)}
             since = clock()
             result = await self._safely(method, following, seconds, left, token, headers)
         raise InvalidAnswer.of("TW5012", limit=_MAX_ROUNDS)
 
     async def _input(self, result: Mapping[str, Json], method: str) -> dict[str, Json]:
-        """What a result asks for, and its state, byte for byte, where it has one (basic/patterns/mrtr)."""
+        """Return the answers that a result asks for, and its state, byte for byte, if it has one
+        (basic/patterns/mrtr).
+        """
         asked, state = result.get("inputRequests"), result.get("requestState")
         given: dict[str, Json] = {}
         if asked is not None:
@@ -256,7 +260,7 @@ class Conversation:
         with contextlib.ExitStack() as waiting:
             try:
                 waiting.enter_context(self._answers.asking(one.get("method") for one in asked.values()))
-            except RpcError as error:  # made here, and no answer of the server's; so below
+            except RpcError as error:  # raised here, not an error of the server; also below
                 raise InvalidAnswer.of("TW5009", method=method, problem=str(error).rstrip(".")) from None
             try:
                 return {key: await self._answers.to(request) for key, request in asked.items()}
@@ -272,8 +276,8 @@ class Conversation:
         token: Id | None,
         headers: Mapping[str, str] | None,
     ) -> Json:
-        """The result of one round, over a loss if need be; never over two."""
-        if self._is_between:  # the next session begins, or could not: nothing goes out without one
+        """Return the result of one round, surviving at most one loss."""
+        if self._is_between:  # the next session begins, or could not: no request goes out without one
             await self._renew(self._sessions)
         session = self._sessions
         try:
@@ -288,7 +292,7 @@ class Conversation:
         return await self._ask(self.era, method, params, seconds, left, token, headers)
 
     async def _renew(self, lost: int) -> None:
-        """Begin another session in the place of one that is lost, unless somebody has done so already."""
+        """Begin another session in place of a lost one, unless another request has done so already."""
         async with self._renewing:
             if self._sessions != lost or self.facts is None:
                 return
@@ -302,10 +306,10 @@ class Conversation:
             self._sessions += 1
             self._is_between = False
             self._listening = asyncio.get_running_loop().create_task(self._take_up(self.era, self.facts))
-            await asyncio.wait((self._listening,))  # it goes on where who waits here gives up
+            await asyncio.wait((self._listening,))  # it goes on even if this caller is cancelled
 
     async def _take_up(self, era: Era, facts: ServerFacts) -> None:
-        """Have a new session tell what the one before has told, and tell that something may have been missed."""
+        """Restore subscriptions and log level in a new session, and report that changes may have been missed."""
         wanted: list[tuple[str, dict[str, Json]]] = [
             ("resources/subscribe", {"uri": uri}) for uri in self._hearing.updated
         ]
@@ -315,14 +319,14 @@ class Conversation:
         await self._hear_of_changes()
         try:
             self._hearing.everything_may_have_changed()
-        except Exception as error:  # noqa: BLE001 - as with what a server tells
+        except Exception as error:  # noqa: BLE001 - as in callbacks of notifications
             internal_error(error)
 
     async def _try(self, era: Era, method: str, params: dict[str, Json]) -> None:
-        """Ask for what a session can do without."""
+        """Send a request that a session can do without."""
         try:
             await self._ask(era, method, params, self._settings.timeout)
-        except Exception as error:  # noqa: BLE001 - nobody waits for an answer, but the log tells
+        except Exception as error:  # noqa: BLE001 - no caller waits for an answer; it is logged
             _log.warning("the new session goes without %s of %s: %s", method, params, error)
 
     async def _ask(
@@ -358,7 +362,7 @@ class Conversation:
         headers: Mapping[str, str] | None,
         sent: Callable[[Id], None] | None,
     ) -> Json:
-        """``said`` is what goes out as ``params``."""
+        """``said`` is sent as ``params``."""
 
         ids: list[Id] = []
 
@@ -382,7 +386,7 @@ class Conversation:
 
     @contextlib.contextmanager
     def _may_ask(self, method: str) -> Generator[None]:
-        """A request of ours is open within."""
+        """Count a request of ours as open within the context."""
         counts = method in ASKING
         self._asking += counts
         try:
@@ -401,13 +405,13 @@ class Conversation:
         self._link.send(encode_notification(method, said), None, era.headers(method, said))
 
     def _send_plain(self, frame: bytes) -> None:
-        """Answers to what a legacy server asks; a modern one may ask nothing."""
+        """Send answers to questions of a legacy server; a modern one may ask none."""
         if self.era is not None and self.era.listens_by_asking:
             return
         self._link.send(frame, None, {} if self.era is None else self.era.headers("", {}))
 
     def _skip(self, error: RpcError) -> None:
-        """Servers print what is no message; a little of that is borne."""
+        """Skip output of a server that is not a message; a limited amount is tolerated."""
         self._skipped += 1
         if self._skipped > _MAX_SKIPPED:
             self._peer.lose(ConnectionLost.of("TW5011", count=_MAX_SKIPPED))
@@ -415,11 +419,11 @@ class Conversation:
     # --- what is under way -------------------------------------------------------------------------------------------
 
     def answering(self) -> AbstractContextManager[None]:
-        """While a question of the server's is being answered, nothing is late: it waits for us."""
+        """Pause timeouts while a question of the server is being answered: the server waits for us."""
         return self._patience.paused()
 
     def may_be_asked(self) -> bool:
-        """Whether a request of ours is open that a server may ask something about, by a request of its own."""
+        """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
         return self._asking > 0 and self.era is not None and not self.era.listens_by_asking
 
     def hear_of(self, id: Id) -> None:
@@ -431,7 +435,7 @@ class Conversation:
     # --- changes -----------------------------------------------------------------------------------------------------
 
     async def follow(self, uri: str, updated: Updated) -> None:
-        """Have ``updated`` called when the resource changes; returns once a change could not be missed any more."""
+        """Have ``updated`` called when the resource changes; returns once no later change can be missed."""
         self._hearing.updated[uri] = updated
         try:
             await self._follow(uri)
@@ -457,7 +461,7 @@ class Conversation:
             await self.request("resources/unsubscribe", {"uri": uri})
 
     def _wanted(self, facts: ServerFacts) -> dict[str, Json]:
-        """What to listen for, as ``subscriptions/listen`` says it."""
+        """Return the filter for ``subscriptions/listen``."""
         wanted: dict[str, Json] = {
             watch.filter: True
             for method, watch in LISTS.items()
@@ -468,9 +472,9 @@ class Conversation:
         return wanted
 
     async def _hear_of_changes(self) -> None:
-        """Listen to what is wanted now, and to nothing else; return once a change could not be missed any more.
+        """Subscribe to exactly the changes that are wanted now; return once no later change can be missed.
 
-        Whoever gives up waiting for that leaves it as it was.
+        If the caller is cancelled meanwhile, the previous subscription stays.
         """
         if self.facts is None:
             return
@@ -488,7 +492,7 @@ class Conversation:
             if now is not None:
                 await self._until_heard(now, heard)
         except asyncio.CancelledError:
-            if self._listening is now:  # else it is closed, or somebody else wants something else by now
+            if self._listening is now:  # else it is closed, or another caller has replaced it
                 ends, self._listening = now, before
             raise
         finally:
@@ -507,7 +511,7 @@ class Conversation:
             acknowledged.cancel()
 
     async def _keep_listening(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> None:
-        """Keep a subscription open (basic/patterns/subscriptions); where it ends, another is opened after a while.
+        """Keep a subscription open (basic/patterns/subscriptions); if it ends, another is opened after a pause.
 
         It ends for good when the server refuses it, or with the channel; any other error may pass.
         """
@@ -520,10 +524,11 @@ class Conversation:
             await asyncio.sleep(pause)
 
     async def _subscription(self, era: Era, wanted: dict[str, Json], heard: asyncio.Event) -> bool | None:
-        """One subscription, from its beginning to its end.
+        """Run one subscription, from its beginning to its end.
 
-        Whether the server had acknowledged it; ``None`` when there is to be no other. Nobody waits for an error of the
-        server's to pass: what is missed until then is told when another subscription is acknowledged.
+        Returns whether the server had acknowledged it, or ``None`` if there is to be no other. An error of the server
+        that may pass unblocks the caller: changes missed until then are reported when another subscription is
+        acknowledged.
         """
         ids: list[Id] = []
         again = heard.is_set()
@@ -545,7 +550,7 @@ class Conversation:
         except TransportError as error:
             _log.info("the stream of changes broke off: %s", error)
             is_last = self._link.shared
-        except Exception as error:  # noqa: BLE001 - such as that of a store of credentials, which may pass
+        except Exception as error:  # noqa: BLE001 - such as a failure of the credential store, which may pass
             _log.warning("changes could not be listened for, which is tried again: %s", error)
             is_last = False
         finally:
@@ -573,7 +578,7 @@ async def _end(listening: asyncio.Task[None] | None) -> None:
 
 
 def _is_refused_by_old_servers(status: int) -> bool:
-    """Whether a status may mean that nobody takes a POST there; who asks, and how often, are other matters."""
+    """Whether a status may mean that the endpoint takes no POST; authorization and rate limits are other matters."""
     return 400 <= status < 500 and status not in (401, 403, 407, 408, 429)
 
 
@@ -589,5 +594,5 @@ def _has(facts: ServerFacts, capability: str, part: str) -> bool:
 
 
 def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:
-    """With the trace context that ``_meta`` has besides (basic "_meta")."""
+    """Add the trace context to ``_meta`` (basic "_meta")."""
     return {**params, "_meta": {**params.get("_meta", {}), **carried}} if carried else params

@@ -1,6 +1,6 @@
-"""How a client speaks each era: what it adds to a request, how it cancels, how it reads a result.
+"""The client's side of each era: additions to a request, cancellation, reading a result.
 
-The era is chosen once, when the connection opens (:mod:`toolwright.client.negotiate`); after that nobody asks for it.
+The era is chosen once, when the connection opens (:mod:`toolwright.client.negotiate`); no other code branches on it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLIENT = Implementation(name="toolwright", version=__version__)
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a server said about itself when the connection opened."""
+    """A server's description of itself, from when the connection opened."""
 
     revision: str
     capabilities: Mapping[str, Json]
@@ -35,13 +35,13 @@ class ServerFacts:
 
 
 class Era(Protocol):
-    """One era, as a client speaks it."""
+    """One era, from the client's side."""
 
     @property
     def revision(self) -> str: ...
 
     def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
-        """The parameters of a request with what the era adds; ``token`` asks for progress."""
+        """Return the parameters of a request with the additions of the era; ``token`` asks for progress."""
         ...
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]: ...
@@ -58,12 +58,12 @@ class Era(Protocol):
 
     @property
     def mirrors_parameters(self) -> bool:
-        """Whether HTTP headers repeat the parameters that a schema marks so."""
+        """Whether HTTP headers repeat the parameters that a schema marks for it."""
         ...
 
     @property
     def sign_of_life(self) -> str:
-        """The method of the least request."""
+        """The method of the smallest request, to check that the server answers."""
         ...
 
     def asks(self, result: Json) -> bool:
@@ -71,7 +71,7 @@ class Era(Protocol):
         ...
 
     def finished(self, result: Json, method: str) -> dict[str, Json]:
-        """A complete result, or ``TransportError`` for one that this era does not allow."""
+        """Return a complete result, or raise ``TransportError`` for one that this era does not allow."""
         ...
 
 
@@ -128,14 +128,14 @@ class Legacy:
         return {headers.VERSION_HEADER: self.revision}
 
     def asks(self, result: Json) -> bool:
-        return False  # whoever wants to know something sends a request of its own
+        return False  # legacy servers ask by requests of their own
 
     def finished(self, result: Json, method: str) -> dict[str, Json]:
         return _object(result, method)
 
 
 def server_info(result: Mapping[str, Any]) -> tuple[str, str]:
-    """Name and version that a server says it has; both may be missing."""
+    """Return the server's name and version; both may be missing."""
     meta = result.get("_meta")
     info = result.get("serverInfo") or (meta.get(modern.SERVER_INFO) if is_object(meta) else None)
     try:

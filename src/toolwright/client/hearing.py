@@ -1,4 +1,4 @@
-"""What a server says that is no answer: progress, changes, log messages; and, of a legacy server, its questions."""
+"""Messages of a server that are not answers: progress, changes, logs; and questions of a session-based server."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from toolwright.protocol.modern import SUBSCRIPTION_ID
 __all__ = ["LISTS", "Changed", "Ears", "Hearing", "Log", "LogMessage", "Progress", "Updated", "Watch"]
 
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
-"""``(progress, total, message)``, as the server reports it: 100 times at once and then 20 a second at most, the newest
-again when the call ends. A message has at most 2,000 characters."""
+"""``(progress, total, message)``, as the server reports it: 100 at once and then at most 20 a second; a newest report
+that was left out follows when the call ends. A message has at most 2,000 characters.
+"""
 
 Changed: TypeAlias = Callable[[], None]
 Updated: TypeAlias = Callable[[str], None]
-"""Told the URI that has changed, which may be below the one that was subscribed to."""
+"""Called with the URI that has changed, which may be below the subscribed one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """What a server wants to be known. ``data`` is whatever JSON it likes; none of it is to be trusted."""
+    """A log message of a server. ``data`` is any JSON; none of it is to be trusted."""
 
     level: str
     data: Json
@@ -38,7 +39,7 @@ Log: TypeAlias = Callable[[LogMessage], None]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A list that may change: the methods that read it, and how it is called where changes are spoken of."""
+    """A list that may change: the methods that read it, its capability, and its name in the subscription filter."""
 
     methods: tuple[str, ...]
     capability: str
@@ -56,7 +57,7 @@ LISTS: Mapping[str, Watch] = {
 
 @dataclass(slots=True)
 class Ears:
-    """Whom to tell. ``changed`` has an entry for each of :data:`LISTS` that somebody wants to hear of."""
+    """The callbacks. ``changed`` has an entry for each of :data:`LISTS` with a callback."""
 
     changed: Mapping[str, Changed]
     stale: Callable[[str], None]
@@ -64,7 +65,7 @@ class Ears:
 
 
 class Calls(Protocol):
-    """What is under way."""
+    """The open requests."""
 
     def hear_of(self, id: Id) -> None: ...
 
@@ -77,7 +78,7 @@ class Calls(Protocol):
 
 @dataclass(slots=True)
 class _Following:
-    """Follows one call, which may run as several requests. Reports in between are left out of too many."""
+    """Follows one call, which may run as several requests. Reports beyond the rate limit are left out."""
 
     told: Progress
     ids: list[Id] = field(default_factory=list[Id])
@@ -92,11 +93,11 @@ class _Following:
             self._left = params
 
     def end(self) -> None:
-        """Tell the newest report, where it was left out."""
+        """Deliver the newest report, if it was left out."""
         if self._left is not None:
             try:
                 self._tell(self._left)
-            except Exception as error:  # noqa: BLE001 - as of every notification: the answer is not lost by it
+            except Exception as error:  # noqa: BLE001 - as for every notification: the answer must not be lost
                 internal_error(error)
 
     def _tell(self, params: dict[str, Json]) -> None:
@@ -112,7 +113,7 @@ _MAX_MESSAGE = 2_000
 
 
 class Hearing:
-    """The client's handler of its peer. What is not understood, or belongs to nothing, is passed over."""
+    """The client's handler of its peer. Unknown messages, and those that belong to no request, are ignored."""
 
     takes_batches = True
 
@@ -134,26 +135,28 @@ class Hearing:
         }
 
     def expect(self, progress: Progress) -> Id:
-        """The token of a call that wants to hear of its progress."""
+        """Return the progress token of a call."""
         self._tokens += 1
         self._progress[self._tokens] = _Following(progress)
         return self._tokens
 
     def runs_as(self, token: Id, id: Id) -> None:
-        """The call with this token has become the request ``id``."""
+        """Record that the call with this token runs as the request ``id``."""
         self._progress[token].ids.append(id)
 
     def forget(self, token: Id) -> None:
-        """The call with this token has ended."""
+        """Record that the call with this token has ended."""
         if (following := self._progress.pop(token, None)) is not None:
             following.end()
 
     def subscribe(self, id: Id, acknowledged: Callable[[Json], None]) -> None:
-        """The request ``id`` opens a subscription; tell when the server has acknowledged it, and how much of it."""
+        """Record that the request ``id`` opens a subscription; ``acknowledged`` is called with the accepted part of its
+        filter.
+        """
         self._subscriptions[id] = acknowledged
 
     def unsubscribe(self, id: Id) -> bool:
-        """It has ended. Whether the server had acknowledged it."""
+        """Record that a subscription has ended. Returns whether the server had acknowledged it."""
         self._subscriptions.pop(id, None)
         was_heard = id in self._acknowledgements
         self._acknowledgements.discard(id)
@@ -178,14 +181,14 @@ class Hearing:
                 self._ears.changed[method]()
 
     def everything_may_have_changed(self) -> None:
-        """Nothing was heard for a while."""
+        """Report every list and resource as changed, after a time without notifications."""
         for method in LISTS:
             self.on_notification(Notification(method, {}))
         for uri, updated in tuple(self.updated.items()):
             updated(uri)
 
     def _is_ours(self, params: Mapping[str, Json]) -> bool:
-        """Whether it belongs to a subscription that we have, or to none (legacy servers know none)."""
+        """Whether it belongs to a subscription of ours, or to none (legacy servers know none)."""
         id = _subscription(params)
         return id is None or (is_id(id) and id in self._subscriptions)
 

@@ -1,4 +1,4 @@
-"""The tools that a client has seen listed: which of their arguments go into headers, what their results have to be."""
+"""The tools that a client has listed: arguments that are mirrored into headers, and output schemas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger("toolwright")
 
 
 def mirrors_of(tool: Tool) -> Mirrors | None:
-    """Which arguments are repeated in headers. ``None``, and a warning, where that cannot be done.
+    """Return the arguments that are repeated in headers; ``None``, with a warning, if the schema's marks are invalid.
 
     Over HTTP such a tool must not be used (server/tools "x-mcp-header").
     """
@@ -31,7 +31,7 @@ def mirrors_of(tool: Tool) -> Mirrors | None:
 
 
 class KnownTools:
-    """What was listed last. Of a tool that it does not know, nothing is expected."""
+    """The most recently listed tools. Results of unknown tools are not checked."""
 
     def __init__(self) -> None:
         self._mirrors: dict[str, Mirrors] = {}
@@ -52,12 +52,12 @@ class KnownTools:
         self._schemas.clear()
 
     def headers(self, params: Mapping[str, Json]) -> dict[str, str]:
-        """The headers that repeat arguments of a call with these parameters."""
+        """Return the headers that repeat arguments of a call with these parameters."""
         mirrors = self._mirrors.get(params.get("name", ""))
         return {} if mirrors is None else param_headers(mirrors, params.get("arguments", {}))
 
     def check(self, name: str, result: Result[Any]) -> None:
-        """``InvalidResult``, with the result, for one that its tool's output schema does not allow."""
+        """Raise ``InvalidResult``, which carries the result, if its tool's output schema does not allow it."""
         if name in self._outputs and not result.is_error:
             problem = self._problem(name, result.structured)
             if problem is not None:
@@ -74,7 +74,7 @@ class KnownTools:
         return "; ".join(str(problem) for problem in schema.problems(structured, 3))
 
     def _schema(self, name: str) -> Any:
-        """The tool's output schema, compiled when it is needed first. ``None`` for one that is no schema to us."""
+        """The tool's output schema, compiled on first use; ``None`` for one that cannot be compiled."""
         if name not in self._schemas:
             self._schemas[name] = _compiled(name, self._outputs[name])
         return self._schemas[name]

@@ -1,7 +1,7 @@
-"""Lists of a server: every page of them, and without asking again while they are fresh (server/utilities/caching).
+"""Lists of a server: every page of them, cached while they are fresh (server/utilities/caching).
 
-A list is fresh for as long as the server has said (``ttlMs``), and until it says that the list has changed. Nothing is
-shared between clients, so that who may see what (``cacheScope``) never matters but where one client changes its user.
+A list is fresh for the server's TTL (``ttlMs``), and until the server reports a change. Clients share no lists, so that
+``cacheScope`` only matters when one client changes its user.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Lists:
         self._changes = 0
 
     async def read(self, method: str, member: str, shape: type[T], *, refresh: bool = False) -> list[T]:
-        """All items. An item that is not valid costs itself, not the rest.
+        """Return all items. An invalid item is left out, the rest stays.
 
-        ``TransportError`` for a server that repeats a cursor or never ends.
+        Raises ``TransportError`` for a server that repeats a cursor, or sends pages without end.
         """
         now = asyncio.get_running_loop().time()
         kept = self._kept.get(method)
@@ -61,13 +61,13 @@ class Lists:
         return list(items)
 
     def forget(self, *methods: str) -> None:
-        """These have changed."""
+        """Drop these lists, because they have changed."""
         self._changes += 1
         for method in methods:
             self._kept.pop(method, None)
 
     def forget_private(self) -> None:
-        """From now on somebody else may be asking."""
+        """Drop private lists, because the user may change."""
         self.forget(*(method for method, kept in self._kept.items() if kept.is_private))
 
     async def _all(self, method: str, member: str, shape: type[T]) -> tuple[list[T], float, bool]:
@@ -111,7 +111,7 @@ class Lists:
 
 
 class _Expired(InvalidParams):
-    """A cursor is not good any more: the pages are read from the first one (server/utilities/pagination)."""
+    """A cursor has expired: the pages are read again from the first one (server/utilities/pagination)."""
 
 
 def _ttl(page: Mapping[str, Json]) -> float:

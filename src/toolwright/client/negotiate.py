@@ -1,8 +1,8 @@
-"""Which era and revision to speak with a server, found out once (basic/versioning, "Client side").
+"""Negotiates era and revision with a server, once (basic/versioning, "Client side").
 
-``server/discover`` comes first, on every carrier: modern servers have to answer it. A modern error says which revisions
-there are; anything else, silence included, means a legacy server, which gets its handshake. One that was silent and
-refuses that too was slow, not old. What an earlier conversation found out is tried first.
+``server/discover`` comes first, on every transport: modern servers have to answer it. A modern error names the server's
+revisions; anything else, silence included, means a legacy server, which gets its handshake. A server that was silent
+and refuses the handshake too was slow, not old. The result of an earlier conversation is tried first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolwright.transport.http_client import HttpStatus
 __all__ = ["negotiate"]
 
 Ask: TypeAlias = Callable[[Era | None, str, dict[str, Json], float], Awaitable[Json]]
-"""``(era, method, params, seconds)``; without an era nothing is added to the request."""
+"""``(era, method, params, seconds)``; without an era the request gets no additions."""
 
 _PROBE_SECONDS = 5.0
 _NOTHING: Mapping[str, Json] = {}
@@ -49,11 +49,11 @@ async def negotiate(
     reopen: Callable[[], Awaitable[None]] | None = None,
 ) -> tuple[Era, ServerFacts]:
     """Settle on an era, for a client with these ``capabilities``. Each revision is tried twice at most, and once more
-    where there was no answer in time.
+    if there was no answer in time.
 
-    ``TransportError`` when there is none in common. A ``revision`` leaves nothing to settle: it is spoken, or it is an
-    ``RpcError`` or ``TransportError``. A ``remembered`` one is tried first, and nothing depends on it. ``reopen``
-    starts a server again that ended when it was asked what it does not know.
+    Raises ``TransportError`` if there is none in common. A given ``revision`` is not negotiated: failure is an
+    ``RpcError`` or ``TransportError``. A ``remembered`` one is tried first, as a hint only. ``reopen`` restarts a
+    server that ended at an unknown request.
     """
     modern = _Modern(ask, capabilities, log_level)
     handshake = functools.partial(_handshake, ask, notify, capabilities, seconds)
@@ -84,13 +84,13 @@ async def negotiate(
     except RequestTimeout:
         with contextlib.suppress(RpcError):
             return await handshake(versions.LEGACY)
-        # What it was asked first has made the connection a modern one, which takes no handshake.
+        # The first request has made the connection a modern one, which takes no handshake.
         return await modern.settle(versions.MODERN, seconds)
     except InvalidAnswer as error:
         try:
             return await handshake(versions.LEGACY)
         except RpcError:
-            raise error from None  # a modern server whose answer is wrong, and says more than its refusal
+            raise error from None  # a modern server with an invalid answer, which is more informative than its refusal
     except (RpcError, HttpStatus):
         pass
     return await handshake(versions.LEGACY)
@@ -103,7 +103,9 @@ class _Modern:
     log_level: str | None
 
     async def settle(self, takes: tuple[str, ...], seconds: float) -> tuple[Era, ServerFacts]:
-        """The first of ``takes`` that the server speaks; ``UnsupportedVersion`` when it speaks none of them."""
+        """Return the first of ``takes`` that the server speaks. Raises ``UnsupportedVersion`` if it speaks none of
+        them.
+        """
         tried: list[str] = []
         candidates = takes
         while True:
@@ -111,7 +113,7 @@ class _Modern:
             try:
                 return await _discover(self.ask, Modern(candidates[0], self.capabilities, self.log_level), seconds)
             except UnsupportedVersion as error:
-                # One that refuses a revision and names it in one breath is asked once more: of several behind one
+                # A server that refuses a revision and names it as supported is asked once more: of several behind one
                 # address, another may answer.
                 candidates = tuple(name for name in takes if name in _offered(error) and tried.count(name) < 2)
                 if not candidates:

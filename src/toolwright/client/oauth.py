@@ -1,6 +1,6 @@
-"""What a ``Client`` is given as ``auth``: who asks, and how servers come to know it.
+"""The values for ``auth`` of a ``Client``: identities, and how they are proved to servers.
 
-One object serves any number of servers. What is kept for one is sent to no other.
+One object serves any number of servers. Credentials for one are sent to no other.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _REDIRECT = "http://127.0.0.1/callback"
 
 
 class SignIn:
-    """A person agrees, in a browser that ``open_browser`` shows a page in (``webbrowser.open`` will do).
+    """A person signs in, in a browser; ``open_browser`` shows a page there (``webbrowser.open`` will do).
 
-    Without ``open_browser`` nobody is asked: only who has signed in before is known, by ``toolwright login`` or by
-    another program with the same ``credentials`` (by default the keyring of the system, or else files that only this
-    user can read). ``client_id`` and ``client_secret`` are what was agreed upon with ``issuer``; ``metadata_url`` is
-    the URL of a document about this client; without both it registers itself, as ``name``. ``redirect_uri`` is where
-    the browser comes back to: on loopback, at any free port unless it says one. ``scopes`` are asked for besides what
-    the server wants, ``trusted`` are URLs of issuers that may be in a private network, and ``timeout`` is how many
-    seconds the person may take.
+    Without ``open_browser`` no person is asked: only an earlier sign-in counts, by ``toolwright login`` or by another
+    program with the same ``credentials`` (by default the keyring of the system, or else files that only this user can
+    read). ``client_id`` and ``client_secret`` are pre-registered with ``issuer``; ``metadata_url`` is the URL of a
+    document about this client; without both the client registers itself, as ``name``. ``redirect_uri`` is the target of
+    the browser's redirect: on loopback, at any free port unless it names one. ``scopes`` are requested in addition to
+    those that the server needs, ``trusted`` are URLs of issuers that may be in a private network, and ``timeout`` is
+    the time the person has, in seconds.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class SignIn:
         return _authorization(url, way, credentials, self._clock, self._trusted, self._scopes)
 
     def document(self) -> dict[str, Any]:
-        """What is to be published at ``metadata_url``. Raises ``ConfigurationError`` where there is none."""
+        """Return the document to publish at ``metadata_url``. Raises ``ConfigurationError`` without such a URL."""
         if self._identity.metadata_url is None:
             raise ConfigurationError.of("TW4009", name="metadata_url=…", wanted="given")
         return {
@@ -85,24 +85,24 @@ class SignIn:
         }
 
     async def forget(self, url: str) -> None:
-        """The next request to the server at ``url`` begins anew."""
+        """Drop the tokens for the server at ``url``: the next request to it starts a new sign-in."""
         await (self._credentials or kept()).write(tokens_key(url), None)
 
     async def is_known(self, url: str) -> bool:
-        """Whether somebody has signed in to the server at ``url``."""
+        """Whether there are stored tokens for the server at ``url``."""
         return await (self._credentials or kept()).read(tokens_key(url)) is not None
 
     async def sign_out(self, url: str) -> bool:
-        """Forget what is kept for the server at ``url``, and tell its issuer. Whether there was anything.
+        """Delete the tokens for the server at ``url``, and revoke them at its issuer. Returns whether there were any.
 
-        Raises ``AuthorizationFailed`` where the issuer could not be told; then too it is forgotten here.
+        Raises ``AuthorizationFailed`` if the issuer could not be told; they are deleted here even then.
         """
         return await self.for_server(url).sign_out()
 
 
 class ClientCredentials:
-    """The program itself is known to the issuer: by ``client_secret``, or by ``private_key`` (PEM), which never leaves
-    it. ``issuer`` is whom this was agreed upon with; what another one asks for it does not get.
+    """The program authenticates itself to the issuer: by ``client_secret``, or by ``private_key`` (PEM), which never
+    leaves it. ``issuer`` is the one that registered it; another issuer gets no credentials.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class ClientCredentials:
 
 
 class WorkloadIdentity:
-    """Whoever runs this program says what it is: ``assertion`` gives its signed token for the issuer that it is asked
-    for, a new one each time.
+    """The platform that runs this program asserts its identity: ``assertion`` returns a signed token for the given
+    issuer, a new one each time.
     """
 
     def __init__(
@@ -161,9 +161,10 @@ class WorkloadIdentity:
 
 
 class EnterpriseSignIn:
-    """The person is signed in at the enterprise's identity provider, which vouches to the issuers of servers: nobody is
-    asked. ``identity`` gives the ID token of the person, ``provider`` and ``provider_token_endpoint`` are the identity
-    provider, which knows this client as ``provider_client_id``; the issuers of servers know it as ``client_id``.
+    """The person is signed in at the enterprise's identity provider, which vouches to the issuers of servers: no person
+    is asked. ``identity`` returns the ID token of the person, ``provider`` and ``provider_token_endpoint`` are the
+    identity provider, which knows this client as ``provider_client_id``; the issuers of servers know it as
+    ``client_id``.
     """
 
     def __init__(
@@ -198,7 +199,9 @@ class EnterpriseSignIn:
 
 
 def signed_in(url: str) -> SignIn | None:
-    """Who has signed in at ``url`` with ``toolwright login``. Tokens go nowhere where others could overhear them."""
+    """Return the sign-in of ``toolwright login`` for ``url``, or ``None`` if tokens could be intercepted on the way
+    there.
+    """
     return SignIn() if url.lower().startswith("https://") or is_loopback_url(url) else None
 
 

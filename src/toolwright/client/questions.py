@@ -1,8 +1,8 @@
-"""Limits on what one server may ask of the person, and of the model, behind a client.
+"""Limits on a server's questions to the person, and to the model, behind a client.
 
-Elicitation and sampling count, in both protocol eras. ``roots/list`` does not: its answer is fixed, and asks nobody. A
-request of a session-based server has to belong to a request of ours that is open (:data:`ASKING`): a server that nobody
-has called has nothing to ask. Notifications, ``notifications/elicitation/complete`` among them, are not questions.
+Elicitation and sampling count, in both protocol eras. ``roots/list`` does not: its answer is fixed, and asks no person.
+A request of a session-based server has to belong to a request of ours that is open (:data:`ASKING`): a server without
+an open call has no reason to ask. Notifications, ``notifications/elicitation/complete`` among them, are not questions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolwright.wording import sentence
 __all__ = ["ASKING", "QuestionGate", "QuestionLimits", "TokenBucket"]
 
 ASKING = frozenset({"tools/call", "resources/read", "prompts/get"})
-"""Requests of ours while whose answer is awaited a server may ask something (2026-07-28, basic/patterns/mrtr)."""
+"""Requests of ours during which a server may ask questions (2026-07-28, basic/patterns/mrtr)."""
 
 _REFUSED = -32_000  # JSON-RPC 2.0, section 5.1: errors that an implementation defines
 _NOTICE_SECONDS = 60.0
@@ -31,10 +31,10 @@ _log = logging.getLogger("toolwright")
 
 
 class QuestionLimits(Value, frozen=True):
-    """How much one server may ask. ``per_minute`` bounds the questions to the person and ``samples_per_minute`` those
-    to the model; ``waiting`` bounds how many of both wait for an answer at the same time; ``characters`` bounds one
-    question to the person, with its form. A question beyond these limits is refused. A form that asks for a secret is
-    declined unread, unless ``secrets`` is set.
+    """Limits on the questions of one server. ``per_minute`` limits the questions to the person and
+    ``samples_per_minute`` those to the model; ``waiting`` limits how many of both wait for an answer at the same
+    time; ``characters`` limits one question to the person, with its form. A question beyond these limits is refused.
+    A form that asks for a secret is declined unread, unless ``secrets`` is set.
     """
 
     per_minute: int = 10
@@ -47,7 +47,7 @@ class QuestionLimits(Value, frozen=True):
 
 @dataclass(slots=True)
 class TokenBucket:
-    """``burst`` at once, and ``per_second`` after that."""
+    """A token bucket: ``burst`` at once, and ``per_second`` after that."""
 
     burst: float
     per_second: float
@@ -56,7 +56,7 @@ class TokenBucket:
     _at: float | None = None
 
     def take(self, count: int = 1) -> bool:
-        """Take ``count`` tokens, or none where there are fewer. Whether they were there."""
+        """Take ``count`` tokens, or none if there are fewer. Returns whether they were taken."""
         now = self.clock()
         passed = 0.0 if self._at is None else now - self._at
         self._at, self._used = now, max(0.0, self._used - passed * self.per_second)
@@ -68,8 +68,9 @@ class TokenBucket:
 
 @dataclass(slots=True)
 class QuestionGate:
-    """Counts what one server asks. Give the same gate to each client of a server that is started again, and the count
-    outlives the connection. ``server`` names it in the log."""
+    """Counts the questions of one server. Give the same gate to each client of a server that is restarted, and the
+    count outlives the connection. ``server`` is its name in the log.
+    """
 
     limits: QuestionLimits = field(default_factory=QuestionLimits)
     server: str = ""
@@ -86,7 +87,9 @@ class QuestionGate:
 
     @contextlib.contextmanager
     def asking(self, methods: Collection[str]) -> Generator[None]:
-        """These questions are being answered within. ``RpcError``, for all of them, where they are too many."""
+        """Count these questions as open within the context. Raises ``RpcError``, for all of them, if they exceed a
+        limit.
+        """
         counted = Counter(method for method in methods if method in self._buckets)
         count = counted.total()
         self._admit(counted)
@@ -104,12 +107,12 @@ class QuestionGate:
                 raise self._refusal(count, "TW5042", method=method, limit=int(self._buckets[method].burst))
 
     def check_size(self, size: int) -> None:
-        """``RpcError`` for a question of so many characters that nobody would read it."""
+        """Raise ``RpcError`` for a question that is too long to be read."""
         if size > self.limits.characters:
             raise self._refusal(1, "TW5044", size=size, limit=self.limits.characters)
 
     def unasked(self, method: str) -> RpcError:
-        """The error for a question that belongs to no open request of ours."""
+        """Return the error for a question that belongs to no open request of ours."""
         self._note(1, "TW5040", method=method)
         return InvalidRequest.of("TW5040", method=method)
 
@@ -120,7 +123,7 @@ class QuestionGate:
         return error
 
     def _note(self, count: int, code: str, **facts: object) -> None:
-        """Log the first refusal, and then one a minute at most."""
+        """Log the first refusal, and then at most one a minute."""
         self._refused += count
         if self._notices.take():
             why = sentence(code, "en", facts)

@@ -1,6 +1,6 @@
-"""Which revision a server was found to speak, for as long as this process lives (basic/versioning "Client side").
+"""The negotiated revision of each server, for as long as this process lives (basic/versioning "Client side").
 
-Finding it out costs a round trip, or seconds where a legacy server is silent. What is kept is a digest and a date.
+Negotiation costs a round trip, or seconds if a legacy server is silent. An entry is a digest and a date.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MAX = 1_000
 
 
 class Revisions:
-    """What was found out, by the key of a link. The oldest goes when there are too many."""
+    """Negotiated revisions, by the key of a link. The oldest entry is evicted when there are too many."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, str] = {}
@@ -22,7 +22,7 @@ class Revisions:
         return None if key is None else self._known.get(_digest(key))
 
     def note(self, key: str | None, revision: str | None) -> None:
-        """``None`` forgets it."""
+        """Remember ``revision``; ``None`` forgets it."""
         if key is None:
             return
         self._known.pop(_digest(key), None)
@@ -37,7 +37,7 @@ class Revisions:
 
 
 REVISIONS = Revisions()
-"""Those of this process."""
+"""The revisions of this process."""
 
 
 def _digest(key: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What a call came to, checked against what its tool has promised."""
+"""The result of a call, checked against its tool's promises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Result(Generic[T]):
-    """What a call came to. ``structured`` is ``UNSET`` when the server sent none; ``None`` is JSON's null."""
+    """The result of a call. ``structured`` is ``UNSET`` if the server sent none; ``None`` is JSON's null."""
 
     content: tuple[Any, ...]
     structured: Any
@@ -34,7 +34,7 @@ class Result(Generic[T]):
 
     @classmethod
     def of(cls, result: CallToolResult) -> Result[Any]:
-        """A result that has not been on a wire; ``raw`` is what would be."""
+        """Make a result that was not sent over a wire; ``raw`` is its wire form."""
         raw: dict[str, Json] = {"content": result.content, "isError": result.isError}
         raw |= {} if result.structuredContent is UNSET else {"structuredContent": result.structuredContent}
         raw |= {} if result.meta is None else {"_meta": result.meta}
@@ -47,7 +47,7 @@ class Result(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The structured value where there is one, else the text. Raises ``ToolError`` when the call failed.
+        """The structured value if there is one, else the text. Raises ``ToolError`` if the call failed.
 
         With ``returns=`` in the call, it is of that type.
         """
@@ -59,15 +59,15 @@ class Result(Generic[T]):
 
 
 class _Members(msgspec.Struct):
-    """What of a result is typed. msgspec keeps what it has worked out about a struct, and about no other type."""
+    """The typed members of a result. A struct, because msgspec caches its type information for structs only."""
 
     content: list[ContentBlock] = []
 
 
 def result_of(tool: str, members: Mapping[str, Json], returns: Any = None) -> Result[Any]:
-    """A result, as its members on the wire say it.
+    """Make a result from its members on the wire.
 
-    ``TransportError`` for content that is none; ``InvalidResult`` where the value is not of the type ``returns``.
+    Raises ``TransportError`` for invalid content, and ``InvalidResult`` if the value is not of the type ``returns``.
     """
     content = converted(members, _Members, "tools/call").content
     structured = members.get("structuredContent", UNSET)
@@ -79,7 +79,7 @@ def result_of(tool: str, members: Mapping[str, Json], returns: Any = None) -> Re
 
 
 def converted(value: Json, shape: Any, method: str) -> Any:
-    """``value`` as ``shape``, or ``TransportError``: the server's answer to ``method`` is not valid."""
+    """Convert ``value`` to ``shape``. Raises ``TransportError`` if the server's answer to ``method`` is invalid."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
@@ -90,7 +90,7 @@ def _typed(tool: str, value: Json, shape: Any) -> Any:
     try:
         return _convert(value, shape)
     except ValueError as error:
-        # To a legacy client, what is no object comes wrapped in one.
+        # To a legacy client, a value that is not an object comes wrapped in one.
         if is_object(value) and value.keys() == {"result"}:
             return _typed(tool, value["result"], shape)
         problem = str(error).replace("`", "'").splitlines()
@@ -102,7 +102,7 @@ def _convert(value: Json, shape: Any) -> Any:
 
 
 def _validated(shape: Any, value: Any) -> Any:
-    """A type that validates itself, as pydantic's models do."""
+    """Convert to a type that validates itself, such as a pydantic model."""
     validate = getattr(shape, "model_validate", None)
     if validate is None:
         raise TypeError(f"returns={shape!r}: a type that JSON can be converted to is needed")

@@ -1,1 +1,1 @@
-"""How a client says who asks, to servers that want to know: OAuth 2.1 (2026-07-28, basic/authorization)."""
+"""Authorization of a client to servers that require it: OAuth 2.1 (2026-07-28, basic/authorization)."""

@@ -1,7 +1,6 @@
-"""Who asks, to one server: the tokens that it is shown, and what is done when it refuses them.
+"""Authorization to one server: the tokens that it is sent, and the reaction to its refusals.
 
-Tokens are sent to this server alone, and belong to the issuer that it names now. When it names another, they are
-forgotten.
+Tokens are sent to this server alone, and belong to the issuer that it names now. If it names another, they are dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ T = TypeVar("T")
 
 
 class _Door(Value, frozen=True):
-    """Where tokens for this server come from, as the server says now."""
+    """The source of tokens for this server, according to its current metadata."""
 
     resource: str
     issuer: Issuer
@@ -46,13 +45,14 @@ class _Door(Value, frozen=True):
 
 
 def tokens_key(url: str) -> str:
-    """What the tokens for this server are kept under."""
+    """Return the storage key of the tokens for this server."""
     return f"tokens for {canonical(url)}"
 
 
 class Authorization:
-    """An ``Authorizer``. ``trusted`` are URLs of issuers that may be in a private network though the server is not;
-    ``scopes`` are asked for besides what the server wants."""
+    """An ``Authorizer``. ``trusted`` are URLs of issuers that may be in a private network even if the server is not;
+    ``scopes`` are requested in addition to those that the server needs.
+    """
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Authorization:
         self._given_up: set[frozenset[str]] = set()
 
     async def headers(self, method: str) -> Mapping[str, str]:
-        async with self._lock:  # while somebody signs in, all wait for it
+        async with self._lock:  # during a sign-in, all requests wait for it
             tokens = await self._current()
         if tokens is None:
             return {}
@@ -107,7 +107,7 @@ class Authorization:
             return True
 
     async def _answer(self, refusal: Refusal, challenge: Challenge) -> None:
-        """Come by other tokens. Raises ``AuthorizationFailed`` or ``NotFetched``."""
+        """Obtain other tokens. Raises ``AuthorizationFailed`` or ``NotFetched``."""
         if refusal.attempt >= _MAX_TOKENS:
             raise AuthorizationFailed.of("TW5112", url=self._url)
         try:
@@ -121,9 +121,9 @@ class Authorization:
             raise AuthorizationFailed.of("TW5102", url=self._url, problem=str(error)) from None
 
     async def sign_out(self) -> bool:
-        """Give up what is kept for this server. Whether there was anything.
+        """Delete the stored tokens for this server. Returns whether there were any.
 
-        Raises ``AuthorizationFailed`` where the issuer could not be told; then too it is kept no longer.
+        Raises ``AuthorizationFailed`` if the issuer could not be told; they are deleted even then.
         """
         async with self._lock:
             tokens = from_json(await self._credentials.read(self._key), Tokens)
@@ -137,7 +137,7 @@ class Authorization:
             return True
 
     async def _revoke(self, tokens: Tokens) -> None:
-        """Tell the issuer that nobody uses them any more (RFC 7009), where it can be told."""
+        """Revoke the tokens at the issuer (RFC 7009). Raises ``Unusable`` if it offers no revocation."""
         issuer = await find_issuer(self._fetcher, tokens.issuer)
         client = None if issuer is None else await self._way.client(issuer)
         if issuer is None or client is None or issuer.revocation_endpoint is None:
@@ -154,7 +154,7 @@ class Authorization:
             self._is_read = True
         tokens = self._tokens
         if tokens is not None and self._is_due(tokens):
-            self._stale = tokens.access  # tried once; if it comes to nothing, the server is to say so
+            self._stale = tokens.access  # tried once; if it fails, the server decides
             try:
                 issuer = await find_issuer(self._fetcher, tokens.issuer)
                 self._tokens = (issuer and await self._refreshed(tokens, issuer)) or tokens
@@ -168,12 +168,12 @@ class Authorization:
         return late and tokens.refresh is not None and tokens.access != self._stale
 
     def _is_old(self, refusal: Refusal) -> bool:
-        """Whether the request was sent with what has been replaced since."""
+        """Whether the request was sent with a token that has been replaced since."""
         sent = refusal.sent.get("authorization", "").partition(" ")[2]
         return self._tokens is not None and self._tokens.access != sent and refusal.attempt < _MAX_ATTEMPTS
 
     def _look_from(self, peer: str | None) -> None:
-        """What the server names is looked for from where it is itself: on this machine, or in a private network."""
+        """Let the fetcher reach the networks that the server itself is in: this machine, or a private network."""
         if peer != self._peer:
             self._peer = peer
             self._fetcher = Fetcher(self._trusted, beside=None if peer is None else parse(peer))
@@ -186,7 +186,7 @@ class Authorization:
             self._way.check(self._url)
         door = await self._door(challenge)
         if tokens is not None and (tokens.issuer != door.issuer.issuer or tokens.resource != door.resource):
-            await self._keep(None)  # it has moved: what another issuer has given is of no use here
+            await self._keep(None)  # it has moved: tokens of another issuer are useless here
             tokens = None
         if is_first and tokens is not None and tokens.refresh is not None:
             refreshed = await self._refreshed(tokens, door.issuer)
@@ -197,7 +197,9 @@ class Authorization:
         await self._granted(door, challenge, _union(self._scopes, asked))
 
     async def _step_up(self, challenge: Challenge) -> None:
-        """Ask for what is missing together with what was asked for before; nobody is asked twice for the same."""
+        """Request the missing scopes together with those requested before; the person is not asked twice for the same
+        ones.
+        """
         missing = challenge.scopes or ()
         tokens = self._tokens
         granted = () if tokens is None else tokens.granted
@@ -220,7 +222,7 @@ class Authorization:
         return _Door(resource.resource, issuer, resource.scopes_supported or ())
 
     async def _own_issuer(self) -> Issuer:
-        """A server that says nothing of itself is its own issuer, with metadata or without (2025-03-26)."""
+        """A server without metadata is its own issuer, whether that has metadata or not (2025-03-26)."""
         root = urlsplit(canonical(self._url))._replace(path="", query="").geturl()
         return await find_issuer(self._fetcher, root) or Issuer(
             issuer=root,
@@ -243,8 +245,8 @@ class Authorization:
         await self._keep(await self._way.tokens(wanted))
 
     async def _refreshed(self, tokens: Tokens, issuer: Issuer) -> Tokens | None:
-        """Newer tokens; ``None`` where these are worth nothing any more. One process asks: a refresh token that is used
-        twice looks stolen.
+        """Return newer tokens, or ``None`` if these are no longer usable. Only one process refreshes at a time: a
+        refresh token that is used twice looks stolen.
         """
         async with self._credentials.alone(self._key):
             kept = from_json(await self._credentials.read(self._key), Tokens)
@@ -273,7 +275,7 @@ class Authorization:
     # --- keys that tokens are bound to --------------------------------------------------------------------------------
 
     def _new_key(self, challenge: Challenge, issuer: Issuer) -> ProofKey | None:
-        """A new one, where both the server and its issuer know what to do with it."""
+        """Make a new proof key, if both the server and its issuer support DPoP."""
         if challenge.scheme != "dpop" or _PROOF not in (issuer.dpop_signing_alg_values_supported or ()):
             return None
         return _signing().ProofKey()
@@ -285,10 +287,12 @@ class Authorization:
 
 
 async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` makes, which cannot be done again. Who is cancelled meanwhile is so once it has ended: the issuer
-    has used up the old refresh token, and only its answer, which it has seconds for, has the new one."""
+    """Finish ``work``, which cannot be repeated, even if the caller is cancelled; the cancellation is raised
+    afterwards. The issuer has used up the old refresh token, and only its answer, which is due within seconds, has
+    the new one.
+    """
     task = asyncio.ensure_future(work)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever gave up does not look
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # a cancelled caller does not retrieve it
     try:
         await asyncio.wait((task,))
     except asyncio.CancelledError:
@@ -300,7 +304,7 @@ async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _literal(url: str) -> str | None:
-    """The address that a URL says, where it says one."""
+    """Return the IP address in a URL, or ``None`` if it has a name."""
     host = urlsplit(url).hostname or ""
     address = parse("127.0.0.1" if host == "localhost" else host)
     return None if address is None else str(address)

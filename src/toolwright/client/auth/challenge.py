@@ -1,4 +1,6 @@
-"""What a server wants of whoever asks: the challenges of ``WWW-Authenticate`` (RFC 9110, section 11.6.1). Pure."""
+"""Parses the challenges of ``WWW-Authenticate``: the credentials that a server requires (RFC 9110, section 11.6.1).
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _PART = re.compile(
 
 
 class Challenge(Value, frozen=True):
-    """One that we can meet. ``scopes`` are all that this operation needs, ``None`` where nothing is said of them."""
+    """A challenge that we can meet. ``scopes`` are all that this operation needs; ``None`` if the server names none."""
 
     scheme: str = "bearer"
     error: str | None = None
@@ -30,9 +32,9 @@ class Challenge(Value, frozen=True):
 
 
 def challenge_of(headers: Mapping[str, str]) -> Challenge:
-    """The challenge of an answer with these headers; one that says nothing where there is none that we can meet.
+    """Return the challenge in these response headers; an empty one if there is none that we can meet.
 
-    Tokens that are bound to a key (DPoP) come before plain ones, where a server takes both.
+    Tokens that are bound to a key (DPoP) are preferred to plain ones, if a server accepts both.
     """
     found = dict(_challenges(headers.get("www-authenticate", "")))
     scheme = next((scheme for scheme in ("dpop", "bearer") if scheme in found), "bearer")
@@ -44,7 +46,7 @@ def challenge_of(headers: Mapping[str, str]) -> Challenge:
 
 
 def _challenges(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each scheme with its parameters, names in lower case; what cannot be read ends it."""
+    """Yield each scheme with its parameters, names in lower case; parsing stops at the first unreadable part."""
     said: dict[str, str] = {}
     place = 0
     header = header[:_MAX_LENGTH]

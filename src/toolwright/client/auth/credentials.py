@@ -1,4 +1,4 @@
-"""Where tokens and registrations are kept: in memory, in files that only this user can read, or in the keyring."""
+"""Stores for tokens and registrations: in memory, in files that only this user can read, or in the keyring."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _POLL_SECONDS = 0.05
 
 
 class Credentials(Protocol):
-    """Keeps one text for each key. Raises ``StateError`` where that cannot be done."""
+    """Stores one text per key. Raises ``StateError`` if the store fails."""
 
     async def read(self, key: str) -> str | None: ...
 
     async def write(self, key: str, text: str | None) -> None:
-        """Keep ``text``, or nothing any more."""
+        """Store ``text``; ``None`` deletes the entry."""
         ...
 
     def alone(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Meanwhile nobody else is in here with this key, in whatever process. What was read before may be old."""
+        """Hold an exclusive lock on this key, across processes. Read again inside: earlier values may be stale."""
         ...
 
 
 class InMemory:
-    """For as long as this object lives."""
+    """Stored as long as this object lives."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -59,7 +59,7 @@ class InMemory:
 
 
 class InFiles:
-    """A file for each key, in a folder that is this user's alone. A file is replaced as a whole, or not at all."""
+    """One file per key, in a folder that only this user can access. A file is replaced as a whole, or not at all."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or state_folder() / "credentials"
@@ -103,7 +103,7 @@ class InFiles:
             self._make_folder()
             number = os.open(self._place(key).with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            while not _locked(number):  # noqa: ASYNC110 - another process lets go, and tells nobody
+            while not _locked(number):  # noqa: ASYNC110 - another process releases it, without a signal
                 await asyncio.sleep(_POLL_SECONDS)
             yield
         finally:
@@ -135,7 +135,7 @@ def _locked(number: int) -> bool:
 
 
 def kept() -> Credentials:
-    """Where this user's credentials are: in the keyring where there is one, otherwise in files."""
+    """Return this user's credential store: the keyring if there is one, otherwise files."""
     if find_spec("keyring") is not None:
         ring = load("client.auth.ring:usable")()
         if ring is not None:

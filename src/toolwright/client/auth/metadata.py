@@ -1,6 +1,6 @@
-"""Who gives out tokens for a server: what the server says of it, and what that issuer says of itself.
+"""Discovery of the issuer of tokens for a server: the server's metadata, and that of the issuer.
 
-Everything here is said by others: it is fetched by the guarded fetcher, and believed only of whoever said it.
+All of it comes from others: it is fetched by the guarded fetcher, and each document counts only for its publisher.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server says of itself (RFC 9728)."""
+    """Protected resource metadata of a server (RFC 9728)."""
 
     resource: str
     authorization_servers: tuple[str, ...] | None = None
@@ -31,7 +31,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Issuer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an authorization server says of itself (RFC 8414, OpenID Connect Discovery)."""
+    """Metadata of an authorization server (RFC 8414, OpenID Connect Discovery)."""
 
     issuer: str
     token_endpoint: str
@@ -49,10 +49,11 @@ class Issuer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_resource(fetcher: Fetcher, url: str, named: str | None) -> Resource | None:
-    """What the server at ``url`` says of itself: where it has said that this is, else at the places well known.
+    """Return the metadata of the server at ``url``: from the place that it has ``named``, else from the well-known
+    places.
 
-    ``None`` where there is nothing, as with servers of 2025-03-26. Raises :class:`Unusable` for what is no metadata of
-    this server, and ``NotFetched``.
+    Returns ``None`` if there is none, as with servers of 2025-03-26. Raises :class:`Unusable` for invalid metadata or
+    that of another server, and ``NotFetched``.
     """
     if named is not None:
         return _of_this_server(_read(await fetcher.get(named), Resource), url)
@@ -65,7 +66,7 @@ async def find_resource(fetcher: Fetcher, url: str, named: str | None) -> Resour
 
 
 def _of_this_server(resource: Resource, url: str) -> Resource:
-    """Metadata of another server would have tokens made for that one, and brought here (RFC 9728, section 3.3)."""
+    """Refuse metadata of another server: tokens would be issued for that one, and sent here (RFC 9728, section 3.3)."""
     try:
         said, asked = urlsplit(resource.resource), urlsplit(url)
         same = origin_of(resource.resource.lower()) == origin_of(url.lower()) and not said.fragment
@@ -79,7 +80,9 @@ def _of_this_server(resource: Resource, url: str) -> Resource:
 
 
 async def find_issuer(fetcher: Fetcher, issuer: str) -> Issuer | None:
-    """What ``issuer`` says of itself; ``None`` where it says nothing. Raises :class:`Unusable` and ``NotFetched``."""
+    """Return the metadata of ``issuer``, or ``None`` if it publishes none. Raises :class:`Unusable` and
+    ``NotFetched``.
+    """
     for place in issuer_places(issuer):
         answer = await fetcher.get(place)
         if answer.status == 200 and _is_json(answer):
@@ -91,7 +94,7 @@ async def find_issuer(fetcher: Fetcher, issuer: str) -> Issuer | None:
 
 
 def _is_json(answer: Fetched) -> bool:
-    """Whether it is an object of JSON: some servers answer all paths with a page."""
+    """Whether the body may be a JSON object: some servers answer all paths with a page."""
     return answer.body.lstrip()[:1] == b"{"
 
 
@@ -105,7 +108,7 @@ def _read(answer: Fetched, shape: type[T]) -> T:
 
 
 def canonical(url: str) -> str:
-    """The URL of a server as tokens name it: scheme and host in lower case, nothing after the path (RFC 8707)."""
+    """The URL of a server as tokens name it: scheme and host in lower case, no fragment, no bare slash (RFC 8707)."""
     parts = urlsplit(url)
     path = "" if parts.path == "/" else parts.path
     return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), path=path, fragment="").geturl()
@@ -115,5 +118,5 @@ def is_loopback_url(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # a name, whatever it begins with
+    except ValueError:  # a name, even if it begins like an address
         return False

@@ -1,4 +1,4 @@
-"""Where the browser comes back to: one page on loopback, open while somebody signs in (RFC 8252, section 7.3)."""
+"""The redirect target of the browser: one page on loopback, open during a sign-in (RFC 8252, section 7.3)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _HEAD = (
 
 
 class Redirect:
-    """``async with Redirect("http://127.0.0.1/callback", state) as redirect``. Without a port it is any free one; one
-    that is taken raises ``OSError``.
+    """``async with Redirect("http://127.0.0.1/callback", state) as redirect``. Without a port, any free one is used; a
+    port in use raises ``OSError``.
 
-    Only what brings the ``state`` is an answer. Anything else may come from whatever page the browser has open: it is
-    told that nothing is here, and the wait goes on.
+    Only a request with the ``state`` is an answer. Others may come from any page that the browser has open: they get a
+    404, and the wait goes on.
     """
 
     def __init__(self, uri: str, state: str) -> None:
@@ -60,7 +60,7 @@ class Redirect:
         return self._parts.geturl()
 
     async def answer(self) -> Mapping[str, str]:
-        """What the browser brings back. Only inside of ``async with``."""
+        """Wait for the parameters that the browser brings back. Only inside of ``async with``."""
         assert self._answer is not None
         return await self._answer
 
@@ -84,7 +84,9 @@ class Redirect:
             writer.close()
 
     def _read(self, line: str) -> Mapping[str, str] | None:
-        """The parameters of an answer, if it is the one that is waited for. None may stand twice (RFC 6749, 3.1)."""
+        """Return the parameters of the expected answer, or ``None``. A repeated parameter is refused (RFC 6749,
+        3.1).
+        """
         method, _, rest = line.partition(" ")
         try:
             target = urlsplit(rest.partition(" ")[0])

@@ -1,4 +1,4 @@
-"""By which id an issuer knows us: one agreed upon before, the URL of a document about us, or one that it makes for us
+"""Our client id at an issuer: a pre-registered one, the URL of a metadata document, or one from dynamic registration
 (2026-07-28, basic/authorization/client-registration), in this order.
 """
 
@@ -22,8 +22,8 @@ _REFUSED_URIS = ("invalid_redirect_uri", "invalid_client_metadata")
 
 
 class ClientIdentity(Value, frozen=True):
-    """Who we are, as far as settings say. ``client_id`` and ``client_secret`` were agreed upon with ``issuer``, or with
-    whatever issuer there is where none is named. ``metadata_url`` is where a document about us is published.
+    """The client's identity from settings. ``client_id`` and ``client_secret`` were registered with ``issuer``, or are
+    used with any issuer if none is named. ``metadata_url`` is the URL of a published client metadata document.
     """
 
     name: str = "toolwright"
@@ -38,19 +38,21 @@ class ClientIdentity(Value, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Our ids, each kept under the issuer that knows it, and used with no other."""
+    """Our client ids, each stored under its issuer, and used with no other."""
 
     identity: ClientIdentity
     credentials: Credentials
     clock: Callable[[], float]
 
     def preferred(self, issuers: tuple[str, ...]) -> str:
-        """Which of the issuers that a server names is asked: the one that knows us, if it is there."""
+        """Choose among the issuers that a server names: the one of our settings, if it is there, else the first."""
         agreed = self.identity.issuer
         return agreed if agreed in issuers else issuers[0]
 
     async def known(self, issuer: Issuer) -> Registered | None:
-        """The id that there is already. Raises ``AuthorizationFailed`` for one that another issuer has given."""
+        """Return the existing client id, if any. Raises ``AuthorizationFailed`` for one that belongs to another
+        issuer.
+        """
         said = self.identity
         if said.client_id is not None:
             if said.issuer not in (None, issuer.issuer):
@@ -64,20 +66,20 @@ class Registry:
         return kept
 
     async def keep(self, registered: Registered) -> None:
-        """Keep an id that has proved good: whoever refreshes its tokens later may not have our settings."""
+        """Store an id that has worked: a process that refreshes its tokens later may not have our settings."""
         await self.credentials.write(_key(registered.issuer), to_json(registered))
 
     async def forget(self, issuer: Issuer) -> None:
-        """Give up an id that the issuer has made, and does not know any more."""
+        """Delete a dynamically registered id that the issuer no longer knows."""
         await self.credentials.write(_key(issuer.issuer), None)
 
     async def register(self, fetcher: Fetcher, issuer: Issuer, redirect_uri: str) -> Registered:
-        """Have an id made for us (RFC 7591). Raises ``AuthorizationFailed`` and ``NotFetched``."""
+        """Register this client (RFC 7591). Raises ``AuthorizationFailed`` and ``NotFetched``."""
         if issuer.registration_endpoint is None:
             raise AuthorizationFailed.of("TW5108", issuer=issuer.issuer)
         answer = await self._ask(fetcher, issuer, redirect_uri)
         if answer.status == 400 and _said(answer).get("error") in _REFUSED_URIS:
-            # Some know loopback by its name only.
+            # Some issuers accept loopback by its name only.
             redirect_uri = redirect_uri.replace("//127.0.0.1:", "//localhost:")
             answer = await self._ask(fetcher, issuer, redirect_uri)
         said = _said(answer)
@@ -107,7 +109,7 @@ class Registry:
 
 
 def registration(name: str, redirect_uris: Sequence[str], method: str) -> dict[str, Json]:
-    """What an issuer is told of a client that runs on somebody's machine."""
+    """Return the registration metadata of a client that runs on a person's machine."""
     return {
         "client_name": name,
         "redirect_uris": list(redirect_uris),

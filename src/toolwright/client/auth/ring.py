@@ -16,15 +16,15 @@ from toolwright.errors import StateError
 __all__ = ["InKeyring", "usable"]
 
 _SERVICE = "toolwright"
-_SAFE = 1.0  # below this, keyring recommends a backend to nobody: it keeps nothing, or keeps it in the open
+_SAFE = 1.0  # keyring does not recommend backends below this: they store no text, or store it unencrypted
 
 
 class InKeyring:
-    """Each key is a user of the service ``toolwright``. A keyring may ask its owner: it is used on a thread."""
+    """Each key is a user of the service ``toolwright``. A keyring may prompt its owner, so it is used on a thread."""
 
     def __init__(self, backend: KeyringBackend) -> None:
         self._backend: Any = backend  # its methods are typed in part
-        self._files = InFiles()  # of these only the locks: a keyring has none
+        self._files = InFiles()  # for their locks only: a keyring has none
 
     async def read(self, key: str) -> str | None:
         try:
@@ -52,7 +52,7 @@ class InKeyring:
 
 
 def usable() -> InKeyring | None:
-    """The keyring of this system, where it has one that keeps secrets."""
+    """Return the keyring of this system, if it has one that stores secrets safely."""
     backend = keyring.get_keyring()
     return InKeyring(backend) if backend.priority >= _SAFE else None
 

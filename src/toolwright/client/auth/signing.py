@@ -1,4 +1,4 @@
-"""What is signed with a key of the client's own. Owns joserfc on this side, which comes with the extra ``auth``."""
+"""Signatures with a key of the client's own. Owns joserfc on this side, which comes with the extra ``auth``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 
 
 class SigningKey:
-    """A private key (PEM) by which a client is known (RFC 7523, section 2.2)."""
+    """A private key (PEM) that authenticates a client (RFC 7523, section 2.2)."""
 
     def __init__(self, pem: str, algorithm: str | None) -> None:
         self._key, possible = _imported(pem)
@@ -36,7 +36,7 @@ class SigningKey:
             raise ConfigurationError.of("TW4009", name="algorithm=…", wanted=" or ".join(possible))
 
     def assertion(self, client_id: str, audience: str, now: float) -> str:
-        """Says that this is ``client_id``, to ``audience`` and nobody else, once, and not for long."""
+        """Return a single-use, short-lived assertion for ``audience`` alone that this is ``client_id``."""
         claims = {
             "iss": client_id,
             "sub": client_id,
@@ -60,7 +60,7 @@ def _imported(pem: str) -> tuple[jwk.Key, tuple[str, ...]]:
 
 
 class ProofKey:
-    """A key that tokens are bound to: whoever has only the token has nothing (RFC 9449)."""
+    """A key that tokens are bound to: the token alone is useless (RFC 9449)."""
 
     def __init__(self, text: str | None = None) -> None:
         self._key: Any = jwk.generate_key("EC", "P-256") if text is None else jwk.import_key(json.loads(text))
@@ -69,7 +69,7 @@ class ProofKey:
         return json.dumps(self._key.as_dict(private=True))
 
     def proof(self, method: str, url: str, now: float, *, token: str | None = None, nonce: str | None = None) -> str:
-        """For one request: to this URL, with this token where there is one, now."""
+        """Return a proof for one request: this URL, this method, now, and this token if there is one."""
         claims: dict[str, Any] = {
             "jti": secrets.token_urlsafe(16),
             "htm": method,

@@ -1,4 +1,4 @@
-"""The one place of an authorization server that credentials are sent to, and tokens come from."""
+"""The token endpoint of an authorization server, the only place that credentials are sent to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 class Denied(Unusable):
-    """The issuer has said no. ``error`` is its code for why (RFC 6749, section 5.2)."""
+    """The issuer has refused. ``error`` is its error code (RFC 6749, section 5.2)."""
 
     def __init__(self, text: str, error: str = "") -> None:
         super().__init__(text)
@@ -32,7 +32,7 @@ class Denied(Unusable):
 
 @dataclass(frozen=True, slots=True)
 class TokenEndpoint:
-    """That of ``issuer``, for a client that is known there as ``client``."""
+    """The token endpoint of ``issuer``, for a client that is registered there as ``client``."""
 
     issuer: Issuer
     client: Registered
@@ -44,8 +44,8 @@ class TokenEndpoint:
     async def tokens(
         self, form: Mapping[str, str], resource: str, asked: tuple[str, ...], before: Tokens | None = None
     ) -> Tokens:
-        """What a grant comes to. ``form`` is the grant; the resource is named in each (RFC 8707). Raises
-        :class:`Denied`, :class:`Unusable` and ``NotFetched``.
+        """Redeem a grant. ``form`` is the grant; the resource is added to each (RFC 8707). Raises :class:`Denied`,
+        :class:`Unusable` and ``NotFetched``.
         """
         said = await self.ask({**form, "resource": resource})
         return read_tokens(
@@ -66,7 +66,7 @@ class TokenEndpoint:
         return _members(_granted(answer))
 
     async def tell(self, url: str, form: Mapping[str, str]) -> None:
-        """The same client, at another endpoint of the issuer, which has nothing to answer."""
+        """Post as the same client to another endpoint of the issuer, whose answer has no content."""
         _granted(await self._post(url, form, None))
 
     async def _post(self, url: str, form: Mapping[str, str], nonce: str | None) -> Fetched:
@@ -76,7 +76,7 @@ class TokenEndpoint:
         return await self.fetcher.post(url, {**form, **ours}, headers=headers)
 
     def _authenticated(self) -> tuple[dict[str, str], dict[str, str]]:
-        """What says in the form, and in the headers, which client asks (RFC 6749, section 2.3.1)."""
+        """Return the form fields and the headers that authenticate the client (RFC 6749, section 2.3.1)."""
         id, secret = self.client.client_id, self.client.client_secret or ""
         match self._method():
             case "private_key_jwt" if self.signing is not None:
@@ -91,7 +91,7 @@ class TokenEndpoint:
                 return {"client_id": id}, {}
 
     def _method(self) -> str:
-        """What was agreed upon at registration; else the best that the issuer takes and we have."""
+        """Choose the authentication method: that of the registration, else the best that both sides support."""
         if self.signing is not None:
             return "private_key_jwt"
         if not self.client.client_secret:
@@ -125,7 +125,7 @@ def _error(answer: Fetched) -> str:
 
 
 def problem_of(said: Mapping[str, Json]) -> str:
-    """An issuer's words for why not: on one line, and not many."""
+    """Return an issuer's reason for a refusal: one line, at most 300 characters."""
     words = [str(said[name]) for name in ("error", "error_description") if said.get(name)]
     plain = "".join(sign if sign.isprintable() else " " for sign in ": ".join(words))
     return plain[:300] or "no reason"

@@ -1,4 +1,4 @@
-"""What an authorization server has given: tokens, and the id by which it knows us. Each is for that issuer alone."""
+"""Data from an authorization server: tokens, and our client id there. Each is for that issuer alone."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from toolwright.jsonrpc.messages import Json, encode
 
 __all__ = ["Registered", "Tokens", "Unusable", "from_json", "read_tokens", "to_json"]
 
-_PLAIN = re.compile(r"[\x21-\x7e]{1,16384}")  # goes into a header: nothing else may
+_PLAIN = re.compile(r"[\x21-\x7e]{1,16384}")  # goes into a header: no other characters may
 _LONG_SECONDS = 10 * 365 * 86_400
 T = TypeVar("T")
 
 
 class Unusable(Exception):
-    """Why what somebody has sent or published is of no use. Nothing of a secret is in it."""
+    """The reason why received or published data is unusable. It contains no secrets."""
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The id by which ``issuer`` knows this client. ``expires_at`` is 0 where its secret has no end."""
+    """Our client id at ``issuer``. ``expires_at`` is 0 if its secret does not expire."""
 
     issuer: str
     client_id: str
@@ -36,8 +36,8 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What ``issuer`` has given for ``resource``. ``asked`` are the scopes that were asked for, ``granted`` those that
-    came. ``key`` is the private key that the tokens are bound to, as JSON, where there is one.
+    """Tokens of ``issuer`` for ``resource``. ``asked`` are the requested scopes, ``granted`` the granted ones. ``key``
+    is the private key that the tokens are bound to, as JSON, if there is one.
     """
 
     issuer: str
@@ -59,7 +59,9 @@ def to_json(value: Tokens | Registered) -> str:
 
 
 def from_json(text: str | None, shape: type[T]) -> T | None:
-    """What :func:`to_json` has written; ``None`` for anything else, which is as good as nothing."""
+    """Read the text that :func:`to_json` has written. Returns ``None`` for any other text, as if there were no
+    entry.
+    """
     try:
         return None if text is None else msgspec.json.decode(text, type=shape)
     except (msgspec.MsgspecError, UnicodeError):
@@ -77,8 +79,8 @@ def read_tokens(
     key: str | None,
     before: Tokens | None = None,
 ) -> Tokens:
-    """The tokens of an answer of the token endpoint (RFC 6749, section 5.1). What it does not say is as it was
-    ``before``, or else as it was asked for. Raises :class:`Unusable`.
+    """Read the tokens of a token endpoint's answer (RFC 6749, section 5.1). Missing members are as they were
+    ``before``, or else as requested. Raises :class:`Unusable`.
     """
     kept = None if before is None else before.refresh
     granted = asked if before is None else before.granted
@@ -106,7 +108,7 @@ def _plain(token: Any, what: str) -> str:
 
 
 def _ends(seconds: Any, now: float) -> float | None:
-    """When it ends; some issuers send the number as text."""
+    """Return the time of expiry; some issuers send the number as text."""
     try:
         return None if seconds is None else now + min(max(float(seconds), 0.0), _LONG_SECONDS)
     except (TypeError, ValueError):

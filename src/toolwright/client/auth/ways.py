@@ -1,4 +1,6 @@
-"""How tokens are come by: a person agrees in a browser, or the program is known itself, or somebody vouches for it."""
+"""The OAuth grants: a person agrees in a browser, the program has credentials of its own, or another service vouches
+for it.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ if TYPE_CHECKING:  # comes with an extra
 __all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "OpenBrowser", "Wanted", "Way"]
 
 OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
-"""Shows a page to the person. One that is not async runs on a thread."""
+"""Shows a page to the person. A function that is not async runs on a thread."""
 
 Assertion: TypeAlias = Callable[[str], "str | Awaitable[str]"]
-"""What vouches for somebody, as a signed token for the issuer that is named."""
+"""Returns a signed token for the given issuer that vouches for an identity."""
 
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -44,7 +46,7 @@ _MEMORY_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Tokens of ``issuer`` for ``resource``, which is the server at ``url``."""
+    """A request for tokens of ``issuer`` for ``resource``, which is the server at ``url``."""
 
     url: str
     resource: str
@@ -66,23 +68,23 @@ class Way(Protocol):
     """One kind of grant."""
 
     def check(self, url: str) -> None:
-        """Raise ``AuthorizationFailed`` where nobody can be asked for the server at ``url``."""
+        """Raise ``AuthorizationFailed`` if no person can be asked to sign in to the server at ``url``."""
         ...
 
     def prefers(self, issuers: tuple[str, ...]) -> str:
-        """Which of the issuers that a server names is asked; there is at least one."""
+        """Choose among the issuers that a server names; there is at least one."""
         ...
 
     def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
-        """What is asked for where these are what the server needs."""
+        """Return the scopes to request if the server needs these."""
         ...
 
     async def client(self, issuer: Issuer) -> Registered | None:
-        """The id that refreshes tokens of this issuer, where there is one."""
+        """Return the client id that refreshes tokens of this issuer, if there is one."""
         ...
 
     async def tokens(self, wanted: Wanted) -> Tokens:
-        """Raises ``AuthorizationFailed``, ``NotFetched`` or :class:`Unusable`."""
+        """Obtain tokens. Raises ``AuthorizationFailed``, ``NotFetched`` or :class:`Unusable`."""
         ...
 
 
@@ -91,7 +93,7 @@ class Way(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByBrowser:
-    """The authorization code grant with PKCE. ``seconds`` is how long the person may take."""
+    """The authorization code grant with PKCE. ``seconds`` is the time the person has."""
 
     registry: Registry
     open_browser: OpenBrowser | None
@@ -104,7 +106,7 @@ class ByBrowser:
             raise AuthorizationFailed.of("TW5101", url=url)
 
     def _count(self, url: str, now: float) -> None:
-        """A server that wants people to sign in again and again does not get them to."""
+        """Limit sign-ins, so that a server cannot ask for one again and again."""
         while self.asked and self.asked[0] <= now - _MEMORY_SECONDS:
             self.asked.popleft()
         if len(self.asked) >= _MAX_PAGES:
@@ -115,7 +117,7 @@ class ByBrowser:
         return self.registry.preferred(issuers)
 
     def wants(self, scopes: tuple[str, ...], issuer: Issuer) -> tuple[str, ...]:
-        """With a refresh token, where that has a scope of its own: nobody has to come back every hour."""
+        """Request a refresh token too, if it has a scope of its own, so that the person need not sign in every hour."""
         offered = OFFLINE in (issuer.scopes_supported or ())
         return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
 
@@ -148,7 +150,7 @@ class ByBrowser:
 
     @contextlib.asynccontextmanager
     async def _registered(self, wanted: Wanted, state: str) -> AsyncGenerator[tuple[Redirect, Registered]]:
-        """Where the browser comes back to, and the id of ours that is registered with it."""
+        """Provide the redirect target, and the client id that is registered with it."""
         known = await self.registry.known(wanted.issuer)
         async with contextlib.AsyncExitStack() as stack:
             redirect = None
@@ -177,13 +179,13 @@ class ByBrowser:
                 await _shown(self.open_browser, url)
                 return await redirect.answer()
         except TimeoutError:
-            # Perhaps there was a page that said that nobody knows us any more: next time we register again.
+            # The page may have reported an unknown client: register again next time.
             await self.registry.forget(wanted.issuer)
             raise AuthorizationFailed.of("TW5105", seconds=self.seconds, url=wanted.url) from None
 
 
 async def _page(wanted: Wanted) -> str:
-    """Where the person is sent: a page that may be shown, of an issuer that knows PKCE."""
+    """Return the sign-in page, checked to be safe to show, of an issuer that supports PKCE."""
     issuer = wanted.issuer
     if "S256" not in (issuer.code_challenge_methods_supported or ()):
         raise Unusable(f"{issuer.issuer} does not say that it knows PKCE with S256, and is not trusted without")
@@ -229,7 +231,9 @@ async def _shown(open_browser: OpenBrowser | None, url: str) -> None:
 
 
 def _code(answer: Mapping[str, str], issuer: Issuer) -> str:
-    """The code, of that issuer and no other (RFC 9207). Until that is sure nothing of the answer is looked at."""
+    """Return the code, after checking that it comes from this issuer (RFC 9207). Until then no other parameter is
+    read.
+    """
     said = answer.get("iss")
     if said is None and issuer.authorization_response_iss_parameter_supported:
         raise AuthorizationFailed.of("TW5104", issuer=issuer.issuer, problem="it does not say whose it is")
@@ -242,17 +246,17 @@ def _code(answer: Mapping[str, str], issuer: Issuer) -> str:
     return answer["code"]
 
 
-# --- nobody is there to agree -----------------------------------------------------------------------------------------
+# --- unattended grants ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Unattended:
-    """What these have in common: an id that was agreed upon, and nothing that would be refreshed."""
+    """Common part of the unattended grants: a pre-registered id, and no token refresh."""
 
     registry: Registry
 
     def check(self, url: str) -> None:
-        pass  # nobody has to be asked
+        pass  # no person has to be asked
 
     def prefers(self, issuers: tuple[str, ...]) -> str:
         return self.registry.preferred(issuers)
@@ -283,7 +287,7 @@ class ByItself(_Unattended):
 
 @dataclass(frozen=True, slots=True)
 class ByVoucher(_Unattended):
-    """The JWT bearer grant: whoever runs this workload says what it is (RFC 7523, section 2.1)."""
+    """The JWT bearer grant: the platform that runs this workload asserts its identity (RFC 7523, section 2.1)."""
 
     assertion: Assertion
 
