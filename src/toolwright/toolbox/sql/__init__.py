@@ -1,7 +1,7 @@
-"""The sql tools: what is in a database, read by queries and, where the operator wants it, changed.
+"""The sql tools: query a database and, where the operator allows it, change it.
 
-SQLite and DuckDB are files, PostgreSQL and MySQL or MariaDB are reached by URL. Each call has a connection of its own:
-nothing that one does to its session is there for the next.
+SQLite and DuckDB are files; PostgreSQL, MySQL and MariaDB are reached by URL. Each call has a connection of its own, so
+session state never carries over to the next call.
 """
 
 from toolwright.toolbox.sql.access import Access

@@ -1,8 +1,8 @@
-"""What a statement may be made of: kinds of nodes, functions by name, and the functions of each engine.
+"""The allowlist of statements: kinds of nodes, functions by name, and the functions of each engine.
 
-These are lists of what is accepted. What is missing is refused, by name; so a function that an engine gains tomorrow
-is refused until somebody has looked at it. None of these reads a file, reaches a network, waits, writes, locks, or
-tells a setting. ``ENGINE`` is what one engine alone has.
+A function or node that is not listed is refused, by name; so a function that an engine gains in a new version is
+refused until it has been reviewed. No listed function reads a file, reaches a network, waits, writes, locks, or reveals
+a setting. ``ENGINE`` holds the functions of one engine alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUERIES = _words("""
     Semicolon SimilarTo Slice Star Sub Subquery Table TableAlias TableSample Tuple Union UnpivotColumns Values Var
     Where Window WindowSpec With WithinGroup
 """)
-"""Nodes of a query that are no functions."""
+"""Nodes of a query that are not functions."""
 
 CHANGES = _words("""
     AddConstraint Alter AlterColumn AlterRename AutoIncrementColumnConstraint CharacterSetColumnConstraint
@@ -38,7 +38,7 @@ CHANGES = _words("""
     OnUpdateColumnConstraint PrimaryKey PrimaryKeyColumnConstraint Reference RenameColumn Returning Schema
     TruncateTable UniqueColumnConstraint Update When Whens
 """)
-"""Nodes of a change, beside those of a query."""
+"""Nodes of a change, besides those of a query."""
 
 TYPED = _words("""
     Abs Acos Acosh AddMonths And AnyValue ApproxDistinct ApproxQuantile ArgMax ArgMin Array ArrayAgg ArrayAll
@@ -72,7 +72,7 @@ TYPED = _words("""
     UnixMillis UnixSeconds UnixToStr UnixToTime UnixToTimeStr Unnest Upper UtcDate UtcTime UtcTimestamp Uuid
     Variance VariancePop Week WeekOfYear WeekStart WidthBucket Xor Year YearOfWeek YearOfWeekIso
 """)
-"""Functions that the parser has classes for: standard SQL, and what all engines spell somehow."""
+"""Functions for which the parser has classes: standard SQL, and functions that all engines have under some name."""
 
 FUNCTIONS = _words("""
     abs acos asin atan atan2 avg bit_length ceil ceiling char char_length character_length coalesce concat concat_ws
@@ -151,4 +151,5 @@ ENGINE: dict[str, frozenset[str]] = {
 }
 
 LENGTHS = {"Repeat": "times", "Pad": "expression", "Space": "this"}
-"""Functions that make text of any length, and which argument says how long: it has to be a number, and no large one."""
+"""Functions that produce text of any length → the argument with the length, which must be a literal number within the
+limit."""

@@ -1,4 +1,4 @@
-"""What the tools may do with a database: the operator's word on it."""
+"""The operator's settings for the access of the tools to a database."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ __all__ = ["Access"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """``writes``: there is ``execute_sql``. ``tables``: patterns of the tables that are there, all by default;
-    ``hidden``: patterns of tables, or of columns (``users.password*``), that are not. Patterns are those of
-    :mod:`fnmatch`, without regard to case. ``functions``: further functions that a statement may call, such as
-    ``my_function`` or ``my_schema.my_function``; what they do is the operator's affair. ``mighty_roles``: a role that
-    could read what is hidden, or read files or run programs of the database's machine, is taken all the same.
-    """
+    """``writes``: whether ``execute_sql`` exists. ``tables``: patterns of the visible tables, all by default;
+    ``hidden``: patterns of tables, or of columns (``users.password*``), that are invisible. Patterns are those of
+    :mod:`fnmatch`, case-insensitive. ``functions``: further functions that a statement may call, such as
+    ``my_function`` or ``my_schema.my_function``; their effects are the operator's responsibility. ``mighty_roles``:
+    accept a role that could read hidden data, or read files or run programs on the database's machine."""
 
     writes: bool = False
     tables: Sequence[str] = ()

@@ -1,7 +1,7 @@
-"""Which tables and views there are to the caller, and what a name in a statement means.
+"""The tables and views that the caller can see, and the resolution of names in a statement.
 
-A name is looked for here and nowhere else: what the catalogue does not have does not exist to the caller, whether it is
-hidden, a table of the engine's own, or no table at all.
+Names are resolved here and nowhere else: a name that is missing from the catalogue does not exist for the caller,
+whether it is hidden, a table of the engine's own, or no table at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OWN = ("sqlite_*", "pg_*", "duckdb_*", "pragma_*", "information_schema", "perfo
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table or view. ``columns`` are all that it has, ``hides`` those of them that the caller is not to see."""
+    """A table or view. ``columns`` are all of its columns, ``hides`` those that the caller may not see."""
 
     schema: str
     name: str
@@ -34,7 +34,7 @@ class Relation:
     columns: tuple[str, ...] = ()
     hides: frozenset[str] = frozenset()
     is_partial: bool = False
-    """Whether it is read by the columns that are shown: some are hidden, or may be kept from the role."""
+    """Whether statements read it through its shown columns only: some are hidden, or may be withheld from the role."""
 
     @property
     def shown_columns(self) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class Relation:
 
 
 class Catalog:
-    """The relations that ``access`` lets through. ``home``: the schema that names without one belong to."""
+    """The relations that ``access`` lets through. ``home``: the schema of names without one."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class Catalog:
         folds: bool = False,
         types: Iterable[str] = (),
     ) -> None:
-        """``folds``: names in quotes are another thing than names without, and a name without a schema is looked for
-        in several (PostgreSQL). ``types``: those of the database that a statement may name."""
+        """``folds``: quoted and unquoted names differ, and a name without a schema is looked up in several
+        (PostgreSQL). ``types``: types of the database that a statement may name."""
         self.home = home
         self.qualifies = folds
         self.functions = frozenset(name.lower() for name in access.functions)
@@ -82,15 +82,15 @@ class Catalog:
         return wanted and not any(_matches(name, whole) for name in names)
 
     def shown(self, relation: Relation) -> str:
-        """How the caller writes its name."""
+        """The name that the caller writes for it."""
         return relation.name if relation.schema == self.home else f"{relation.schema}.{relation.name}"
 
     def is_taken(self, name: str) -> bool:
-        """Whether there is a table of this name, shown or not."""
+        """Whether a table of this name exists, visible or not."""
         return name.casefold() in self._taken
 
     def find(self, name: str, schema: str = "", database: str = "", *, quoted: bool = False) -> Relation:
-        """What a name in a statement means. ``ToolError`` where that is nothing to the caller."""
+        """The relation of a name in a statement. ``ToolError`` if the caller can see no such relation."""
         key = name.lower() if self._folds and not quoted else self._key(name)
         found = None if database else self._known.get(((schema or self.home).lower(), key))
         if found is None:
@@ -98,7 +98,7 @@ class Catalog:
         return found
 
     def named(self, name: str) -> Relation:
-        """What a tool's argument means: a name as it is listed, to the letter."""
+        """The relation of a tool's argument: the exact name as listed."""
         for relation in self.relations:
             if self.shown(relation) == name:
                 return relation
@@ -111,7 +111,8 @@ class Catalog:
         return ToolError.of("TW6215", name=name[:80], near=", ".join(near) or "(none)")
 
     def check_new(self, name: str, schema: str, database: str) -> None:
-        """A table that is made is one of the home schema, and is called like none of the engine's or of the hidden."""
+        """Checks that a new table is in the home schema, and that its name is neither an engine's own nor a hidden
+        one."""
         if database or (schema and schema.lower() != self.home.lower()) or _matches(name, _OWN):
             raise ToolError.of("TW6231", name=name[:80], schema=self.home)
         if not self._lets(Relation(self.home, name, "table")):
@@ -119,8 +120,8 @@ class Catalog:
 
 
 def with_hidden(relation: Relation, access: Access, columns: Callable[[], Iterable[tuple[str, str]]]) -> Relation:
-    """The relation with the columns that ``access`` hides, and those that are generated from them. ``columns`` are
-    their names and the expressions of their values; it is asked only where a pattern may be about one of them."""
+    """The relation with the columns that ``access`` hides, and those that are generated from them. ``columns`` returns
+    their names and the expressions of their values; it is called only where a pattern may match one of them."""
     if not any(_is_column(pattern, Relation("", relation.name, "table")) for pattern in access.hidden):
         return relation
     expressions = dict(columns())

@@ -1,4 +1,4 @@
-"""What is told of a table: all that its engine knows of it, but nothing that leads to what is hidden."""
+"""Table descriptions: all that the engine knows about a table, without hidden names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["described"]
 
 
 def described(table: TableDescription, relation: Relation, catalog: Catalog) -> TableDescription:
-    """``table`` as the caller may see it: neither the names of hidden columns are in it, nor those of hidden tables."""
+    """``table`` as the caller may see it, without the names of hidden columns and hidden tables."""
     keys = [_key(key, relation, catalog) for key in table["foreign_keys"]]
     return TableDescription(
         table=catalog.shown(relation),
@@ -24,7 +24,7 @@ def described(table: TableDescription, relation: Relation, catalog: Catalog) -> 
 
 
 def _is_open(texts: Sequence[str], relation: Relation) -> bool:
-    """Whether none of ``texts``, names or expressions, has the name of a hidden column in it."""
+    """Whether ``texts``, names or expressions, contain no name of a hidden column."""
     return not any(name.lower() in text.lower() for name in relation.hides for text in texts)
 
 
@@ -35,7 +35,7 @@ def _column(column: TableColumn, relation: Relation) -> TableColumn:
 
 
 def _key(key: ForeignKey, relation: Relation, catalog: Catalog) -> ForeignKey | None:
-    """The key with the table that it points to as statements call it; ``None`` where part of it is hidden."""
+    """The key with its target table named as in statements; ``None`` where part of it is hidden."""
     for there in catalog.relations:
         if key["table"] == f"{there.schema}.{there.name}" or (
             there.schema == relation.schema and key["table"].lower() == there.name.lower()

@@ -1,7 +1,8 @@
-"""DuckDB by file, shut off from all other files. Owner of duckdb here, which is in the extra ``sql``.
+"""DuckDB by file, isolated from all other files. Owner of duckdb here, which is in the extra ``sql``.
 
-``duckdb:///sales.duckdb`` is below the working folder, ``duckdb:////srv/sales.duckdb`` is absolute. Read-only alone
-would leave it every file of the machine; so external access is off, and the configuration locked, before any statement.
+``duckdb:///sales.duckdb`` is below the working folder, ``duckdb:////srv/sales.duckdb`` is absolute. A read-only
+database could still read every file of the machine; so external access is off, and the configuration locked, before any
+statement.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _EXACT = frozenset(
         *("UHUGEINT", "FLOAT", "DOUBLE", "VARCHAR", "BLOB"),
     )
 )
-"""Types that come as values of Python; all others as DuckDB's text, which loses nothing."""
+"""Types that come as Python values; all others come as DuckDB's text, which is lossless."""
 
 
 class Duck:
@@ -103,7 +104,7 @@ class Duck:
 
 
 def _is_taken(error: duckdb.Error) -> bool:
-    """Another process has the file, or a call of this one has it to read while it is to be written, or to write."""
+    """Whether another process has the file, or another call of this process has it open in an incompatible mode."""
     return "lock" in str(error) or "different configuration" in str(error)
 
 
@@ -203,7 +204,7 @@ class _Session:
             raise of_columns(ToolError.of("TW6225", problem=problem), _NO_COLUMN)
 
     def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
-        """Its types are asked for first, so that what Python would round comes as text."""
+        """Runs a query. Its types are determined first, so that values that Python would round come as text."""
         self._one(text, duckdb.StatementType.SELECT)
         self._check_tree(text)
         described = self._one(f"DESCRIBE {text}", duckdb.StatementType.SELECT)
@@ -218,42 +219,43 @@ class _Session:
         return Outcome([Column(name=name, type=kind) for name, kind in types], _fetched(self._db))
 
     def _one(self, text: str, kind: duckdb.StatementType) -> duckdb.Statement:
-        """The one statement that DuckDB's own parser finds in ``text``: ``execute`` would run all of them."""
+        """The only statement that DuckDB's own parser finds in ``text``: ``execute`` would run several."""
         found = self._db.extract_statements(text)
         if len(found) != 1:
             raise ToolError.of("TW6210", count=len(found))
         try:
             is_of_kind = found[0].type == kind
-        except ValueError:  # a kind that its Python package has no name for
+        except ValueError:  # a kind that its Python package cannot name
             is_of_kind = False
         if not is_of_kind:
             raise ToolError.of("TW6238")
         return found[0]
 
     def _check_tree(self, query: str) -> None:
-        """Judges the tree that DuckDB's own parser makes of a query."""
+        """Checks the tree that DuckDB's own parser makes of a query."""
         tree = json.loads(self._all("SELECT json_serialize_sql(?)", query)[0][0])
         if tree.get("error") or len(tree["statements"]) != 1:
             raise ToolError.of("TW6238")
         check_query(tree, self.catalog(), self._macros())
 
     def _check_change(self, statement: Statement, given: Mapping[str, Any]) -> None:
-        """Judges the plan that DuckDB makes of a change, where anything is hidden."""
+        """Checks the plan that DuckDB makes of a change, if anything is hidden."""
         if not self._access.hidden and not self._access.tables:
             return
         plan = self._plan(statement)
         if plan.get("error") or len(plan["plans"]) != 1:
-            self._db.execute(f"EXPLAIN {spelt(statement, '${name}')}", given)  # says what is wrong with the text itself
+            self._db.execute(f"EXPLAIN {spelt(statement, '${name}')}", given)  # reports an error in the text itself
             raise ToolError.of("TW6239")
         check_plan(plan["plans"], self.catalog(), self._macros(), self._all("SELECT current_database()")[0][0])
 
     def _plan(self, statement: Statement) -> dict[str, Any]:
-        """The plan of a change, or its error. DuckDB plans no parameters whose types are open: NULL stands in for
+        """The plan of a change, or its error. DuckDB cannot plan parameters of unknown type: NULL stands in for
         each."""
         return json.loads(self._all("SELECT json_serialize_plan(?)", spelt(statement, " NULL "))[0][0])
 
     def _macros(self) -> frozenset[str]:
-        """DuckDB lists all its functions for them, which takes longer than most queries; no statement makes one."""
+        """The macros of the database, cached: DuckDB lists all its functions for them, which takes longer than most
+        queries, and no statement can create one."""
         if self._known_macros is None:
             self._known_macros = frozenset(row[0] for row in self._all(_MACROS))
         return self._known_macros
@@ -273,7 +275,7 @@ _KINDS = {"TRUNCATE": "DELETE", "MERGE": "MERGE_INTO"}
 
 
 def _expected(statement: Statement) -> duckdb.StatementType:
-    """What DuckDB's parser has to take a plan or a change for."""
+    """The type of statement that DuckDB's parser must find for a plan or a change."""
     verb = statement.verb.partition(" ")[0]
     return getattr(duckdb.StatementType, _KINDS.get(verb, verb))
 

@@ -1,7 +1,7 @@
-"""DuckDB's own plan of a change, as JSON, judged apart from ours: which tables and columns it reads and writes.
+"""An independent check of DuckDB's own plan of a change, as JSON: the tables and columns that it reads and writes.
 
-The plan is the bound one, before DuckDB makes it faster: each table stands in it by its full name, and with each column
-that is read of it. Views are taken apart in it; so a change that reads a view also reads the tables of the view.
+The plan is the bound one, before optimization: it contains each table by its full name, with each column that is read
+of it. Views are expanded; so a change that reads a view also reads the tables of the view.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ __all__ = ["check_plan"]
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """``macros``: functions that the database brings; ``database``: the only one whose tables may stand in the plan."""
+    """``macros``: functions that the database defines; ``database``: the only one whose tables may occur in the
+    plan."""
 
     catalog: Catalog
     macros: frozenset[str]
@@ -60,12 +61,12 @@ class _Judge:
         name, schema, database = _name(qualified)
         try:
             return self.catalog.find(name, schema, "" if database == self.database else database)
-        except ToolError:  # its sentence would have the name of the table in it
+        except ToolError:  # its message would contain the name of the table
             raise ToolError.of("TW6239") from None
 
 
 def check_plan(plan: Any, catalog: Catalog, macros: frozenset[str], database: str) -> None:
-    """``ToolError`` where a change reads or writes what is hidden, or where its plan does not tell that."""
+    """``ToolError`` where a change reads or writes hidden data, or where its plan does not tell."""
     judge = _Judge(catalog, macros, database)
     nodes = [node for node in nodes_of(plan) if str(node.get("type")).startswith("LOGICAL_")]
     try:

@@ -1,7 +1,7 @@
-"""DuckDB's own reading of a query, as JSON, judged apart from ours: its tables, and what it reads of them.
+"""An independent check of DuckDB's own syntax tree of a query, as JSON: its tables, and the columns it reads of them.
 
-A table with hidden columns may stand in one place only: in the query that takes its shown columns by name, which the
-judge of statements has put there. Kinds of sources that are not listed are refused.
+A table with hidden columns may occur in one place only: in the query that selects its shown columns by name, which
+:mod:`statement` has put there. Kinds of sources that are not listed are refused.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _SOURCES = frozenset(
 )
 _QUERIES = frozenset(("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"))
 _PLACES = ("from_table", "left", "right", "source")
-"""Where a source stands in a tree."""
+"""Keys under which a source occurs in a tree."""
 _TABLE_FUNCTIONS = frozenset(("generate_series", "range", "unnest", "json_each", "json_tree"))
 _NOTHING_ELSE = ("where_clause", "having", "sample", "qualify", "group_expressions", "group_sets", "modifiers")
 
 
 def check_query(tree: Any, catalog: Catalog, macros: frozenset[str]) -> None:
-    """``ToolError`` where the tree of a query reads what is hidden. ``macros``: functions that the database brings."""
+    """``ToolError`` where the tree of a query reads hidden data. ``macros``: functions that the database defines."""
     nodes = list(nodes_of(tree))
     for node in nodes:
         _check_sources(node)
@@ -64,7 +64,7 @@ def nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_named(table: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
-    """Whether a table is a query that WITH names: none of those is called like a table."""
+    """Whether a table is a common table expression, whose names never equal those of tables."""
     name = str(table["table_name"])
     bare = not table.get("schema_name") and not table.get("catalog_name")
     return bare and name.lower() in named and not catalog.is_taken(name)
@@ -76,7 +76,7 @@ def _relation(table: dict[str, Any], catalog: Catalog) -> Relation:
 
 
 def _takes_shown_columns(node: dict[str, Any], named: set[str], catalog: Catalog) -> bool:
-    """Whether a query is nothing but shown columns of one table."""
+    """Whether a query only selects shown columns of one table."""
     source = node_of(node.get("from_table"))
     if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or _is_named(source, named, catalog):
         return False

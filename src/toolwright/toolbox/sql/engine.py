@@ -1,4 +1,4 @@
-"""What an engine has to be able to do, and the URLs that lead to one. Each engine is a file, and owns its package."""
+"""The interface of an engine, and the URLs that lead to one. Each engine is a file, and owns its package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ __all__ = ["Engine", "Outcome", "Session", "engine_of", "file_of", "first_line",
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a statement gave: ``rows`` come from the engine as they are taken. ``affected`` is known once they are."""
+    """The outcome of a statement: ``rows`` are fetched from the engine on iteration. ``affected`` is the number of
+    changed rows, if known."""
 
     columns: Sequence[Column]
     rows: Iterator[Sequence[Any]]
@@ -36,46 +37,46 @@ class Session(Protocol):
     def catalog(self) -> Catalog: ...
 
     def exposure(self) -> Exposure:
-        """What the role reaches though it is hidden. Nothing, where the engine has a guard of its own for that."""
+        """Hidden data that the role can reach. Empty, where the engine has a guard of its own for that."""
         ...
 
     def describe(self, relation: Relation) -> TableDescription:
-        """All of it, what is hidden too."""
+        """The full description, hidden columns included."""
         ...
 
     def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
-        """``most``: rows that anybody will take."""
+        """Runs the statement. ``most``: the maximum number of rows that the caller will take."""
         ...
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
-        """Have the engine plan a change without making it: its error where the change cannot be made. Of a change that
-        the engine makes no plan of, such as ``CREATE TABLE`` in PostgreSQL and MySQL, nothing is found out."""
+        """Has the engine plan a change without making it: raises the engine's error where the change cannot be made. An
+        engine that does not plan such a change, such as ``CREATE TABLE`` in PostgreSQL and MySQL, reports no error."""
         ...
 
     def commit(self) -> None: ...
 
     def interrupt(self) -> None:
-        """Ends what runs, from any thread; nothing where nothing does."""
+        """Cancels the running statement, if any. Thread-safe."""
         ...
 
     def close(self) -> None:
-        """Undoes what was not committed."""
+        """Rolls back uncommitted changes and closes the connection."""
         ...
 
 
 class Engine(Protocol):
     dialect: Dialect
     place: str
-    """Where the database is, as it may be shown."""
+    """The location of the database, without secrets."""
     wall: str
-    """The engine's own wall before what is hidden, in words."""
+    """A description of the engine's own protection of hidden data."""
 
     def open(self, *, writes: bool) -> Session:
-        """A session. ``ToolError`` where there is none to be had now."""
+        """Opens a session. ``ToolError`` where that is not possible now."""
         ...
 
     def worded(self, error: Exception) -> ToolError | None:
-        """What an exception of the engine's package means to the model; ``None`` for one that is not its."""
+        """The error for the model for an exception of the engine's package; ``None`` for any other exception."""
         ...
 
 
@@ -91,7 +92,8 @@ _ENGINES: Mapping[str, tuple[str, str, str]] = {
 
 
 def file_of(url: str) -> Path:
-    """The file of a database that is one. ``ConfigurationError`` where the URL is none, or the file is not there."""
+    """The file of a file database. ``ConfigurationError`` where the URL does not name a file, or the file does not
+    exist."""
     parts = urlsplit(url)
     path = parts.path.removeprefix("/")
     if parts.netloc or parts.query or not path:
@@ -104,7 +106,7 @@ def file_of(url: str) -> Path:
 
 
 def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
-    """The engine that a URL names. ``ConfigurationError`` for one that there is not, or whose package is missing."""
+    """The engine that a URL names. ``ConfigurationError`` for an unknown scheme, or one whose package is missing."""
     scheme = urlsplit(url).scheme
     if scheme not in _ENGINES:
         raise ConfigurationError.of("TW6201", url=without_password(url), known=", ".join(_ENGINES))
@@ -120,7 +122,7 @@ def engine_of(url: str, access: Access, limits: SqlLimits) -> Engine:
 
 
 def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
-    """The error, or that which names the column, where ``pattern`` finds in its ``problem`` that there is none."""
+    """The error, or one that names the column, where ``pattern`` finds a missing column in its ``problem``."""
     found = pattern.match(str(error.facts["problem"]))
     if found is None:
         return error
@@ -128,5 +130,5 @@ def of_columns(error: ToolError, pattern: re.Pattern[str]) -> ToolError:
 
 
 def first_line(error: Exception) -> str:
-    """What an engine says: its first line, since others repeat the statement, and no more of it than helps."""
+    """The first line of an engine's message, shortened: its other lines repeat the statement."""
     return str(error).strip().partition("\n")[0][:300].rstrip(". ")

@@ -1,9 +1,9 @@
 """Errors of an engine, without the values and names that are hidden from the caller.
 
-An error quotes values and names. Those of a statement over tables alone are the caller's, or shown; but a view, a
-trigger, a default or a foreign key works with more. So where something is hidden, an error of such a statement
-repeats only the words of the caller and names that are shown. A message that a trigger or function has worded itself
-(``by_hand``) is withheld.
+An error quotes values and names. In a statement over tables alone these are the caller's own, or visible; but a view, a
+trigger, a default or a foreign key uses others as well. So where anything is hidden, an error of such a statement
+repeats only words of the caller and visible names. A message that a trigger or function has worded itself (``by_hand``)
+is withheld.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WITHHELD = "the reason names or quotes what may be hidden here"
 
 @dataclass(slots=True)
 class Asked:
-    """A statement on its way. ``text`` is all that the caller wrote; the rest is there as far as the call has come."""
+    """A statement in progress. ``text`` is all that the caller wrote; the other fields are set as the call proceeds."""
 
     text: str
     catalog: Catalog | None = None
@@ -44,7 +44,7 @@ def redacted(error: ToolError, asked: Asked) -> ToolError:
 
 
 def near_columns(error: ToolError, session: Session, asked: Asked) -> ToolError:
-    """The error about a column that is not there, with columns that are like it and are shown."""
+    """The error about a missing column, with similar columns that are visible."""
     if asked.statement is None or asked.catalog is None:
         return error
     if str(error.facts["name"]).lower() not in asked.text.lower():  # it is one of a view, or of a trigger
@@ -72,7 +72,7 @@ def _problem(error: ToolError, problem: str, catalog: Catalog, asked: Asked) -> 
 
 
 def _known(text: str, catalog: Catalog, statement: Statement) -> str:
-    """Text whose parts an error may repeat."""
+    """The text whose parts an error may repeat."""
     names = [name for r in catalog.relations for name in (r.schema, r.name, *r.shown_columns)]
     return "\n".join((text, statement.sql, *names)).lower()
 

@@ -1,7 +1,7 @@
-"""What the role of a database can reach though the tools hide it, and the statements that end that.
+"""Hidden data that the role of a database can reach nevertheless, and the statements that revoke that access.
 
-The judge of statements is one wall, the rights of the role are another: where the role cannot read what is hidden, a
-mistake of the judge shows nothing. The engine is asked, at the start.
+The check of statements is one wall, the rights of the role are another: where the role cannot read hidden data, a
+mistake of the check reveals none. The engine is queried for this at the start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """``reached``: what the role can reach, in words; ``ending``: the statements, in the order in which they run."""
+    """``reached``: descriptions of the reachable data; ``ending``: the revoking statements, in the order in which they
+    run."""
 
     role: str
     reached: tuple[str, ...] = ()
@@ -26,7 +27,7 @@ class Exposure:
 
 
 def check_exposure(exposure: Exposure) -> None:
-    """``ConfigurationError`` with the statements to run, where the role reaches what is hidden."""
+    """``ConfigurationError`` with the statements to run, where the role reaches hidden data."""
     if exposure.reached:
         statements = "\n".join(f"{statement};" for statement in exposure.ending)
         raise ConfigurationError.of(
@@ -35,7 +36,7 @@ def check_exposure(exposure: Exposure) -> None:
 
 
 def walls_of(own: str, exposure: Exposure) -> list[str]:
-    """The walls before what is hidden, as ``inspect`` tells them. ``own``: that of the engine."""
+    """The walls around hidden data, as ``inspect`` shows them. ``own``: that of the engine."""
     judge = "the judge of statements"
     if exposure.reached:
         return [f"one wall: {judge}. The role reaches {_listed(exposure.reached)}"]

@@ -1,7 +1,7 @@
 """Checks for objects that a statement reaches without naming them: by CASCADE, a view or a type. It is refused.
 
-A type of PostgreSQL may be the row of a hidden table, turn a number into the name of one, or run somebody's function;
-so types go by a list, and those of the database by their names (:attr:`Catalog.types`).
+A type of PostgreSQL may be the row of a hidden table, turn a number into the name of one, or run a user-defined
+function; so types are checked against an allowlist, and those of the database by their names (:attr:`Catalog.types`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ _PLAIN = """
     tstzrange tsvector uuid varbit varchar xid xid8 xml
 """
 _TYPES = frozenset(_PLAIN.split())
-"""Types of PostgreSQL that the parser has no class for, or that a statement may call by ``pg_catalog``."""
+"""Types of PostgreSQL for which the parser has no class, or which a statement may qualify with ``pg_catalog``."""
 _CHANGES = ("Insert", "Update", "Delete", "Merge")
 
 
 def check_alone(tree: Any, verb: str) -> None:
-    """``ToolError`` for a change that makes others, or goes on to what it does not name: no person was shown those."""
+    """``ToolError`` for a change that contains other changes, or cascades to objects it does not name: these are not in
+    the preview that a person approves."""
     for node in tree.walk():
         kind = type(node).__name__
         option = str(node.args.get("option") or "").upper() if kind == "TruncateTable" else ""
@@ -37,13 +38,13 @@ def check_alone(tree: Any, verb: str) -> None:
 
 
 def check_changed(relation: Relation, catalog: Catalog) -> None:
-    """``ToolError`` where a change is made through a view: what it writes to then may be hidden."""
+    """``ToolError`` for a change through a view, whose target may be hidden."""
     if catalog.hides_anything and relation.kind == "view":
         raise ToolError.of("TW6240", view=catalog.shown(relation))
 
 
 def check_plan_of(relations: Iterable[Relation], catalog: Catalog) -> None:
-    """``ToolError`` for the plan of a view: it names the tables of the view, and how much is in them."""
+    """``ToolError`` for the plan of a view: it names the tables of the view, and their sizes."""
     for relation in relations:
         if catalog.hides_anything and relation.kind == "view":
             raise ToolError.of("TW6213", what=f"EXPLAIN of {catalog.shown(relation)}, a view,", verb="")

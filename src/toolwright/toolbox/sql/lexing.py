@@ -1,8 +1,8 @@
-"""The words of a written statement, read by a scanner of our own that knows far less than the parser.
+"""The tokens of a written statement, read by a scanner of our own that knows far less than the parser.
 
-It is a second reading of what goes to the engine: text in quotes begins and ends where the engine has it, and outside
-of quotes there are plain words, numbers and operators. Comments, a second statement, dollar quotes, variables and
-escapes that only some engines know are errors here, in every dialect.
+It is a second reading of the text for the engine: quoted text must begin and end where the engine sees it, and only
+plain words, numbers and operators may occur outside of quotes. Comments, a second statement, dollar quotes, variables
+and escapes that only some engines know are errors here, in every dialect.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 __all__ = ["PARAMETER", "quote_ends"]
 
 PARAMETER = re.compile("\x02(\\d+)\x03")
-"""Where a parameter stands in a written statement."""
+"""The marker of a parameter in a written statement."""
 
 _STRING = "'(?:[^'\x00-\x08\x0e-\x1f]|'')*'(?!')"
 _ESCAPED = r"'(?:[^'\\\x00-\x08\x0e-\x1f]|''|\\[^\x00-\x1f])*'(?!')"
@@ -48,7 +48,7 @@ _NEVER = {
 
 
 def quote_ends(text: str, dialect: Literal["sqlite", "duckdb", "postgres", "mysql"]) -> list[int] | None:
-    """Where each text in quotes ends, in order; ``None`` for a statement that is not plain."""
+    """The index at which each quoted text ends, in order; ``None`` for a statement that is not plain."""
     ends: list[int] = []
     place = 0
     while place < len(text):

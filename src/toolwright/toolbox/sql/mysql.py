@@ -1,7 +1,7 @@
-"""MySQL and MariaDB by URL, through an account that may not do much. Owner of PyMySQL, which is an extra: ``mysql``.
+"""MySQL and MariaDB by URL, through an account with few rights. Owner of PyMySQL, which is an extra: ``mysql``.
 
 ``mysql://user:password@host:3306/shop``; a certificate is checked with ``?ssl_ca=FILE``. Accounts that may read or
-write files of the server, or set what it is, are refused. The transaction is read-only, and the session's own limits
+write files of the server, or administer it, are refused. The transaction is read-only, and the session's own limits
 bound time and rows.
 """
 
@@ -101,7 +101,7 @@ class Mysql:
             charset="utf8mb4",
             local_infile=False,
             autocommit=True,
-            client_flag=CLIENT.FOUND_ROWS,  # a row that an UPDATE leaves as it was counts, as everywhere else
+            client_flag=CLIENT.FOUND_ROWS,  # a matched row counts even if unchanged, as in all engines
             connect_timeout=max(2, round(self._limits.connect_seconds)),
             read_timeout=seconds,
             write_timeout=seconds,
@@ -124,8 +124,9 @@ class Mysql:
 
 
 def _loaders() -> Any:
-    """How values come: numbers as such, all else as the text or bytes that the server sends, which loses nothing."""
-    # What is not text of a kind comes as bytes of ASCII without this: dates, decimals, JSON.
+    """Converters of values: numbers as such, all others as the text or bytes that the server sends, which is
+    lossless."""
+    # Without this, types other than text come as ASCII bytes: dates, decimals, JSON.
     as_text = {number: str for number in (*_TYPES,) if number not in _BYTES}
     return {**as_text, **dict.fromkeys(_NUMBERS, int), FIELD_TYPE.FLOAT: float, FIELD_TYPE.DOUBLE: float, **_ESCAPES}
 
@@ -179,7 +180,7 @@ def _worded(error: pymysql.MySQLError) -> ToolError:
 
 
 def _grants(db: pymysql.Connection[Any]) -> Iterator[tuple[set[str], str, str]]:
-    """What the account and its roles are granted: the rights, on what, and to whom."""
+    """The grants of the account and its roles: the rights, their object, and their grantee."""
     with db.cursor() as cursor:
         cursor.execute("SHOW GRANTS")
         found = [_GRANT.match(str(row[0])) for row in cursor.fetchall()]
@@ -191,7 +192,7 @@ def _grants(db: pymysql.Connection[Any]) -> Iterator[tuple[set[str], str, str]]:
 
 
 def _mighty(db: pymysql.Connection[Any]) -> tuple[str, str] | None:
-    """An account that reaches the files of the server, or may change what it is, and why."""
+    """The account and the reason, if it can reach the files of the server, or administer it."""
     for rights, what, role in _grants(db):
         for right in _MIGHTY:
             if what == "*.*" and right in rights:
@@ -237,7 +238,7 @@ class _Session:
             return ((row[0], f"{row[5] or ''} {row[3] or ''}") for row in self._all(_COLUMNS, schema, name))
 
         relation = with_hidden(Relation(schema, name, kind, rows), self._access, columns)
-        # Columns that the account may not read are not even named to it, and SELECT * would be refused for them.
+        # Columns that the account may not read are invisible to it, and SELECT * would be refused for them.
         return replace(relation, is_partial=bool(relation.columns))
 
     def exposure(self) -> Exposure:
@@ -263,7 +264,7 @@ class _Session:
                 yield f"{min(rights & _ENDS_TABLES)} on {what}"
 
     def _ending(self, catalog: Catalog, account: str) -> Iterator[str]:
-        """Takes all rights away, and gives those on what is shown."""
+        """The statements that revoke all rights, and grant those on visible relations."""
         yield from (f"REVOKE {role} FROM {account}" for role in self._roles())
         for rights, what, role in _grants(self._db):
             if role == "PUBLIC" and rights != {"USAGE"}:
@@ -345,7 +346,7 @@ def _hides_nothing(access: Access) -> bool:
 
 
 def _bound(statement: Statement, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The text as the package wants it, and the parameters that it writes into it, escaped for its connection."""
+    """The text in the package's style, and the parameters, which the package inserts escaped for its connection."""
     text = spelt(replace(statement, sql=statement.sql.replace("%", "%%")), "%(p{n})s")
     return text, {f"p{number}": values[name] for number, name in enumerate(statement.names, 1)}
 

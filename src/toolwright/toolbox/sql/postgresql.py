@@ -1,8 +1,8 @@
-"""PostgreSQL by URL, through a role that may not do much. Owner of psycopg here, which is an extra: ``postgres``.
+"""PostgreSQL by URL, through a role with few rights. Owner of psycopg here, which is an extra: ``postgres``.
 
-A transaction that only reads, as superuser, still reads files and runs programs: such roles are refused. Names without
-a schema mean nothing but the server's own functions and types, since the search path is empty; tables are called by
-their schemas (:mod:`statement`). What is sent goes by the extended protocol, which takes one statement.
+A read-only transaction of a superuser can still read files and run programs: such roles are refused. The search path is
+empty, so that a name without a schema is always one of the server's own functions or types; tables are qualified by
+their schemas (:mod:`statement`). Statements use the extended protocol, which takes one statement at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEPT = (
     "name",
     '"char"',
 )
-"""Types that come as values of Python; all others as the text that the server writes for them, which loses nothing."""
+"""Types that come as Python values; all others come as the server's text, which is lossless."""
 
 _TABLES = """\
 SELECT n.nspname, c.relname, CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END,
@@ -88,7 +88,7 @@ WITH me AS (SELECT r.oid, r.rolname FROM pg_catalog.pg_roles r
     WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
         OR pg_catalog.pg_has_role(current_user, r.oid, 'MEMBER'))
 """
-"""The role, and all whose rights it could take."""
+"""The role, and all roles whose rights it could take."""
 _REACHED = (
     _ROLES
     + """\
@@ -134,7 +134,7 @@ ORDER BY 1, 2"""
 
 
 _SETTINGS = {
-    "standard_conforming_strings": "on",  # a backslash in text is one, as the parser takes it
+    "standard_conforming_strings": "on",  # a backslash in text is literal, as the parser takes it
     "backslash_quote": "safe_encoding",
     "transform_null_equals": "off",
     "array_nulls": "on",
@@ -202,7 +202,7 @@ _CODES: Mapping[str, str] = {
     "28": "TW6227",
     "3D": "TW6227",
 }
-"""SQLSTATE, or how it begins → what it means to the model"""
+"""SQLSTATE, or a prefix of it → code of the error for the model"""
 
 
 _NO_COLUMN = re.compile(r'column (?:"(.+?)"|(\S+)) (?:of relation ".+" |specified in USING clause )?does not exist')
@@ -216,20 +216,20 @@ def _worded(error: psycopg.Error) -> ToolError:
 
 
 def _settle(db: psycopg.Connection, limits: SqlLimits) -> str:
-    """Sets what changes how a text is read, or a value written, whatever the role or the database has set, and returns
-    the schema that names without one belong to."""
+    """Sets the parameters that change how text is read or a value is written, overriding the role and the database.
+    Returns the schema of names without one."""
     # By their full names, and first: a schema in the path of the role may have functions and operators of its own.
     row = db.execute("SELECT pg_catalog.current_schema(), pg_catalog.set_config('search_path', '', false)").fetchone()
     times = {"statement_timeout": limits.seconds, "lock_timeout": limits.lock_seconds}
     wanted = {**_SETTINGS, **{name: str(round(seconds * 1000)) for name, seconds in times.items()}}
-    # Out of a transaction these hold for the session, which is as long as the call.
+    # Outside a transaction these hold for the session, which is as long as the call.
     calls = (f"set_config(${2 * number + 1}, ${2 * number + 2}, false)" for number in range(len(wanted)))
     db.execute(f"SELECT {', '.join(calls)}".encode(), [text for pair in wanted.items() for text in pair])
     return str(row[0]) if row and row[0] else "public"
 
 
 def _mighty(db: psycopg.Connection) -> tuple[str, str] | None:
-    """A role that could leave the database, and why."""
+    """The role and the reason, if it has rights beyond the database."""
     role, why = db.execute(_ROLE).fetchone() or ("?", None)
     return None if why is None else (role, why)
 
@@ -396,5 +396,5 @@ def _indexes(rows: Sequence[Sequence[Any]]) -> Iterator[Index]:
 
 
 def _quoted(*names: str) -> str:
-    """A name as the server reads it, for ``regclass``."""
+    """A quoted name as the server reads it, for ``regclass``."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)

@@ -1,4 +1,4 @@
-"""A call's work on a thread, which can be stopped: engines block, and calls end early."""
+"""The work of a call on a thread, with cancellation: engines block, and calls end early."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AGAIN = 0.05
 
 
 class _Stopped(Exception):
-    """Nobody waits for it any more."""
+    """The call has been given up."""
 
 
 class _Run:
@@ -40,7 +40,7 @@ class _Run:
         self.is_committing = False
 
     def give_up(self) -> bool:
-        """Nothing is committed from now on. ``False`` where a commit has begun: nobody can say that of it any more."""
+        """Prevents a later commit. Returns ``False`` where a commit has begun, whose outcome is still unknown."""
         with self._deciding:
             self._is_given_up = not self.is_committing
             return self._is_given_up
@@ -55,7 +55,7 @@ class _Run:
             self._session = session
 
     def _commit(self, session: Session) -> None:
-        with self._deciding:  # who was told that nothing is changed is not told wrong by what ends a moment later
+        with self._deciding:  # a caller who was told that no change was made must not be proven wrong by a late commit
             if self._is_given_up:
                 raise _Stopped
             self.is_committing = self._commits
@@ -65,7 +65,7 @@ class _Run:
             session.commit()
         except Exception as error:
             worded = self._engine.worded(error)
-            if worded is not None and worded.code == "TW6227":  # what a server refuses, it answers
+            if worded is not None and worded.code == "TW6227":  # the server refused the commit, so its answer is known
                 raise ToolError.of("TW6237", problem=worded.facts["problem"]) from error
             raise
 
@@ -89,8 +89,9 @@ class _Run:
 
 
 class Runner:
-    """Runs work with a session of ``engine``, at most ``seconds`` long. Work that is given up is interrupted, and what
-    it changed is undone. ``patience``: seconds that it may take to end then, or a commit that has begun by then."""
+    """Runs work with a session of ``engine``, at most ``seconds`` long. Work that is given up is interrupted, and its
+    changes are rolled back. ``patience``: seconds allowed after that for the work to end, or for a commit in
+    progress."""
 
     def __init__(
         self, engine: Engine, seconds: float, patience: float = 10.0, clock: Callable[[], float] = time.monotonic
@@ -110,8 +111,8 @@ class Runner:
         writes: bool = False,
         commits: bool = False,
     ) -> T:
-        """What ``work`` makes, once what it changed is committed where ``commits`` says so. ``ToolError`` TW6220 where
-        it was given up and nothing is changed; TW6237 where that is not known."""
+        """The result of ``work``, after its changes are committed if ``commits`` is set. ``ToolError`` TW6220 where the
+        work was given up without a change; TW6237 where the outcome is unknown."""
         running = _Run(self._engine, writes=writes, commits=commits)
         begun, is_over = self._clock(), False
         future: asyncio.Future[T] = self._pool.run(partial(running, work))
@@ -133,7 +134,7 @@ class Runner:
         return future.result()
 
     async def _end(self, running: _Run, future: asyncio.Future[T]) -> None:
-        """Ends what still runs, but no commit: it is waited for, since how it ends is what has to be told."""
+        """Cancels running work. A commit is awaited instead, since the caller has to learn its outcome."""
         if future.done():
             return
         if running.give_up():
@@ -144,8 +145,8 @@ class Runner:
             future.cancel()
 
     async def _interrupt(self, running: _Run, future: asyncio.Future[T]) -> None:
-        """Again and again: what is stopped between two steps of an engine would go on. One at a time: an interruption
-        can take long itself, and other calls have theirs."""
+        """Interrupts repeatedly: work that is interrupted between two steps of an engine would continue. One
+        interruption at a time: it may take long itself, and other calls need theirs."""
         until = time.monotonic() + self._patience
         interrupting = self._asides.run(running.interrupt)
         while not future.done() and time.monotonic() < until:
@@ -155,5 +156,5 @@ class Runner:
 
 
 def _is_late(error: BaseException | None) -> bool:
-    """Whether the engine's own clock has ended the work."""
+    """Whether the engine's own time limit has ended the work."""
     return isinstance(error, ToolError) and error.code == "TW6220"

@@ -1,7 +1,7 @@
-"""Which text the nodes of a tree may hold, and when two trees are the same.
+"""The texts that nodes of a tree may hold, and the equality of trees.
 
 A parser keeps some names without their quotes and writes them bare. So every text of every node has to be a plain word,
-unless its kind is listed here with what it may be: a node that nobody has thought of can hold no SQL.
+unless its kind is listed here with its pattern: an unforeseen node cannot hold any SQL.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _TEXTS: Mapping[tuple[str, str], re.Pattern[str]] = {
     ("Operator", "operator"): re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*\.)?(?!.*(?:--|/\*))[-+*/<>=~!@#%^&|`?]+"),
     ("Placeholder", "this"): re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
 }
-"""Texts that are no plain words, by the kind of the node and the name of the argument."""
+"""Patterns of texts that are not plain words, by the kind of the node and the name of the argument."""
 
 
 def odd_text(node: Any) -> str | None:
-    """A text of ``node`` itself that must not be written, or ``None``."""
+    """The first text of ``node`` itself that must not be written, or ``None``."""
     for name, value in node.args.items():
         for part in value if isinstance(value, list) else (value,):  # pyright: ignore[reportUnknownVariableType]
             if _is_odd(node, name, part):
@@ -56,7 +56,7 @@ def _allowed(node: Any, name: str) -> re.Pattern[str]:
 
 
 def are_same(one: Any, other: Any) -> bool:
-    """Whether two trees are alike to the letter. What is absent, and what is empty, are one."""
+    """Whether two trees are exactly equal. Absent and empty values are equal."""
     pending = [(one, other)]
     while pending:
         left, right = pending.pop()

@@ -1,6 +1,6 @@
 """SQLite by file: read-only by its mode, by its pragmas, and by an authorizer that has the last word on each access.
 
-``sqlite:///shop.db`` is below the working folder, ``sqlite:////srv/shop.db`` is absolute. The file has to be there.
+``sqlite:///shop.db`` is below the working folder, ``sqlite:////srv/shop.db`` is absolute. The file has to exist.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Session:
             (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500),
         ):
             db.setlimit(limit, most)
-        # What is to be written is locked at once: a lock that is asked for in the middle cannot be waited for.
+        # A session that writes locks at once: a lock requested in the middle of a transaction cannot be waited for.
         db.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def catalog(self) -> Catalog:
@@ -136,7 +136,7 @@ class _Session:
 
     def _relation(self, name: str, kind: Any) -> Relation:
         def columns() -> Iterator[tuple[str, str]]:
-            # From which columns one is generated, SQLite does not tell apart: it may be any.
+            # SQLite does not tell which columns a generated one depends on: it may be any.
             definition = self._db.execute(_DEFINITION, (name,)).fetchone()[0]
             found = self._db.execute(_COLUMNS, (name,)).fetchall()
             return ((row[0], definition if row[5] else "") for row in found)
@@ -171,7 +171,7 @@ class _Session:
         return Outcome(columns, iter(rows), self._db.total_changes - before)
 
     def _affected(self, statement: Statement, counted: int, before: int) -> int | None:
-        """Python's package does not count what begins with WITH."""
+        """The number of changed rows. Python's package does not count those of statements that begin with WITH."""
         if counted >= 0:
             return counted
         return self._db.total_changes - before if statement.verb in ("UPDATE", "DELETE") else None
@@ -224,9 +224,9 @@ def _indexes(rows: Iterator[Sequence[Any]]) -> Iterator[Index]:
 
 
 def _authorizer(catalog: Catalog, closed: frozenset[str], *, writes: bool) -> Callable[..., int]:
-    """Whether SQLite may do what it is about to do. It is asked for each access that a statement is compiled to.
+    """The authorizer: decides on each access that a statement is compiled to.
 
-    ``closed``: tables that are not in the catalogue. A view that is may read them, and columns that are hidden.
+    ``closed``: tables that are not in the catalogue. A view in the catalogue may read them, and hidden columns.
     """
     views = {relation.name.lower() for relation in catalog.relations if relation.kind == "view"}
     columns = {(r.name.lower(), column.lower()) for r in catalog.relations for column in r.hides}
@@ -240,7 +240,7 @@ def _authorizer(catalog: Catalog, closed: frozenset[str], *, writes: bool) -> Ca
         elif action not in actions or (first if action == sqlite3.SQLITE_ALTER_TABLE else schema) not in _OWN:
             allowed = False
         elif table.startswith("sqlite_"):
-            allowed = writes  # what CREATE, DROP and ALTER do to the schema; no statement gets here that names it
+            allowed = writes  # CREATE, DROP and ALTER change it; statements that name it are refused
         elif (inside or "").lower() in views:
             allowed = True
         else:

@@ -1,10 +1,9 @@
-"""A text of SQL as one statement that is known to be harmless, or a refusal. Owner of sqlglot.
+"""SQL text as one statement that is known to be harmless, or a refusal. Owner of sqlglot.
 
-The text is parsed and written in our own spelling, and that text is what is judged: every node of its tree is looked up
-in what is accepted (:mod:`accepted`), every text that a node holds has to be a plain word (:mod:`spelling`), and every
-table is one that the caller may see. The engine is given what is written from that tree, after it was read again: the
-parser has to find the same tree in it, and a scanner of our own (:mod:`lexing`) the same quotes. What the engine then
-refuses on its own comes on top of it.
+The text is parsed and written in our own spelling, and that text is checked: every node of its tree must be on the
+allowlist (:mod:`accepted`), every text that a node holds has to be a plain word (:mod:`spelling`), and every table has
+to be visible to the caller. The engine gets the text written from that tree, after it was read again: the parser has to
+find the same tree in it, and a scanner of our own (:mod:`lexing`) the same quotes. The engine's own checks come on top.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = ["Statement", "change_of", "query_of", "spelt"]
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 LONGEST = 10_000
-"""Characters that ``repeat`` and its like may make."""
+"""The most characters that ``repeat`` and similar functions may produce."""
 MOST_NODES = 20_000
 
 Node = exp.Expr
@@ -47,7 +46,7 @@ _ROOTS: Mapping[str, tuple[type[Node], ...]] = {
 }
 _QUOTES = ("'", '"', "`")
 _OF_SUBQUERIES = {"joins", "laterals", "pivots", "sample"}
-"""What may follow a table, and may follow a query in its place."""
+"""Clauses that may follow a table, and equally a subquery in its place."""
 _KINDS: Mapping[type[Node], tuple[str, ...]] = {
     exp.Create: ("TABLE", "VIEW", "INDEX"),
     exp.Drop: ("TABLE", "VIEW"),
@@ -58,7 +57,7 @@ _KINDS: Mapping[type[Node], tuple[str, ...]] = {
 @dataclass(frozen=True, slots=True)
 class Statement:
     """``sql`` is for the engine, with ``names`` as its parameters in their order. ``changes``: tables written to, and
-    ``counting``: a query that counts the rows that would be, where there is one."""
+    ``counting``: a query for the number of rows that a change would affect, if there is one."""
 
     sql: str
     kind: Kind
@@ -67,26 +66,26 @@ class Statement:
     changes: tuple[str, ...] = ()
     counting: Statement | None = None
     rows: int | None = None
-    """How many rows a change writes, where the statement itself says so."""
+    """The number of rows that a change writes, if the statement itself shows it."""
     is_ordered: bool = False
     everything: bool = False
-    """Whether a change has no condition: it concerns every row."""
+    """Whether a change has no condition and so affects every row."""
     returns: bool = False
-    """Whether a change gives back rows."""
+    """Whether a change returns rows."""
     named: tuple[Relation, ...] = ()
     """The tables and views that it names."""
     leaves_out: bool = False
-    """Whether a change may write fewer rows than are counted: those that are there already are left out."""
+    """Whether a change may write fewer rows than are counted, since it leaves out existing ones."""
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether it changes rows, not what holds them: the engine plans it, and says how many rows it has changed."""
+        """Whether it changes rows, not the schema: the engine then plans it, and reports the number of changed rows."""
         return self.verb.partition(" ")[0] in ("INSERT", "UPDATE", "DELETE", "MERGE")
 
 
 def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None = None) -> Statement:
-    """The query that ``text`` is, or the plan of one. ``ToolError`` for anything else. ``most``: rows that its own
-    LIMIT is cut down to."""
+    """The query in ``text``, or the plan of one. ``ToolError`` for any other statement. ``most``: upper bound for its
+    own LIMIT."""
     explained = _EXPLAIN.match(_without_comments(text, dialect))
     if explained is None:
         tree, named = _judged(text, dialect, catalog, "query")
@@ -104,7 +103,8 @@ def query_of(text: str, dialect: Dialect, catalog: Catalog, *, most: int | None 
 
 
 def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
-    """The change that ``text`` is. ``ToolError`` for anything else, and for what is not undone when it fails."""
+    """The change in ``text``. ``ToolError`` for any other statement, and for one that is not rolled back when it
+    fails."""
     tree, named = _judged(text, dialect, catalog, "change")
     return _written(
         tree,
@@ -127,21 +127,21 @@ def change_of(text: str, dialect: Dialect, catalog: Catalog) -> Statement:
 def _judged(
     text: str, dialect: Dialect, catalog: Catalog, kind: Literal["query", "change"]
 ) -> tuple[Node, tuple[Relation, ...]]:
-    """The tree that is written for the engine: that of our own spelling of ``text``, with its tables resolved; and
-    what these are."""
+    """The tree from which the engine's text is written: that of our own spelling of ``text``, with its tables resolved.
+    Also returns the relations of these tables."""
     tree = _parsed(text, dialect)
     _check_tree(tree, dialect, catalog, kind)
     names = _take_parameters(tree)
     said = _named(tree)
     tree = _reparsed(_text_of(tree, dialect, _verb(tree)), names, dialect)
-    if said - _named(tree):  # the parser's writer leaves out what an engine has no place for
+    if said - _named(tree):  # the parser's writer leaves out clauses that an engine does not have
         raise ToolError.of("TW6238")
     _check_tree(tree, dialect, catalog, kind)
     return tree, tuple(_resolve(tree, catalog))
 
 
 def _named(tree: Node) -> Counter[str]:
-    """How often a tree has each name."""
+    """How often each name occurs in a tree."""
     return Counter(name.name.lower() for name in tree.find_all(exp.Identifier))
 
 
@@ -175,7 +175,7 @@ def _parsed(text: str, dialect: Dialect) -> Node:
         raise _misspelt(error) from None
     except RecursionError:
         raise ToolError.of("TW6218", limit=MOST_NODES) from None
-    except Exception as error:  # it falls over some texts
+    except Exception as error:  # some texts crash the parser
         raise ToolError.of("TW6211", line=1, column=1, problem="it cannot be read, write it more simply") from error
     if len(trees) != 1:
         raise ToolError.of("TW6210", count=len(trees))
@@ -189,7 +189,7 @@ def _tokens(text: str, dialect: Dialect) -> list[Any]:
         tokens = sqlglot.tokenize(text, read=dialect)
     except SqlglotError as error:
         raise _misspelt(error) from None
-    # MySQL and MariaDB run these; to everybody else they are comments.
+    # MySQL and MariaDB run these; for all other readers they are comments.
     if any(comment.startswith(("!", "M!")) for token in tokens for comment in token.comments):
         raise ToolError.of("TW6217")
     return tokens
@@ -208,7 +208,7 @@ def _misspelt(error: SqlglotError) -> ToolError:
 
 
 def _problem(place: Mapping[str, Any]) -> str:
-    """What is wrong at a place, without the insides of the parser."""
+    """The problem at a place, without internals of the parser."""
     if not place:
         return "text in quotes, or a comment, has no end"
     token = str(place.get("highlight") or "").strip()[:40]
@@ -217,7 +217,7 @@ def _problem(place: Mapping[str, Any]) -> str:
     return f"{problem}, near {token!r}" if token else f"{problem}, at the end"
 
 
-# What it is made of
+# Nodes of the tree
 
 
 def _check(node: Node, nodes: frozenset[str], functions: frozenset[str], kind: str) -> None:
@@ -249,7 +249,7 @@ def _check_function(node: Node, functions: frozenset[str]) -> None:
 
 
 def _check_owner(name: str, dot: exp.Dot, functions: frozenset[str]) -> None:
-    """A function of a schema is another one than that without, unless the schema is the engine's own."""
+    """Checks a function with a schema: it differs from the one without, unless the schema is the engine's own."""
     owner = dot.this.sql().lower()
     if f"{owner}.{name}" not in functions and not (owner == "pg_catalog" and name in functions):
         raise _unknown_function(f"{owner}.{name}", functions)
@@ -300,15 +300,15 @@ def _verb(tree: Node) -> str:
 
 
 def _kind(tree: Node) -> str:
-    """What a CREATE, ALTER or DROP is about: TABLE, VIEW, INDEX, …"""
+    """The kind of object of a CREATE, ALTER or DROP: TABLE, VIEW, INDEX, …"""
     return str(tree.args.get("kind") or "").upper()
 
 
-# Which tables
+# Tables
 
 
 def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
-    """Each table is one that may be seen; where a name could mean several, it is called by its schema too."""
+    """Resolves each table to a visible one; where a name could mean several, the table is qualified by its schema."""
     made, targets, named = _made(tree), {id(table) for table in _targets(tree)}, list[Relation]()
     tables = list(tree.find_all(exp.Table))
     queries = {id(table): query for table in tables if (query := _named_query(table, catalog)) is not None}
@@ -337,7 +337,7 @@ def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
 
 
 def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
-    # In SQLite a query that WITH names like its own table would mean itself; CREATE INDEX takes no schema there.
+    # In SQLite a CTE with the name of its own table would refer to itself; CREATE INDEX takes no schema there.
     if qualifies or isinstance(table.parent, exp.From | exp.Join):
         table.set("db", exp.to_identifier(found.schema, quoted=True))
     if found.hides and not isinstance(table.parent, exp.From | exp.Join | exp.Lateral):
@@ -355,12 +355,12 @@ def _place(table: exp.Table, found: Relation, qualifies: bool) -> None:
 
 
 def _made(tree: Node) -> exp.Table | None:
-    """The table or view that a statement makes."""
+    """The table or view that a statement creates."""
     return tree.this.find(exp.Table) if isinstance(tree, exp.Create) and _kind(tree) != "INDEX" else None
 
 
 def _named_query(table: exp.Table, catalog: Catalog) -> exp.CTE | None:
-    """The query that WITH has named so, where a name means one at this place. What is changed is always a table."""
+    """The CTE that a name refers to at this place, if any. The target of a change is always a table."""
     if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier) or _is_changed(table):
         return None
     name = _key(table.this, catalog)
@@ -391,8 +391,8 @@ def _is_changed(table: exp.Table) -> bool:
 
 
 def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
-    """A name that no table has. To which of its parts a query of WITH is known is not the same in all engines; so
-    where one of them would look for a table instead, there is none."""
+    """A CTE name that no table has: engines scope CTEs differently, so a name that falls through to a table must find
+    none."""
     name = f"{query.alias}_{number}"
     while catalog.is_taken(name):
         name += "_"
@@ -400,7 +400,7 @@ def _fresh(query: exp.CTE, number: int, catalog: Catalog) -> Node:
 
 
 def _changed(tree: Node) -> Iterator[str]:
-    """The tables that a change writes to, first the one that it is about."""
+    """The tables that a change writes to, its main target first."""
     yield from {table.name: None for table in (*_targets(tree), *_defined(tree))}
 
 
@@ -415,7 +415,7 @@ def _targets(tree: Node) -> Iterator[exp.Table]:
 
 
 def _defined(tree: Node) -> Iterator[exp.Table]:
-    """The tables and views that a change makes, alters or drops."""
+    """The tables and views that a change creates, alters or drops."""
     if isinstance(tree, exp.Drop):
         yield from tree.args.get("tables") or ()
     elif isinstance(tree, exp.Create | exp.Alter) and (target := _table_of(tree)) is not None:
@@ -430,7 +430,7 @@ def _table_of(node: Node) -> exp.Table | None:
 
 
 def _clamp(tree: Node, most: int | None) -> None:
-    """Cuts a LIMIT down that asks for more than anybody will take."""
+    """Lowers a LIMIT that exceeds ``most``."""
     limit = tree.args.get("limit")
     if most is None or not isinstance(limit, exp.Limit):
         return
@@ -454,8 +454,8 @@ def _written(
     returns: bool = False,
     leaves_out: bool = False,
 ) -> Statement:
-    """The statement as its engine spells it. Parameters are ``:name`` to us; how the engine writes them, :func:`spelt`
-    says."""
+    """The statement in the spelling of its engine. Its parameters are still markers; :func:`spelt` writes them in the
+    engine's style."""
     written = tree.copy()
     names = _take_parameters(written)
     sql = _text_of(written, dialect, verb)
@@ -467,7 +467,7 @@ def _written(
 
 
 def _take_parameters(tree: Node) -> list[str]:
-    """The names of the parameters of ``tree``, which has markers in their places afterwards."""
+    """Replaces the parameters of ``tree`` by markers, and returns their names."""
     names: list[str] = []
     for place in list(tree.find_all(exp.Placeholder)):
         name = str(place.name)
@@ -484,7 +484,7 @@ def _text_of(tree: Node, dialect: Dialect, verb: str) -> str:
         return tree.sql(dialect=dialect, comments=False, normalize_functions=False, unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
         raise ToolError.of("TW6213", what=str(error).partition("\n")[0][:200], verb=verb) from None
-    except Exception as error:  # it falls over trees of which its dialect knows nothing
+    except Exception as error:  # it crashes on trees that its dialect does not support
         raise ToolError.of("TW6213", what=f"{verb} as it stands here", verb=verb) from error
 
 
@@ -500,7 +500,7 @@ def _reparsed(sql: str, names: Sequence[str], dialect: Dialect) -> Node:
 
 
 def _quote_ends(text: str, dialect: Dialect) -> Iterator[int]:
-    """Where the parser has the ends of what is in quotes."""
+    """The index at which the parser ends each quoted text."""
     return (token.end for token in _tokens(text, dialect) if text[token.end] in _QUOTES)
 
 
@@ -516,7 +516,7 @@ def spelt(statement: Statement, style: str) -> str:
 
 
 def _counting(tree: Node, dialect: Dialect) -> Statement | None:
-    """A query for the number of rows that a change is about, where one can tell."""
+    """A query for the number of rows that a change affects, where that can be determined."""
     source: Node | None = None
     if isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table):
         source = _met(tree)
@@ -535,7 +535,8 @@ def _counting(tree: Node, dialect: Dialect) -> Statement | None:
 
 
 def _met(tree: exp.Update | exp.Delete) -> Node | None:
-    """The rows that the condition of a change meets, as a source. Of a join nobody can say how often it changes one."""
+    """The rows that match the condition of a change, as a source. ``None`` for a join: it may match one row several
+    times."""
     if any(tree.args.get(part) for part in ("from_", "using", "tables")) or tree.this.args.get("joins"):
         return None
     query = exp.select("1").from_(tree.this.copy())
@@ -550,7 +551,7 @@ def _subquery(query: Node) -> Node:
 
 
 def _with_names(query: Node) -> Node:
-    """The query with a name for each column: two of the same name cannot be in one source."""
+    """The query with a name for each column: a source cannot have two columns of the same name."""
     for number, column in enumerate(query.expressions if isinstance(query, exp.Select) else ()):
         if not (isinstance(column, exp.Alias) or column.is_star):
             column.replace(exp.alias_(column.copy(), f"c{number}"))
@@ -558,20 +559,20 @@ def _with_names(query: Node) -> Node:
 
 
 def _updates(tree: exp.Insert) -> bool:
-    """Whether rows that are there already are changed instead, which MySQL counts twice."""
+    """Whether rows that exist already are updated instead, which MySQL counts twice."""
     conflict = tree.args.get("conflict")
     return isinstance(conflict, exp.OnConflict) and bool(conflict.args.get("duplicate"))
 
 
 def _rows(tree: Node) -> int | None:
-    """How many rows a change writes, where it says so itself."""
+    """The number of rows that a change writes, if the statement itself shows it."""
     if not isinstance(tree, exp.Insert) or _updates(tree) or not isinstance(tree.expression, exp.Values):
         return None
     return len(tree.expression.expressions)
 
 
 def _leaves_out(tree: Node) -> bool:
-    """Whether rows that are there already may be left out."""
+    """Whether rows that exist already may be left out."""
     if not isinstance(tree, exp.Insert):
         return False
     conflict = tree.args.get("conflict")

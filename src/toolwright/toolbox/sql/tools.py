@@ -1,7 +1,7 @@
-"""The four tools: which tables there are, what one is like, what a query finds, and what a change changes.
+"""The four sql tools: list tables, describe one, run a query, make a change.
 
-Who reads: a statement has to be a query to the parser (:mod:`statement`), to the engine's own guard, and to a
-transaction that cannot write. Who changes: one statement, in a transaction, after a person has agreed to it.
+A query must be one for the parser (:mod:`statement`) and for the engine's own guard, and runs in a transaction that
+cannot write. A change is one statement, in a transaction, after a person has approved it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
             "title": "Describe a table",
             "effect": "read",
             "idempotent": True,
-            "untrusted": True,  # names, defaults and comments are text of whoever made the table
+            "untrusted": True,  # names, defaults and comments are text of the table's author
             "examples": ({"table": "orders"},),
         },
     ),
@@ -84,7 +84,8 @@ Parameters = Annotated[
 
 
 class Database:
-    """The tools over the database at ``url``. ``ConfigurationError`` where it cannot be opened as ``access`` wants."""
+    """The tools over the database at ``url``. ``ConfigurationError`` where it cannot be opened as ``access``
+    requires."""
 
     def __init__(self, url: str, access: Access | None = None, limits: SqlLimits | None = None) -> None:
         self._access = access or Access()
@@ -93,8 +94,8 @@ class Database:
         self._runner = Runner(self._engine, self._limits.seconds)
 
     def check(self) -> list[str]:
-        """Opens the database once, and returns the walls before what is hidden. ``ConfigurationError`` says what is
-        wrong with it, or with the role."""
+        """Opens the database once, and returns the walls around hidden data. ``ConfigurationError`` names the problem
+        of the database or of the role."""
         try:
             session = self._engine.open(writes=self._access.writes)
             try:
@@ -190,7 +191,7 @@ class Database:
         writes: bool = False,
         commits: bool = False,
     ) -> T:
-        """Run ``work`` with a session, and return its result. Errors tell nothing of what is hidden."""
+        """Runs ``work`` with a session, and returns its result. Errors reveal no hidden data."""
         try:
             return await self._runner.run(lambda session: work(session, asked), context, writes=writes, commits=commits)
         except ToolError as error:
@@ -199,7 +200,7 @@ class Database:
             missing = error
         try:
             raise await self._runner.run(lambda session: near_columns(missing, session, asked), context)
-        except ToolError as error:  # that one, or why there was no second look
+        except ToolError as error:  # the error with similar columns, or the reason why the second run failed
             raise (error if error.code in ("TW6224", "TW6241") else missing) from None
 
     def _page(self, statement: Statement, outcome: Outcome, far: int, most: int, digest: str) -> QueryResult:
@@ -276,7 +277,7 @@ class Database:
     def _changing(
         self, session: Session, asked: Asked, sql: str, parameters: Mapping[str, Any] | None, *, is_undone: bool
     ) -> Statement:
-        """The change that ``sql`` is. ``ToolError`` for one that is known to fail."""
+        """The change in ``sql``. ``ToolError`` for one that is sure to fail."""
         asked.catalog = session.catalog()
         asked.statement = statement = change_of(sql, self._engine.dialect, asked.catalog)
         if is_undone and not _can_be_undone(self._engine.dialect, statement):
@@ -285,8 +286,8 @@ class Database:
         return statement
 
     async def preview(self, arguments: dict[str, Any]) -> Worded:
-        """What a call of ``execute_sql`` would change, for the person who is asked. ``ToolError`` where the call is
-        known to fail: no person is asked about it."""
+        """The effect of a call of ``execute_sql``, for the person who is asked to approve it. ``ToolError`` where the
+        call is sure to fail, so that the person is not asked."""
         sql, parameters = str(arguments.get("sql", "")), arguments.get("parameters")
         dry_run, at_most = bool(arguments.get("dry_run")), arguments.get("at_most")
 
@@ -301,7 +302,7 @@ class Database:
 
 
 def _counted(session: Session, statement: Statement, parameters: Mapping[str, Any] | None) -> int | None:
-    """How many rows a change is about, before it is made."""
+    """The number of rows that a change affects, before it is made."""
     if statement.counting is None:
         return None
     outcome = session.run(statement.counting, _values(statement.counting, parameters, exactly=False), 1)
@@ -329,7 +330,7 @@ def _can_be_undone(dialect: str, statement: Statement) -> bool:
 
 
 def _values(statement: Statement, said: Mapping[str, Any] | None, *, exactly: bool = True) -> Mapping[str, Any]:
-    """The parameters of a statement. ``ToolError`` where names are missing, or, ``exactly``, too many."""
+    """The parameters of a statement. ``ToolError`` where names are missing, or, with ``exactly``, superfluous."""
     said = said or {}
     missing = [name for name in statement.names if name not in said]
     if missing or (exactly and len(said) > len(statement.names)):
@@ -344,7 +345,7 @@ def _digest(sql: str, parameters: Mapping[str, Any] | None) -> str:
 
 
 def _place_of(cursor: str | None, sql: str, parameters: Mapping[str, Any] | None) -> int:
-    """How many rows a cursor skips."""
+    """The number of rows that a cursor skips."""
     if cursor is None:
         return 0
     number, _, digest = cursor.partition(".")
@@ -354,9 +355,9 @@ def _place_of(cursor: str | None, sql: str, parameters: Mapping[str, Any] | None
 
 
 def toolset(url: str, access: Access | None = None, *, limits: SqlLimits | None = None) -> LocalToolset:
-    """The sql tools over the database at ``url``, ready to be served; ``execute_sql`` where ``access`` has writes.
+    """The sql tools over the database at ``url``, ready to be served; with ``execute_sql`` if ``access`` has writes.
 
-    ``ConfigurationError`` where the database cannot be opened, or its role may do more than it should.
+    ``ConfigurationError`` where the database cannot be opened, or its role has too many rights.
     """
     database = Database(url, access, limits)
     meta = {WALLS: database.check()}

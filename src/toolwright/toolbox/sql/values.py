@@ -1,6 +1,6 @@
-"""What the sql tools return, how much of it, and how the values of engines become those of JSON.
+"""The results of the sql tools, their limits, and the conversion of engine values to JSON.
 
-Nothing is rounded on the way: what JSON, or a client that reads it, would change is text instead.
+The conversion is exact: a value that JSON, or a client that reads it, would change becomes text instead.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 _SAFE = 1 << 53
-"""Above it, a client that reads numbers as JavaScript does has another integer than was sent."""
+"""Integers from here on are changed by a client that reads numbers as JavaScript does."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """How much one call may take. ``engine_bytes``: of one value within SQLite, or of all that DuckDB holds."""
+    """Limits of one call. ``value_bytes``: of one value within SQLite; ``memory_bytes``: of all that DuckDB holds."""
 
     seconds: float = 10.0
     lock_seconds: float = 2.0
@@ -135,7 +135,7 @@ class TableDescription(TypedDict):
 
 
 def cell_of(value: Any, limit: int) -> Cell:
-    """``value`` for a result: as it is where JSON can say it exactly, otherwise as text, or bytes."""
+    """``value`` for a result: unchanged where JSON can represent it exactly, otherwise as text, or bytes."""
     match value:
         case None | bool():
             return value
@@ -168,7 +168,7 @@ def _text(value: str, limit: int) -> Cell:
 
 
 def size_of(row: Sequence[Cell]) -> int:
-    """About how many bytes of a result a row takes."""
+    """The approximate size of a row in a result, in bytes."""
     return sum(_size(cell) for cell in row) + 2
 
 
