@@ -21,8 +21,8 @@ __all__ = ["toolset"]
 
 
 def toolset(roots: Sequence[Path], *, limits: Limits | None = None, rules: PathRules | None = None) -> LocalToolset:
-    """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder, and
-    where the extra ``data`` is not installed."""
+    """The tables tools over ``roots``, ready to be served. ``ConfigurationError`` for a root that is no folder, and if
+    the extra ``data`` is not installed."""
     try:
         make = load("toolbox.tables.tables:toolset")
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Figures: what is asked of the engine for them, and what it answers."""
+"""Figures of a table: the SQL query for them, and the result."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _QUANTILES: Mapping[str, float] = {"median": 0.5, "p10": 0.1, "p25": 0.25, "p75"
 @dataclass(frozen=True, slots=True)
 class Asked:
     operations: tuple[Operation, ...]
-    """None of them: the rows of each group are counted."""
+    """If empty, the rows of each group are counted."""
     columns: Sequence[str]
-    """None of them: all with numbers."""
+    """If empty, all columns with numbers."""
     group_by: Sequence[str]
     filter: str
     sort: Sort
@@ -43,8 +43,8 @@ class Asked:
 
 
 def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: Query, table: Table) -> Analysis:
-    """What was ``asked``, of the rows that ``node`` lets through; quantiles are estimated unless ``exact``.
-    ``ToolError`` where there is no group to start with."""
+    """The figures of the rows that match ``node``; quantiles are estimated unless ``exact``. ``ToolError`` if there is
+    no group from ``asked.start`` on."""
     names = (asked.columns or _numeric(table, found.layout)) if asked.operations else ()
     keys = [_key(table, found.layout, name) for name in asked.group_by]
     measures = [_measure(table, name, op, exact) for name in names for op in asked.operations]
@@ -66,7 +66,7 @@ def analyzed(found: Found, asked: Asked, node: Node | None, exact: bool, query: 
 
 
 def _key(table: Table, layout: Layout, name: str) -> str:
-    """The text of a column, or the day, week, … of it; a column of just that name goes first."""
+    """The text of a column, or the day, week, … of its date; a column of exactly that name takes precedence."""
     column, _, bin = name.rpartition(":")
     if name in table.names or bin not in BINS or column not in table.names:
         return table.text(name, "$.group_by")
@@ -79,7 +79,7 @@ def _needs_numbers(operations: Sequence[Operation]) -> bool:
 
 
 def _numeric(table: Table, layout: Layout) -> list[str]:
-    """The columns with numbers, at most 50; all of their cells in the beginning of the file are some."""
+    """The columns with numbers, at most 50: those whose cells in the beginning of the file are all numbers."""
     if table.natives:
         found = [name for name in table.names if name in table.natives]
     else:
@@ -110,7 +110,7 @@ def _measure(table: Table, name: str, operation: Operation, exact: bool) -> str:
 
 
 def _missing(table: Table, name: str, grouped: bool) -> tuple[str, str, str]:
-    """How many cells of a column are numbers, how many are none, and one of these."""
+    """The number of a column's cells that are numbers, of those that are not, and an example of the latter."""
     text, number = table.text(name), table.read(name)
     count, example = f"count({text}) - count({number})", f"left(min({text}) FILTER (({number}) IS NULL), 60)"
     if grouped:

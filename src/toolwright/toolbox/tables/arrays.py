@@ -1,7 +1,6 @@
-"""A JSON file that is one array of objects, or an object with one such array in it, as one object after another.
+"""A JSON file that is one array of objects, or an object that contains one such array, as a stream of objects.
 
-The array is never held as a whole: each element is cut out of the stream as it is written, and no element may be larger
-than a row.
+The array is never held as a whole: each element is cut out of the stream, and no element may be larger than a row.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ __all__ = ["Array", "Elements", "array_of", "lines_of"]
 
 _SPACE = re.compile(r"\s*")
 _OBJECTS = re.compile(r"\[\s*\{")
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # of a number of a million digits Python makes no integer
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # Python refuses to make an integer of a million digits
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Where the first element is looked for, in characters of the file, and under which key the array stands."""
+    """The index in the file at which the first element is expected, in characters, and the key of the array."""
 
     start: int
     key: str | None = None
 
 
 def array_of(text: str, whole: bool, shown: str) -> Array | None:
-    """The array of objects that a file is which begins with ``text``; ``None`` where each line is an object.
-    ``ToolError`` for an object with several arrays of objects."""
+    """The array of objects in a file that begins with ``text``; ``None`` where each line is an object. ``ToolError``
+    for an object with several arrays of objects."""
     at = _after_space(text, 0)
     if _OBJECTS.match(text, at):
         return Array(at + 1)
@@ -44,7 +43,7 @@ def array_of(text: str, whole: bool, shown: str) -> Array | None:
 
 
 def _is_lines(text: str, at: int, whole: bool, shown: str) -> bool:
-    """Whether the object that begins at ``at`` is a row. One on a line of its own is, unless it is all of a file."""
+    """Whether the object that begins at ``at`` is a row. One on a line of its own is, unless it is the whole file."""
     end = _end(text, at)
     if end is None or "\n" in text[at:end]:
         return False
@@ -61,7 +60,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _end(text: str, at: int) -> int | None:
-    """Where the value that begins at ``at`` ends; ``None`` where it is cut off, or none."""
+    """The end of the value that begins at ``at``; ``None`` where it is cut off, or invalid."""
     try:
         return _DECODER.raw_decode(text, at)[1]
     except (ValueError, RecursionError):
@@ -69,7 +68,8 @@ def _end(text: str, at: int) -> int | None:
 
 
 def _arrays(text: str, at: int) -> Iterator[tuple[str, int]]:
-    """The keys with arrays of objects of the object whose members begin at ``at``, and where their elements begin."""
+    """The keys with arrays of objects in the object whose members begin at ``at``, and the index of their first
+    elements."""
     while text.startswith('"', at := _after_space(text, at)):
         behind = _end(text, at)
         if behind is None or not text.startswith(":", colon := _after_space(text, behind)):
@@ -92,13 +92,14 @@ class Elements:
         self._limit = limit
         self._skip = array.start
         self._text = ""
-        """Text that has come in and was not cut yet: the beginning of an element, or the rest behind the array."""
+        """Text that has come in and was not cut yet: the beginning of an element, or the rest after the array."""
         self._taken = 0
         self._number = 1
         self._ended = False
 
     def feed(self, text: str) -> Iterator[str]:
-        """The elements that are whole by now, a line each. ``ToolError`` for one that is no object or is too long."""
+        """The elements that are complete by now, one line each. ``ToolError`` for one that is no object or is too
+        long."""
         skipped = min(self._skip, len(text))
         self._skip -= skipped
         self._text, self._taken = self._text[self._taken :] + text[skipped:], 0
@@ -109,7 +110,7 @@ class Elements:
             raise self._unfit()
 
     def _next(self) -> slice | None:
-        """Where the next element stands; ``None`` where it has not all come in, or the array ends."""
+        """The span of the next element; ``None`` where it is incomplete, or the array ends."""
         at = _after_space(self._text, self._taken)
         if self._text.startswith("]", at):
             self._ended, self._taken = True, at + 1
@@ -131,7 +132,7 @@ class Elements:
         return slice(at, end)
 
     def finish(self) -> None:
-        """``ToolError`` when the array, or the object around it, does not end, or holds another one."""
+        """``ToolError`` when the array, or the object around it, does not end, or contains another one."""
         rest = self._text[self._taken :]
         if not self._ended or (self._array.key is None and rest.strip()):
             raise self._unfit()

@@ -1,4 +1,4 @@
-"""Owner of ``matplotlib``: points to a picture, by its objects alone, without a window or state of the process."""
+"""Owner of ``matplotlib``: points to a picture, by its objects alone, without a window or global state."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LABEL = 24
 
 _FONTS = ("Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "SimHei")
 
-# A font that lacks a character draws a box; that is no news for the log of a server.
+# A font that lacks a character draws a box; that is not worth an entry in the log of a server.
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 
 def draw(
     points: Sequence[tuple[str, float]], *, kind: Literal["bar", "line"], title: str, horizontal: str, vertical: str
 ) -> bytes:
-    """A PNG of 1,000 by 600. Texts are drawn as they are: dollar signs begin no formula."""
+    """A PNG of 1,000 by 600 pixels. Texts are drawn literally: dollar signs do not start a formula."""
     figure = Figure(figsize=(10, 6), dpi=100, layout="constrained")
     axes: Any = figure.add_subplot()  # matplotlib types its methods in part only
     places = list(range(len(points)))

@@ -18,7 +18,7 @@ NOTHING: CorrectionsArgument = {}
 
 
 def corrections_of(argument: Mapping[str, str | bool]) -> Corrections:
-    """``ToolError`` for a key or value that is not known; it lists those that are."""
+    """The corrections in ``argument``. ``ToolError`` for an unknown key or value, with a list of the known ones."""
     corrections: dict[str, Any] = {}
     for key, value in argument.items():
         if key not in _ACCEPTED:
@@ -38,7 +38,7 @@ def _one_of(values: tuple[str, ...]) -> tuple[str, Callable[[str | bool], object
 
 
 def _truth(value: str | bool) -> bool | None:
-    """Also as text: ``false`` in quotes is a frequent slip."""
+    """A boolean, also as text: ``false`` in quotes is a frequent slip."""
     return value if isinstance(value, bool) else {"true": True, "false": False}.get(value.lower())
 
 

@@ -1,8 +1,8 @@
-"""Dates as keys of groups: ``day:month`` is the month of what stands in the column ``day``.
+"""Dates as keys of groups: ``day:month`` is the month of the dates in the column ``day``.
 
-Read are ``2024-05-01``, also with a time behind it, ``2024/5/1``, ``20240501``, ``2024年5月1日`` and ``1.5.2024``. A
-date with slashes and the year at its end is read where a cell of the beginning shows which number is the day. A
-value that is no date is a group of its own, by its text, so that nothing is lost without a word.
+These forms are read: ``2024-05-01``, also with a time after it, ``2024/5/1``, ``20240501``, ``2024年5月1日`` and
+``1.5.2024``. A date with slashes and the year at its end is read where a cell in the beginning of the file shows which
+number is the day. A value that is no date is a group of its own, by its text, so that every value is counted.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ _SLASHES = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/[0-9]{4}(?:[T ].*)?")
 
 
 def order_of(cells: Iterable[str]) -> str | None:
-    """How dates with slashes are turned into ISO 8601; ``None`` where no cell shows it, or cells contradict."""
+    """The replacement that turns dates with slashes into ISO 8601; ``None`` where no cell shows it, or cells
+    contradict."""
     found = [match for cell in cells if (match := _SLASHES.fullmatch(cell))]
     day_first, month_first = (any(int(match[at]) > 12 for match in found) for at in (1, 2))
     return None if day_first == month_first else r"\3-\2-\1" if day_first else r"\3-\1-\2"
 
 
 def binned(cell: str, bin: str, slashes: str | None) -> str:
-    """The group of a cell, in SQL: the day, week, … of its date, and its text where it is none."""
+    """The group of a cell, in SQL: the day, week, … of its date, or its text if it is no date."""
     forms = [*_FORMS.values()]
     if slashes:
         forms.append((rf"([0-9]{{1,2}})/([0-9]{{1,2}})/([0-9]{{4}}){_TIME}", slashes))

@@ -1,4 +1,4 @@
-"""What is asked of a column to describe it, and what the answer says."""
+"""The description of columns: the SQL query for it, and the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN = 200
 
 
 def described(found: Found, start: int, query: Query, table: Table) -> Description:
-    """The table ``found``, with its columns from number ``start`` on. ``ToolError`` where there are none."""
+    """The table ``found``, with its columns from number ``start`` on. ``ToolError`` if there is no such column."""
     names = table.names[start - 1 : start - 1 + DESCRIBED]
     if not names:
         raise ToolError.of("TW6332", start=start, columns=len(table.names))

@@ -1,8 +1,8 @@
-"""Owner of ``duckdb``: one query over one open file, in an engine that can reach nothing else.
+"""Owner of ``duckdb``: one query over one open file, in an engine that can reach no other resource.
 
 Each query has a database of its own, in memory. It opens the one path that it was given; no other file, no network, no
-extension, no other database, and its settings cannot be changed any more. What it holds is bounded, and it does not
-spill to disk: a question that needs more ends with an error.
+extension, no other database, and its settings are locked. Its memory is bounded, and it does not spill to disk: a query
+that needs more fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Query", "Running", "Stopped", "TooWide", "Unfit", "check_pattern", "
 
 
 class Unfit(Exception):
-    """A number does not fit what its column was read as; ``column`` is its number."""
+    """A number does not fit the type with which its column was read; ``column`` is the column's number."""
 
     def __init__(self, column: int) -> None:
         super().__init__(column)
@@ -36,11 +36,11 @@ class TooWide(Exception):
 
 
 class Stopped(Exception):
-    """Nobody waits for the answer any more."""
+    """The call was cancelled."""
 
 
 class Running:
-    """A call on its way; :meth:`stop` ends it, from any thread, in whichever query it is."""
+    """A call in progress; :meth:`stop` cancels it, from any thread, in whichever query it is."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class Running:
         self._feed: Feed | None = None
         self._stopped = False
         self.slices: list[Slice] = []
-        """The cells of which the beginning is shown."""
+        """The cells of which only the beginning is shown."""
 
     def stop(self) -> None:
         with self._lock:
@@ -57,7 +57,7 @@ class Running:
                 self._connection.interrupt()
 
     def percent(self) -> float:
-        """How far the query is; below 0 where that is not known."""
+        """The progress of the query in percent; below 0 where it is unknown."""
         with self._lock:
             if self._connection is None or self._feed is None:
                 return -1.0
@@ -100,13 +100,13 @@ class Query:
         self._run = run
 
     def types(self) -> list[tuple[str, str]]:
-        """The columns of a file that says itself what it holds, and their types."""
+        """The columns of a Parquet file, and their types."""
         with self._worded():
             found = self._connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [self._feed.path]).fetchall()
         return [(row[0], row[1]) for row in found]
 
     def rows(self, sql: str, columns: int, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What ``sql`` finds, which has ``{table}`` where it reads the file; its columns are c0, c1, …"""
+        """The rows of ``sql``, in which ``{table}`` stands for the file; its columns are c0, c1, …"""
         names = ", ".join(f"c{n}" for n in range(columns))
         text = sql.replace("{table}", f"(SELECT * FROM {self._source(columns)} AS t({names}))")
         with self._run.using(self._connection, self._feed), self._worded():
@@ -135,8 +135,8 @@ class Query:
         )
 
     def rejected(self) -> tuple[int, list[tuple[int, str]]]:
-        """How many rows were left out since they have too many or too few cells, and the first of them.
-        ``ToolError`` for what makes everything behind it uncertain."""
+        """The number of rows that were left out for having too many or too few cells, and the first of them.
+        ``ToolError`` for an error that makes everything after it uncertain."""
         if self._layout.format != "delimited":
             return 0, []
         with self._run.using(self._connection, self._feed), self._worded():
@@ -147,7 +147,7 @@ class Query:
                     [list(_FATAL)],
                 ).fetchone()
             except duckdb.CatalogException:
-                return 0, []  # there is such a table once something was rejected
+                return 0, []  # the table exists only after a row was rejected
             if fatal is not None:
                 line, kind = fatal
                 raise ToolError.of(_FATAL[kind], path=self._shown, line=line, limit=self._limits.row_bytes)
@@ -195,7 +195,7 @@ def _quoted(text: str) -> str:
 
 
 def check_pattern(pattern: str) -> None:
-    """``ToolError`` for a pattern that RE2, which takes linear time, has no way to run."""
+    """``ToolError`` for a pattern that RE2, which takes linear time, does not support."""
     with duckdb.connect(":memory:") as connection:
         try:
             connection.execute("SELECT regexp_matches('', CAST(? AS VARCHAR))", [pattern]).fetchall()

@@ -1,4 +1,4 @@
-"""What needs packages of an extra, loaded when it is needed first; without them a sentence says what to install."""
+"""Loads modules that need packages of an extra on first use; without the packages, an error names the extra."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["extra", "missing"]
 
 
 def extra(place: str, what: str, name: str) -> Any:
-    """As :func:`toolwright.loading.load`, for a module that needs the extra ``name`` to do ``what``."""
+    """Loads ``place`` as :func:`toolwright.loading.load` does, for a module that needs the extra ``name`` to do
+    ``what``."""
     try:
         return load(place)
     except ModuleNotFoundError as error:
@@ -21,5 +22,5 @@ def extra(place: str, what: str, name: str) -> Any:
 
 
 def missing(what: str, name: str) -> ToolError:
-    """The refusal of ``what`` needs the extra ``name``."""
+    """The error that ``what`` needs the extra ``name``."""
     return ToolError.of("TW6302", what=what, extra=name)

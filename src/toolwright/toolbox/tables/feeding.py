@@ -1,8 +1,8 @@
 """A file as the engine reads it: under a name that leads to one open descriptor and nowhere else.
 
-A plain UTF-8 file is read by the engine itself, in parallel. Everything else goes through a pipe: a thread of ours
-unpacks, decodes and writes UTF-8 with line feeds into it, no further than it is read. What the engine does not notice,
-a quote that is never closed and a carriage return between line feeds, is looked for here, in one quick pass.
+A plain UTF-8 file is read by the engine itself, in parallel. Any other file goes through a pipe: a thread of ours
+unpacks, decodes and writes UTF-8 with line feeds into it, no further than it is read. Two errors that the engine does
+not notice, an unclosed quote and a carriage return between line feeds, are searched for here, in one quick pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Feed:
-    """``path`` is what the engine opens. ``check`` after reading: what went wrong on the way is told there."""
+    """``path`` is the path for the engine to open. Call ``check`` after reading: it raises the first error of the
+    writing thread."""
 
     path: str
     size: int
@@ -61,20 +62,20 @@ def fed(fd: int, shown: str, layout: Layout, limits: Limits) -> Generator[Feed]:
 @contextmanager
 def _piped(fd: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | None) -> Generator[Feed]:
     read, write = os.pipe2(os.O_CLOEXEC)
-    with suppress(OSError):  # a user may have reached what the system grants
+    with suppress(OSError):  # a user may have reached the system's limit
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
     feed = Feed(f"/proc/self/fd/{read}", os.fstat(fd).st_size)
     thread = threading.Thread(target=_write, args=(feed, fd, write, shown, layout, limits, sheet), daemon=True)
     try:
         thread.start()
-    except Exception:  # the system has none to give
+    except Exception:  # the system has no thread left
         os.close(read)
         os.close(write)
         raise
     try:
         yield feed
     finally:
-        os.close(read)  # the thread, if it still writes, ends by that
+        os.close(read)  # this ends the thread, if it still writes
         if sheet is not None:
             sheet.stop()
         thread.join()
@@ -82,8 +83,8 @@ def _piped(fd: int, shown: str, layout: Layout, limits: Limits, sheet: Sheet | N
 
 @dataclass(slots=True)
 class _Lengths:
-    """Holds the objects of JSON Lines to ``limit`` bytes, part by part: the engine has a bound of its own, which is
-    far above a small limit. Rows of CSV and of arrays are held to it elsewhere."""
+    """Limits the objects of JSON Lines to ``limit`` bytes, part by part: the engine's own bound is far above a small
+    limit. Rows of CSV and of arrays are limited elsewhere."""
 
     limit: int
     shown: str
@@ -110,8 +111,8 @@ def _lengths(shown: str, layout: Layout, limits: Limits) -> _Lengths | None:
 
 
 def _needs_work(fd: int, shown: str, layout: Layout, limits: Limits) -> bool:
-    """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, an object is too long, or it
-    is no text."""
+    """Whether a plain file has carriage returns. ``ToolError`` when a quote is left open, an object is too long, or the
+    file is not text."""
     lengths = _lengths(shown, layout, limits)
     returns = False
     quotes = 0
@@ -148,7 +149,7 @@ def _write(feed: Feed, fd: int, write: int, shown: str, layout: Layout, limits: 
                         rest = rest[pipe.write(rest) :]
             _check_quotes(quotes, layout, shown)
         except BrokenPipeError:
-            pass  # nobody reads any further: enough rows were found, or the call has ended
+            pass  # the reader has stopped: enough rows were found, or the call has ended
         except Exception as error:  # noqa: BLE001 - whatever it is: to the engine, the file ends here
             feed.errors.append(error)
 
@@ -175,7 +176,7 @@ def _raw(file: BinaryIO, feed: Feed, shown: str, layout: Layout, limits: Limits)
 
 
 def _decoded(parts: Iterator[bytes], shown: str, layout: Layout) -> Iterator[bytes]:
-    """UTF-8 without a byte order mark; UTF-8 is looked at by the engine."""
+    """UTF-8 without a byte order mark; the engine validates input that is UTF-8 already."""
     if layout.encoding == "utf-8":
         first = True
         for part in parts:
@@ -197,7 +198,7 @@ def _decoded(parts: Iterator[bytes], shown: str, layout: Layout) -> Iterator[byt
 
 
 def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """With line feeds for every kind of line end."""
+    """The text with line feeds for every kind of line end."""
     held = b""
     for part in parts:
         part = held + part

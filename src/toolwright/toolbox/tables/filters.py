@@ -13,7 +13,7 @@
     value       = text in 'single' or "double" quotes (doubled inside), a number, true or false
 
 The type of the value decides how a cell is compared: with a number as a number, with text as text. A cell that is empty
-or no number fits no comparison, and so each of its negations.
+or no number satisfies no comparison, and hence every negation of one.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def leaves(node: Node) -> Iterator[Leaf]:
 
 
 def columns_of(node: Node) -> tuple[str, ...]:
-    """The columns that ``node`` looks at, each once."""
+    """The columns that ``node`` tests, each once."""
     return tuple(dict.fromkeys(leaf.column for leaf in leaves(node)))
 
 
@@ -174,14 +174,14 @@ def _token(kind: str, said: str, place: int) -> _Token:
 
 
 def parse(text: str) -> Node:
-    """The tree of a filter. ``ToolError`` says at which character what was found, and what would be accepted."""
+    """The tree of a filter. ``ToolError`` names the position, the text found there, and the accepted alternatives."""
     if len(text) > LENGTH:
         raise ToolError.of("TW6320", length=len(text), limit=LENGTH)
     return _Parser(list(_tokens(text))).whole()
 
 
 class _Parser:
-    """By recursive descent, as deep as :data:`DEPTH`."""
+    """A parser by recursive descent, at most :data:`DEPTH` levels deep."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens

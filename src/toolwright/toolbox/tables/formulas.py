@@ -1,7 +1,7 @@
-"""Cells that a spreadsheet runs as a formula when it opens them: by the sign that they begin with.
+"""Cells that a spreadsheet runs as a formula when it opens them, detected by their first character.
 
-The signs are those that OWASP lists under "CSV Injection", with the full-width forms that a spreadsheet reads alike
-where people write so.
+The characters are those that OWASP lists under "CSV Injection", with the full-width forms that a spreadsheet treats
+alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def is_formula(cell: str, notation: Notation | None) -> bool:
 
 
 def formula_of(text: str, number: str) -> str:
-    """The same as a condition over the cell ``text`` and the expression ``number`` of its number. Most cells begin with
-    a letter, and are told apart by one comparison."""
+    """The same as an SQL condition over the cell ``text`` and the expression ``number`` of its number. Most cells begin
+    with a letter, which one comparison rules out."""
     signs = ", ".join(f"chr({ord(sign)})" for sign in _SIGNS)
     return f"({text} < 'A' OR {text} >= '{_WIDE[0]}') AND left({text}, 1) IN ({signs}) AND {number} IS NULL"

@@ -17,7 +17,7 @@ R = TypeVar("R", "Description", "Rows", "Analysis")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An open file, its layout, and its version, by which a cursor knows it again."""
+    """An open file, its layout, and its version, by which a cursor recognizes it."""
 
     fd: int
     shown: str
@@ -25,17 +25,17 @@ class Found:
     version: str
     size: int
     skipped: list[Skipped]
-    """What the last reading has left out, if anything."""
+    """The rows that the last reading has left out, if any."""
     slices: list[Slice]
 
     def beginning(self, cell: str, most: int) -> str:
-        """So much of a cell, with word of what was cut off: a secret may end there."""
+        """The first ``most`` characters of a cell; the cut is recorded, since a secret may end there."""
         if len(cell) > most:
             self.slices.append(Slice.of(cell, 0, most))
         return cell[:most]
 
     def call_ambiguous(self, name: str) -> None:
-        """Tells of a column whose first number that may be ambiguous stands far down in the file."""
+        """Marks a column as ambiguous whose first ambiguous number stands far down in the file."""
         told = self.layout.read_as.setdefault("numbers", [])
         if not any(name in each["columns"] for each in told):
             told.append(told_of(".", "", True, [name]))

@@ -1,11 +1,11 @@
-"""How the numbers of a column are written: ``1.234,56 €``, ``$1,200.50``, ``(12)``, ``12 %``, ``5-``.
+"""The notation of the numbers of a column: ``1.234,56 €``, ``$1,200.50``, ``(12)``, ``12 %``, ``5-``.
 
-It is found for a column as a whole, never for a cell: ``1,234`` alone may be 1234 or 1.234. A cell that can be read in
-one way only is evidence; a column without any goes by the other columns of the file, and where these say nothing
-either, it is read in the more likely way and called ambiguous in the result. A cell that is not written like its column
-is no number. A column has one unit at most: other currencies are no numbers in it, and neither are cells without the
-sign in a column of percentages. Cells without a sign in a column of a currency count as that currency, as accountants
-write it once. ``12 %`` is 12, and the result names the unit.
+It is determined for a column as a whole, never for a cell: ``1,234`` alone may be 1234 or 1.234. A cell that can be
+read in one way only is evidence. A column without evidence follows the other columns of the file; if these are
+undecided too, it is read in the more likely way and reported as ambiguous in the result. A cell that does not follow
+the notation of its column is no number. A column has one unit at most: other currencies are no numbers in it, and
+neither are cells without the sign in a column of percentages. Cells without a sign in a column of a currency count as
+that currency, as accountants write it once. ``12 %`` is 12, and the result names the unit.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ __all__ = [
 ]
 
 NUMBER = r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-"""As computers write it. Not ``007``, ``0x10`` or ``1_000``, which are somebody's ids."""
+"""A number as computers write it. Not ``007``, ``0x10`` or ``1_000``, which are usually identifiers."""
 Decimal = Literal[".", ","]
 
 _PLAIN = re.compile(NUMBER)
 _SPACES = " \u00a0\u2009\u202f"
 _MINUS = "\\-\u2212"
-"""Within a class of a pattern."""
+"""Minus signs, for use within a character class."""
 _LONGEST = 80
-"""Characters of a cell that is looked at; a decimal has 38 digits."""
+"""The longest cell that is read as a number; a decimal has 38 digits."""
 _ENOUGH = 1000
-"""Different cells of a column that are looked at."""
+"""Number of distinct cells of a column that are examined."""
 _NAMED = 50
 """Columns that a result names."""
 
@@ -61,7 +61,7 @@ _SPELLINGS: Mapping[str, str] = {
     "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "R$": "BRL", "Fr.": "CHF", "SFr.": "CHF", "zł": "PLN", "Kč": "CZK",
     "Ft": "HUF", "Rs": "INR", "Rs.": "INR", "руб.": "RUB", "руб": "RUB", "kr": "kr", "kr.": "kr", "％": _PERCENT,
 }  # fmt: skip
-"""How a unit is written, and its one name. A dollar sign alone says not which dollar."""
+"""Spelling of a unit → its canonical name. A dollar sign alone does not tell which dollar."""
 
 
 class NumbersRead(TypedDict):
@@ -83,18 +83,18 @@ class NumbersRead(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """The sign before the decimals, and the unit; the other sign, spaces and apostrophes divide thousands."""
+    """The decimal sign, and the unit; the other sign, spaces and apostrophes separate thousands."""
 
     decimal: Decimal
     unit: str = ""
 
     @property
     def pattern(self) -> str:
-        """The expression that a whole cell has to match, for RE2 and for Python alike."""
+        """The pattern that a whole cell has to match, for RE2 and for Python alike."""
         return _pattern(self.decimal, self.unit)
 
     def plain(self, cell: str) -> str | None:
-        """The number in ``cell`` as computers write it; ``None`` where there is none."""
+        """The number in ``cell`` as computers write it; ``None`` if it is not a number."""
         if len(cell) > _LONGEST or not _compiled(self.pattern).fullmatch(cell):
             return None
         found = _compiled(_CORE).search(cell)
@@ -102,7 +102,7 @@ class Notation:
         return sign + (found[0] if found else "").translate(str.maketrans(self.decimal, ".", self._removed))
 
     def sql(self, cell: str) -> str:
-        """The same as an expression over the column ``cell``, NULL where there is no number."""
+        """The same as an SQL expression over the column ``cell``, NULL if it is not a number."""
         removed = self._removed.replace("'", "''")
         core = f"translate(regexp_extract({cell}, '{_CORE_SQL}'), '{self.decimal}{removed}', '.')"
         sign = f"CASE WHEN regexp_matches({cell}, '{_NEGATIVE}') THEN '-' ELSE '' END"
@@ -160,7 +160,8 @@ def _pattern(decimal: Decimal, unit: str) -> str:
 
 
 def _unit_of(cell: str) -> str | None:
-    """The unit that is written around the digits of ``cell``: empty for none, ``None`` for any other text."""
+    """The unit that is written around the digits of ``cell``: empty if there is only a number, ``None`` for any other
+    text."""
     found = _AROUND.fullmatch(cell) if len(cell) <= _LONGEST else None
     if found is None:
         return None
@@ -175,7 +176,7 @@ def _unit_of(cell: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A column: cells of the beginning of the file. ``typed`` where the file itself says which cells are numbers."""
+    """A column: cells of the beginning of the file. ``typed`` where the file itself marks cells as numbers."""
 
     name: str
     samples: Sequence[str] = ()
@@ -184,18 +185,18 @@ class Cells:
 
 @dataclass(slots=True)
 class _Evidence:
-    """Counts over the different cells of a column."""
+    """Counts over the distinct cells of a column."""
 
     unit: str = ""
     point: int = 0
     comma: int = 0
-    """Cells with numbers whose decimals can only stand behind this sign."""
+    """Numeric cells that are valid only with this decimal sign."""
     either: Counter[str] = field(default_factory=Counter[str])
-    """Cells that are two numbers, by the one sign in them."""
+    """Cells with two possible readings, by the one sign in them."""
     digits: int = 0
     numbers: int = 0
     odd: bool = False
-    """Whether a number is written otherwise than computers write it."""
+    """Whether a number is written in another way than computers write it."""
 
     @property
     def numeric(self) -> bool:
@@ -209,27 +210,27 @@ class _Evidence:
         return "." if self.point >= self.comma else ","
 
     def decided(self, whole: Decimal | None, likely: Decimal) -> tuple[Notation, bool]:
-        """The notation of the column, and whether it is no more than likely."""
+        """The notation of the column, and whether it is only a guess."""
         decimal = whole or self.decimal
         if decimal is not None:
             return Notation(decimal, self.unit), False
-        # A point is the sign of computers; a comma is that of the place where the file was made.
+        # A point is the sign of computers; a comma is that of the file's locale.
         decimal = likely if self.either[","] and not self.either["."] else "."
         return Notation(decimal, self.unit), self.either.total() > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Notations:
-    """How the columns of a file write their numbers, where not plainly, and what a result tells of it."""
+    """The notations of a file's columns, where they are not plain, and the notes about them in a result."""
 
     by_column: Mapping[str, Notation] = field(default_factory=dict[str, Notation])
     told: list[NumbersRead] = field(default_factory=list[NumbersRead])
     undecided: frozenset[str] = frozenset()
-    """Columns of which the beginning of the file holds no number with decimals, nor any that may have some."""
+    """Columns whose beginning holds no number that is certain to have decimals."""
 
 
 def notations_of(columns: Iterable[Cells], likely: Decimal, said: Decimal | None) -> Notations:
-    """``likely`` decides what nothing else does; ``said`` goes before everything."""
+    """The notations of ``columns``. ``likely`` decides undecided columns; ``said`` overrides all evidence."""
     seen = [(column.name, _evidence(column.samples)) for column in columns if not column.typed]
     numeric = [(name, evidence) for name, evidence in seen if evidence.numeric]
     decided: set[Decimal] = {evidence.decimal for _, evidence in numeric if evidence.decimal}
@@ -261,7 +262,7 @@ def told_of(decimal: Decimal, unit: str, ambiguous: bool, names: Sequence[str]) 
 
 
 def is_unclear(cell: str) -> str:
-    """Whether the plain numbers of a column, ``1.234`` and none like ``1.5``, may be thousands, in SQL."""
+    """Whether the plain numbers of a column, ``1.234`` without any like ``1.5``, may be thousands, in SQL."""
     thousands = f"regexp_full_match({cell}, '[+-]?[1-9][0-9]{{0,2}}[.][0-9]{{3}}')"
     decimals = f"regexp_full_match({cell}, '{NUMBER}') AND contains({cell}, '.') AND NOT {thousands}"
     return f"coalesce(bool_or({thousands}) AND NOT bool_or({decimals}), false)"
@@ -288,7 +289,7 @@ def _evidence(samples: Sequence[str]) -> _Evidence:
 
 
 def _usual(units: Counter[str]) -> str:
-    """The unit of a column. One currency among bare numbers is that of all; percentages have to be the most."""
+    """The unit of a column. One currency among bare numbers applies to all of them; percentages need a majority."""
     signed = units - Counter({"": units[""]})
     if not signed:
         return ""

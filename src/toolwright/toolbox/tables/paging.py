@@ -26,8 +26,8 @@ class Order:
     cursor: str | None
 
     def offset(self, version: str) -> int:
-        """The rows that were shown already. ``ToolError`` when they were those of another file, or of this one before
-        it changed."""
+        """The number of rows on earlier pages. ``ToolError`` when the cursor is of another file, or of an earlier
+        version of this one."""
         if self.cursor is None:
             return 0
         of, _, offset = self.cursor.rpartition(":")
@@ -36,7 +36,8 @@ class Order:
         return int(offset)
 
     def keys(self, table: Table, cells: Sequence[str]) -> str:
-        """By number where there is one, then by text; and by all that is shown, so that pages fit together."""
+        """The SQL sort keys: by number where there is one, then by text, then by all shown cells, so that pages do not
+        overlap."""
         name = self.by or ""
         text = table.text(name, "$.order_by")
         way = "DESC" if self.descending else "ASC"
@@ -53,7 +54,7 @@ def rows_of(
     query: Query,
     table: Table,
 ) -> Rows:
-    """The rows that ``node`` lets through, from the place in ``order`` on, as many as one result holds."""
+    """The rows that match ``node``, from the cursor in ``order`` on, as many as one result holds."""
     offset = order.offset(found.version)
     names = list(columns or table.names)
     cells = [table.text(name) for name in names]

@@ -1,9 +1,9 @@
-"""What a file of a table is: its format, compression, encoding, delimiter and columns, found in its beginning.
+"""The layout of a table file: its format, compression, encoding, delimiter and columns, detected in its beginning.
 
 Everything is decided from at most :data:`HEAD` bytes and stated in the result (:class:`ReadAs`), so that a wrong guess
-is seen, and can be overruled by an argument. Every cell stays the text that it is in the file; how the numbers of a
-column are written is found by :mod:`toolwright.toolbox.tables.notation`, and they become numbers where one is needed
-(:mod:`toolwright.toolbox.tables.sql`).
+is visible, and can be overruled by an argument. Every cell stays the text that it is in the file;
+:mod:`toolwright.toolbox.tables.notation` detects the notation of a column's numbers, and cells become numbers where one
+is needed (:mod:`toolwright.toolbox.tables.sql`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolwright.toolbox.tables.workbooks import sheet_of
 __all__ = ["Corrections", "Encoding", "Layout", "Limits", "ReadAs", "Renamed", "lay_out"]
 
 SAMPLED = 2000
-"""Rows of the beginning that are looked at."""
+"""Rows of the beginning that are examined."""
 
 Format = Literal["delimited", "json lines", "json array", "xlsx", "parquet"]
 Delimiter = Literal[",", ";", "tab", "|"]
@@ -39,13 +39,13 @@ DELIMITERS: dict[Delimiter, str] = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 
 _ZIP = b"PK\x03\x04"
 _OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
-"""Also what a workbook with a password is wrapped in."""
+"""Also the container of a workbook with a password."""
 _ARCHIVES = (_ZIP, b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one call may take."""
+    """Limits of one call."""
 
     columns: int = 2000
     row_bytes: int = 1 << 20
@@ -92,7 +92,7 @@ class ReadAs(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Properties of a file that the caller has set; ``None`` for one that is to be found out."""
+    """Properties of a file that the caller has set; ``None`` for one that is to be detected."""
 
     encoding: Encoding | None = None
     delimiter: Delimiter | None = None
@@ -104,11 +104,11 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """``plain``: the engine can read the file as it is, without anything of ours between."""
+    """The layout of a file. ``plain``: the engine can read the file itself, without conversion."""
 
     format: Format
     columns: tuple[Cells, ...]
-    """Of Parquet, which names and types them itself: none."""
+    """Empty for Parquet, which names and types its columns itself."""
     read_as: ReadAs
     packing: Packing | None = None
     encoding: Encoding = "utf-8"
@@ -123,12 +123,12 @@ class Layout:
     sheet: str | None = None
     """Of a workbook, which reaches the engine as CSV."""
     content: bytes | None = None
-    """All of that, where it is small."""
+    """The whole sheet as CSV, if it is small."""
     notations: Notations = field(default_factory=Notations)
 
 
 def lay_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
-    """How to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
+    """Detects how to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
     layout = _laid_out(fd, shown, corrections, limits)
     # A semicolon divides cells where a comma divides decimals.
     notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", corrections.decimal)
@@ -179,7 +179,7 @@ def _laid_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> 
 
 
 def _workbook(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
-    """A sheet as it is handed to the engine; one that is small is kept, so that it is read once."""
+    """The layout of a sheet; a small one is stored in it, so that it is read once."""
     head = b""
     with sheet_of(fd, corrections.sheet, shown, limits.bounds, limits.memory_mib) as sheet:
         for part in sheet.parts():
@@ -252,7 +252,8 @@ def _rows(text: str, delimiter: str, quotes: bool, shown: str, most: int) -> Ite
 
 
 def _delimiter(text: str, quotes: bool, shown: str) -> Delimiter:
-    """The one that divides most of the first rows alike; a comma where none does."""
+    """The delimiter that divides most of the first rows into the same number of cells; a comma if there is no such
+    one."""
     best: Delimiter = ","
     most = (0.0, 0)
     for name, delimiter in DELIMITERS.items():
@@ -286,10 +287,10 @@ def _columns(
 
 
 def _named(found: Sequence[str]) -> tuple[list[str], list[Renamed]]:
-    """A name for each column, unlike the others even in case; and which were given here."""
+    """A name for each column, unique even without regard to case; and the list of changed names."""
     names: list[str] = []
     renamed: list[Renamed] = []
-    # What stands there as it is has the first claim to its name.
+    # A header cell that can stay unchanged has the first claim to its name.
     taken: set[str] = set()
     kept = {cell.strip() for cell in found}
     for position, cell in enumerate(found, 1):

@@ -1,4 +1,4 @@
-"""What the tables tools return, and how a value gets into JSON without damage."""
+"""The results of the tables tools, and the lossless conversion of values to JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Operation = Literal[
 ColumnType = Literal["integer", "decimal", "float", "date", "boolean", "text", "empty"]
 
 _EXACT = Context(prec=60)
-"""The default of 28 digits would round what a decimal of 38 holds."""
+"""The default of 28 digits would round a decimal of 38."""
 
 
 class Skipped(TypedDict):
@@ -180,5 +180,5 @@ def _decimal(value: Decimal) -> Cell:
 def divided(total: Any, count: int) -> Any:
     if isinstance(total, float):
         return total / count
-    # As many digits as a double shows: an average is seldom a decimal that ends.
+    # As many digits as a double shows: an average is seldom a finite decimal.
     return float(_EXACT.divide(Decimal(total), Decimal(count)))

@@ -2,11 +2,11 @@
 
 No word of a caller gets into the text: columns are ``c0``, ``c1``, …, and values are parameters.
 
-**Numbers are exact or said not to be.** A cell is a number when it is written like one, ``-12.50`` or ``1e-3``, or as
-the numbers of its column are (:mod:`toolwright.toolbox.tables.notation`); not ``007``, ``0x10`` or ``1_000``, which are
-somebody's ids, and not ``1e999``, which no number holds. It is read as a decimal of the width that the beginning of
-the file suggests; one that needs more ends the reading (``unfit``), and it begins again with a width that holds all of
-the column, or with floating point where no decimal does.
+**Numbers are exact or reported as inexact.** A cell is a number when it is written like one, ``-12.50`` or ``1e-3``, or
+in the notation of its column (:mod:`toolwright.toolbox.tables.notation`); not ``007``, ``0x10`` or ``1_000``, which are
+usually identifiers, and not ``1e999``, which is too large for a number. It is read as a decimal of the width that the
+beginning of the file suggests; one that needs more ends the reading (``unfit``), which then restarts with a width that
+holds the whole column, or with floating point where no decimal does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST = 38
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Digits before and behind the point that a decimal has to have; floating point where ``exact`` is not."""
+    """The digits before and after the point that a decimal needs; floating point where ``exact`` is false."""
 
     before: int = 1
     behind: int = 0
@@ -57,7 +57,7 @@ FLOAT = Shape(exact=False)
 
 
 def shape_of(cells: Iterable[str], notation: Notation | None) -> Shape:
-    """What holds those of ``cells`` that are numbers, with room for what the rest of the file may have."""
+    """A shape that holds those of ``cells`` that are numbers, with room for larger ones in the rest of the file."""
     shape = Shape(12, 2)
     for cell in cells:
         number = cell if notation is None else notation.plain(cell)
@@ -67,7 +67,7 @@ def shape_of(cells: Iterable[str], notation: Notation | None) -> Shape:
 
 
 def is_number(cell: str, notation: Notation | None = None) -> bool:
-    """As the engine sees it: written like a number of its column, and held by one."""
+    """Whether a cell is a number for the engine: in the notation of its column, and within the range of a double."""
     number = cell if notation is None else notation.plain(cell)
     return number is not None and _NUMBER.fullmatch(number) is not None and math.isfinite(float(number))
 
@@ -82,7 +82,7 @@ def _one(number: str) -> Shape:
 @dataclass(frozen=True, slots=True)
 class Table:
     """The columns of a file, by name, as expressions. ``natives`` have numbers as the file's own types; the numbers of
-    the others are written plainly, or by ``notations``."""
+    the others are plain, or in the notation of ``notations``."""
 
     names: tuple[str, ...]
     natives: Mapping[str, Shape]
@@ -91,7 +91,7 @@ class Table:
     notations: Mapping[str, Notation] = field(default_factory=dict[str, Notation])
 
     def at(self, name: str, where: str) -> int:
-        """The number of the column. ``ToolError`` says which columns there are."""
+        """The number of the column. ``ToolError`` lists the columns that exist."""
         if name not in self.names:
             known = ", ".join(self.names[:40]) + (", …" if len(self.names) > 40 else "")
             raise ToolError.of("TW6330", name=name[:100], where=where, known=known)
@@ -112,7 +112,7 @@ class Table:
         return name in self.natives or name in self.shapes
 
     def shape(self, name: str) -> Shape:
-        """``ToolError`` for a column whose type has no numbers, such as dates."""
+        """The shape of a column's numbers. ``ToolError`` for a column whose type has no numbers, such as dates."""
         shape = self.natives.get(name) or self.shapes.get(name)
         if shape is None:
             raise ToolError.of("TW6331", name=name)
@@ -120,23 +120,24 @@ class Table:
 
     @property
     def rows(self) -> str:
-        """The rows of the file: its cells, and beside those with a notation of their own, the numbers as plain text."""
+        """The rows of the file: its cells, and for columns with a notation of their own, also the numbers as plain
+        text."""
         written = "".join(f", {self.notations[n].sql(self.cell(n))} AS {self.written(n)}" for n in self.notations)
         return f"(SELECT *{written} FROM {{table}})" if written else "{table}"
 
     def written(self, name: str) -> str:
-        """The text of a cell in which a number is written plainly, in what :attr:`rows` gives."""
+        """The cell with a plainly written number, as a column of :attr:`rows`."""
         at = self.at(name, "$.columns")
         return f"w{at}" if name in self.notations else f"c{at}"
 
     def number(self, name: str, where: str = "$.columns") -> str:
-        """The number in a cell; NULL where there is none."""
+        """The number in a cell; NULL if it is not a number."""
         column = self.cell(name, where)
         cell = self.written(name)
         shape = self.shape(name)
         if name in self.natives:
             return cell if shape.exact else f"CAST({cell} AS DOUBLE)"
-        # Most texts are none by their first letter; that costs less than a pattern.
+        # The first letter of most texts rules out a number; that costs less than a pattern.
         text = f"WHEN {cell} >= ':' THEN NULL"
         double = f"TRY_CAST({cell} AS DOUBLE)"
         number = f"regexp_full_match({cell}, '{NUMBER}') AND isfinite({double})"
@@ -154,17 +155,17 @@ class Table:
         )
 
     def numbered(self, names: Sequence[str], where: str = "") -> str:
-        """The rows that ``where`` lets through, with the numbers of ``names`` beside their cells, each read once."""
+        """The rows that match ``where``, with the numbers of ``names`` beside their cells, each read once."""
         numbers = "".join(f", {self.number(name)} AS n{self.names.index(name)}" for name in dict.fromkeys(names))
         return f"(SELECT *{numbers} FROM {self.rows}{where})"
 
     def read(self, name: str) -> str:
-        """The number of a cell in what :meth:`numbered` gives."""
+        """The number of a cell, as a column of :meth:`numbered`."""
         return f"n{self.at(name, '$.columns')}"
 
     def digits(self, name: str) -> str:
-        """The digits that the numbers of a column have at most, before and behind the point, and whether any is
-        written with an exponent."""
+        """The most digits before and after the point in the numbers of a column, and whether any is written with an
+        exponent."""
         cell = self.written(name)
         plain = f"regexp_full_match({cell}, '{NUMBER}')"
         return (
@@ -176,7 +177,7 @@ class Table:
     # Filters
 
     def widened(self, node: Node) -> dict[str, Shape]:
-        """The shapes that hold also the numbers that ``node`` compares with."""
+        """The shapes, widened to hold also the numbers that ``node`` compares with."""
         shapes = dict(self.shapes)
         for leaf in leaves(node):
             self.at(leaf.column, "$.filter")

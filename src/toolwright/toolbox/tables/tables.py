@@ -1,9 +1,9 @@
-"""The tables tools: describe a file, ask for rows of it, count and sum it up, draw it.
+"""The tables tools: describe a file, query its rows, compute figures, draw a chart.
 
-The methods of :class:`Tables` are the tools; ``TOOLS`` says how each is registered. Which paths they accept is the
-business of :mod:`toolwright.toolbox.confined`, how a file is read that of ``reading`` and ``feeding``, what may be
-asked of ``filters``, what becomes of it of ``sql``, and ``engine`` runs it. ``describing``, ``paging`` and
-``analyzing`` put the questions. None of them writes anything.
+The methods of :class:`Tables` are the tools; ``TOOLS`` has their registration. :mod:`toolwright.toolbox.confined`
+decides which paths they accept, ``reading`` and ``feeding`` read a file, ``filters`` parses conditions, ``sql`` writes
+the queries, and ``engine`` runs them. ``describing``, ``paging`` and ``analyzing`` compose the queries. All tools are
+read-only.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
 PathArgument = Annotated[str, "Below the served folder, e.g. 'data/sales.csv'"]
 FilterArgument = Annotated[str, "As for query_csv"]
 ReadAsArgument = Annotated[CorrectionsArgument, "As for describe_csv"]
-"""The tool that is named describes these two arguments, once: each conversation pays for a definition."""
+"""Only one tool describes each of these two arguments: every definition costs tokens in each conversation."""
 
 
 class Tables:
@@ -87,7 +87,7 @@ class Tables:
         self._limits = limits or Limits()
 
     def close(self) -> None:
-        """Gives the folders back; every later call is refused."""
+        """Closes the folders; every later call is refused."""
         self._folders.close()
 
     def __enter__(self) -> Tables:
@@ -249,7 +249,7 @@ class Tables:
         return target
 
     def _asked(self, run: Running, found: Found, node: Node | None, ask: Callable[[Query, Table], T]) -> T:
-        """What ``ask`` finds out, by columns as wide as their numbers turn out to be."""
+        """The result of ``ask``, repeated with wider columns until their numbers fit."""
         table = self._table(run, found)
         if node is not None:
             for leaf in leaves(node):
@@ -275,7 +275,7 @@ class Tables:
                 )
 
     def _once(self, run: Running, found: Found, table: Table, ask: Callable[[Query, Table], T]) -> T:
-        """``ask`` over one reading of the file; what was left out of it is noted in the result."""
+        """Runs ``ask`` over one reading of the file; rows that were left out are noted in the result."""
         with (
             fed(found.fd, found.shown, found.layout, self._limits) as feed,
             queried(feed, found.layout, found.shown, self._limits, run) as query,
@@ -307,7 +307,7 @@ class Tables:
 
 
 async def _while(context: RequestContext, work: Callable[[Running], T]) -> T:
-    """``work`` on a thread of its own, told how far it is; it is stopped when nobody waits any more."""
+    """Runs ``work`` on a thread of its own and reports its progress; cancelling the call stops it."""
     run = Running()
     task = asyncio.ensure_future(asyncio.to_thread(work, run))
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -328,7 +328,7 @@ async def _while(context: RequestContext, work: Callable[[Running], T]) -> T:
 
 
 def _native(kind: str) -> Shape | None:
-    """The numbers of a type of Parquet."""
+    """The shape of the numbers of a Parquet type."""
     if kind.startswith("DECIMAL("):
         width, scale = map(int, kind[8:-1].split(","))
         return Shape(width - scale, scale)

@@ -1,7 +1,7 @@
 """Compressed files, unpacked as a stream within bounds.
 
-What is compressed is small on disk and may be anything in memory, so both what comes out and how many times more it is
-than what went in have limits (:class:`Bounds`), and nothing is unpacked further than it is read.
+A compressed file is small on disk and may be of any size in memory, so both the unpacked size and the compression ratio
+are limited (:class:`Bounds`), and data is unpacked no further than it is read.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _MAGIC: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much may come out of a compressed file."""
+    """Limits of the unpacked size of a compressed file."""
 
     size: int = 64 << 30
     ratio: int = 200
-    """How many times what went in; tables are seldom packed better than 50 times."""
+    """The largest compression ratio; tables are seldom packed better than 50 times."""
     free: int = 16 << 20
-    """So much may come out whatever the ratio: bzip2 and zstd pack what repeats by thousands."""
+    """Unpacked size that is allowed at any ratio: bzip2 and zstd pack repetitive data by thousands."""
 
 
 class _Unpacker(Protocol):
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What comes out for ``data``, at most about :data:`CHUNK` at a time."""
+        """The unpacked parts of ``data``, each of about :data:`CHUNK` bytes at most."""
         ...
 
     @property
     def whole(self) -> bool:
-        """Whether what was fed ends where a compressed stream ends."""
+        """Whether the input so far ends where a compressed stream ends."""
         ...
 
 
@@ -56,12 +56,12 @@ class _Decompressor(Protocol):
 
 
 def packing_of(head: bytes) -> Packing | None:
-    """How a file is compressed that begins with ``head``."""
+    """The compression of a file that begins with ``head``."""
     return next((packing for magic, packing in _MAGIC if head.startswith(magic)), None)
 
 
 def unpacked(file: BinaryIO, packing: Packing, shown: str, bounds: Bounds) -> Iterator[bytes]:
-    """The content of ``file`` in parts. ``ToolError`` for what is broken, cut off or out of bounds."""
+    """The content of ``file`` in parts. ``ToolError`` for data that is broken, cut off or out of bounds."""
     unpacker = _UNPACKERS[packing]()
     taken = given = 0
     try:
@@ -79,7 +79,7 @@ def unpacked(file: BinaryIO, packing: Packing, shown: str, bounds: Bounds) -> It
 
 
 class _Gzip:
-    """One gzip member after another, as ``cat a.gz b.gz`` makes them."""
+    """Unpacks one gzip member after another, as in ``cat a.gz b.gz``."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(31)
@@ -103,7 +103,7 @@ class _Gzip:
 
 
 class _Frames:
-    """What bzip2 and zstd have in common: streams that follow each other, by decompressors of one shape."""
+    """The common part of bzip2 and zstd: consecutive streams, with decompressors of one interface."""
 
     def __init__(self, make: Callable[[], _Decompressor]) -> None:
         self._make = make

@@ -1,9 +1,9 @@
 """Owner of ``openpyxl``: the process that reads one sheet of one workbook, and nothing else.
 
-The workbook is standard input, a file. The answer on standard output is a line of JSON, with what there is or why it
-cannot be read, and behind it the rows as CSV; where reading ends before the sheet does, the exit status says so. A
-workbook is a stranger's archive of XML: memory and time are held by the kernel, sizes are looked at before anything is
-unpacked, and ``defusedxml`` refuses entities.
+The workbook is standard input, a file. Standard output starts with a line of JSON, with the properties of the sheet or
+the reason why it cannot be read, followed by the rows as CSV; where reading ends before the sheet does, the exit status
+shows it. A workbook is an untrusted archive of XML: the kernel limits memory and time, sizes are checked before the
+archive is unpacked, and ``defusedxml`` refuses entities.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["answer"]
 _CPU_SECONDS = 240
 _ENTRIES = 10_000
 _ROWS = 1 << 20
-"""As many as Excel has."""
+"""The limit of Excel."""
 _BEGINNING = 2000
-"""Rows that are looked at for the width of the table, and for the columns with numbers."""
+"""Rows that are examined for the width of the table, and for the columns with numbers."""
 _SHEETS = 50
 
 Values = Sequence[Any]
@@ -44,7 +44,8 @@ class _Refused(Exception):
 
 
 def answer() -> None:
-    """Standard input to standard output, as the arguments say: a name of a sheet, and the bounds of an archive."""
+    """Reads standard input and writes standard output. The arguments are the name of a sheet, and the bounds of an
+    archive."""
     job = json.loads(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -72,12 +73,12 @@ def _check_size(job: dict[str, Any]) -> None:
 
 
 def _sheet(wanted: str | None) -> tuple[dict[str, Any], Iterator[list[str]]]:
-    """The properties of a sheet, and its rows: of the first sheet that is not hidden, unless another is wanted."""
+    """The properties and rows of the sheet ``wanted``, by default of the first one that is not hidden."""
     if not openpyxl.DEFUSEDXML:
         raise _Refused("TW6302", what="xlsx", extra="xlsx")
     try:
         book = openpyxl.load_workbook(sys.stdin.buffer, read_only=True, data_only=True, keep_links=False)
-    except (OSError, KeyError) as error:  # an archive of something else
+    except (OSError, KeyError) as error:  # an archive of another kind
         raise _Refused("TW6310") from error
     sheets = list(book.worksheets)
     names = [sheet.title for sheet in sheets]
@@ -113,7 +114,7 @@ def _is_number(value: object) -> bool:
 
 
 def _cell(value: object) -> str:
-    """The text of a cell: numbers as computers write them, dates and times as ISO 8601 does."""
+    """The text of a cell: numbers as computers write them, dates and times in ISO 8601."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""Workbooks of Excel: one sheet as CSV, by a process of its own, which ends with what asked for it."""
+"""Excel workbooks: one sheet as CSV, read by a process of its own, which ends with the call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG")
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet that is being read. ``typed`` are the columns, from 0, in which the workbook itself has numbers."""
+    """A sheet that is being read. ``typed`` are the columns, from 0, that contain numbers in the workbook itself."""
 
     name: str
     names: list[str]
@@ -36,7 +36,7 @@ class Sheet:
     process: subprocess.Popen[bytes]
 
     def stop(self) -> None:
-        """Ends what waits for more rows in another thread."""
+        """Kills the process, which ends a read in another thread."""
         self.process.kill()
 
     def parts(self) -> Iterator[bytes]:
@@ -50,8 +50,8 @@ class Sheet:
 
 @contextmanager
 def sheet_of(fd: int, name: str | None, shown: str, bounds: Bounds, memory_mib: int) -> Generator[Sheet]:
-    """The sheet ``name`` of the workbook ``fd``, or its first one, read in four times ``memory_mib``: the texts of all
-    sheets are held at once. ``ToolError`` where it cannot be read."""
+    """The sheet ``name`` of the workbook ``fd``, or its first one, read within four times ``memory_mib``: the texts of
+    all sheets are held at once. ``ToolError`` where it cannot be read."""
     if find_spec("openpyxl") is None or find_spec("defusedxml") is None:
         raise missing("xlsx", "xlsx")
     os.lseek(fd, 0, os.SEEK_SET)

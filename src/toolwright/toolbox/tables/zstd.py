@@ -12,11 +12,11 @@ else:
 __all__ = ["decompressor"]
 
 WINDOW = 27
-"""As a power of two: what the command of zstd accepts without being told."""
+"""As a power of two: the largest window that the zstd command accepts by default."""
 
 
 class _Decompressor:
-    """Says what is broken as the decompressors of the standard library do."""
+    """Raises the errors that the decompressors of the standard library raise."""
 
     def __init__(self) -> None:
         self._stream = ZstdDecompressor(options={DecompressionParameter.window_log_max: WINDOW})
