@@ -1,1 +1,1 @@
-"""What a tool promises, as something that can be compared: one form for the same thing, and a digest of it."""
+"""The contract of a tool in a comparable form: one canonical form per value, and a digest of it."""

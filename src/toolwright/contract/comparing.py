@@ -1,12 +1,13 @@
-"""Two schemas, compared by what they accept: what fits now and did not, what fitted and does not.
+"""Comparison of two JSON schemas by the values they accept: values that became valid, and values that no longer are.
 
-Every keyword is a condition of its own, but for those that are read together here: properties with what else there may
-be, items, bounds, values. Conditions that all became weaker make a schema that accepts all that it did. What cannot be
-decided so is ``UNCLEAR``, which is taken for the worst: a changed pattern, alternatives of which exactly one may hold,
-a reference that leads nowhere.
+Every keyword is a condition of its own, except for the groups that are read together here: properties with additional
+properties, items, bounds, values. If every changed condition became weaker, the new schema accepts all values that the
+old one did. A change that cannot be classified is ``UNCLEAR`` and counts as the worst: a changed pattern, alternatives
+of which exactly one may hold, an unresolvable reference.
 
-A name that is neither declared nor allowed by a word of the schema (``additionalProperties``) is not part of what an
-input promises: a parameter may be added there. Where a word allows it, somebody may have sent it, and of any type.
+A name that is neither declared nor allowed by a keyword (``additionalProperties``) is not part of the contract of an
+input: a parameter may be added under it. If a keyword allows the name, callers may already send it, with a value of any
+type.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["ABSENT", "Effect", "SchemaChange", "compare", "same_words"]
 
 
 class Effect(Enum):
-    """What a change does to the values that fit."""
+    """The effect of a change on the set of accepted values."""
 
     COSMETIC = "cosmetic"
     TEXT = "text"
@@ -39,12 +40,12 @@ class _Absent(Enum):
 
 
 ABSENT: Final = _Absent.ABSENT
-"""In place of a value that is not there."""
+"""Marks a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """One difference: where in the schema, what it does, and ``code`` with ``facts``, which word it."""
+    """One difference: its path in the schema, its effect, and the message as ``code`` with ``facts``."""
 
     path: Path
     effect: Effect
@@ -71,15 +72,15 @@ _MAX_DEPTH: Final = 200
 
 
 def compare(old: Json, new: Json, *, gives: bool = False) -> tuple[SchemaChange, ...]:
-    """What differs between two schemas. ``gives`` for the schema of a result: there, a name that nobody declared may
-    have been there all the time."""
+    """Return the differences between two schemas. Set ``gives`` for the schema of a result: a result may always have
+    contained names that were not declared."""
     if _same(old, new):
         return ()
     return tuple(_Comparison(old, new, gives).run())
 
 
 def same_words(old: Any, new: Any) -> bool:
-    """Whether two texts differ by white space alone."""
+    """Whether two texts differ in white space only."""
     return isinstance(old, str) and isinstance(new, str) and old.split() == new.split()
 
 
@@ -90,14 +91,14 @@ def _same(old: Json, new: Json) -> bool:
 
 
 def _bare(schema: Json) -> Json:
-    """A schema without what is there to be read."""
+    """A schema without its annotations."""
     if not is_object(schema):
         return schema
     return {keyword: _bare_keyword(keyword, value) for keyword, value in schema.items() if keyword not in _TEXTS}
 
 
 def _bare_keyword(keyword: str, value: Json) -> Json:
-    """Only what is known to be a schema has words: elsewhere a title is a name, or nobody knows what."""
+    """Strip annotations only inside known subschemas: elsewhere ``title`` may be a property name or arbitrary data."""
     if keyword in _MAPS and is_object(value):
         return {name: _bare(inner) for name, inner in value.items()}
     if keyword in _LISTS and is_array(value):
@@ -106,7 +107,7 @@ def _bare_keyword(keyword: str, value: Json) -> Json:
 
 
 def _strings(node: Json, path: Path = ()) -> Iterator[tuple[str, Path]]:
-    """Every text in a schema, names included, with where it stands; white space does not count."""
+    """Every text in a schema, names included, with its path. White space is normalized."""
     if isinstance(node, str):
         yield " ".join(node.split()), path
     elif is_object(node):
@@ -119,7 +120,7 @@ def _strings(node: Json, path: Path = ()) -> Iterator[tuple[str, Path]]:
 
 
 def _references(schema: Json) -> Iterator[str]:
-    """The references in a schema, wherever they stand; some of what is found may be no reference."""
+    """All references in a schema, at any depth. Some of the results may not be references."""
     if is_object(schema):
         for keyword, value in schema.items():
             if keyword in _REFERENCES and isinstance(value, str):
@@ -131,7 +132,7 @@ def _references(schema: Json) -> Iterator[str]:
 
 
 def _pointer(reference: str) -> Path | None:
-    """The steps of a reference within its own document."""
+    """The steps of a JSON pointer within its own document."""
     if reference == "#":
         return ()
     if not reference.startswith("#/"):
@@ -140,7 +141,7 @@ def _pointer(reference: str) -> Path | None:
 
 
 def _at(root: Json, reference: str) -> Json:
-    """What a reference leads to; ABSENT where that is not within the document, or no schema."""
+    """Resolve a reference; ABSENT if it leaves the document or its target is not a schema."""
     steps = _pointer(reference)
     node: Json = ABSENT if steps is None else root
     for step in steps or ():
@@ -154,7 +155,7 @@ def _at(root: Json, reference: str) -> Json:
 
 
 def _same_but_for_words(old: Json, new: Json) -> bool:
-    """Whether two documents differ in nothing but what is there to be read, and is not referred to as a schema."""
+    """Whether two documents differ in annotations only, in places that are not referred to as a schema."""
     if not _same(_bare(old), _bare(new)):
         return False
     ends = ((_at(old, one), _at(new, one)) for one in (*_references(old), *_references(new)))
@@ -163,7 +164,7 @@ def _same_but_for_words(old: Json, new: Json) -> bool:
 
 
 def _addressed(node: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """The parts of a schema from which references within them are resolved, and not from its root, if there are any."""
+    """Subschemas with an ``$id`` of their own that contain references: these resolve from there, not from the root."""
     if is_object(node):
         address = node.get("$id")
         if path and isinstance(address, str) and not address.startswith("#") and any(_references(node)):
@@ -195,7 +196,7 @@ class _Comparison:
         self.means_the_same = not self.changes and _same_but_for_words(self.old_root, self.new_root)
         self.node(self.old_root, self.new_root, (), alone=True)
         for path, old, new in self.aside:
-            # What nothing refers to judges nothing, and is read all the same.
+            # A definition that is never referenced judges no value, but a model reads it all the same.
             if not any(one[: len(path)] == path for one in self.reached):
                 self.note(path, Effect.TEXT, "TW9031", old, new, keyword=str(path[-1]))
         if all(one.effect is Effect.COSMETIC for one in self.changes):
@@ -205,7 +206,7 @@ class _Comparison:
         yield from self.changes
 
     def passed_over(self) -> None:
-        """What no keyword that is known here has noted: text in a place that nobody reads as a schema is text."""
+        """Note changed texts that no known keyword has noted: outside of schemas, a text is only a text."""
         noted = {text for one in self.changes for side in (one.before, one.after) for text, _ in _strings(side)}
         noted |= {" ".join(str(step).split()) for one in self.changes for step in one.path}
         before, after = dict(_strings(self.old_root)), dict(_strings(self.new_root))
@@ -231,7 +232,8 @@ class _Comparison:
     # -- one schema and its successor ----------------------------------------------------------------------------------
 
     def node(self, old: Json, new: Json, path: Path, *, alone: bool) -> None:
-        """``alone``: nothing else judges the same value, so that a name that is undeclared here is undeclared."""
+        """Compare two schemas. ``alone``: no other schema judges the same value, so a name undeclared here is
+        undeclared."""
         met = (id(old), id(new), alone)
         if met in self.met:
             return
@@ -244,7 +246,8 @@ class _Comparison:
         self.depth -= 1
 
     def follow(self, root: Json, node: Json) -> Json:
-        """A schema that is nothing but a reference is what it refers to, under the words beside the reference."""
+        """Replace a schema that is only a reference by its target, overlaid with the annotations beside the
+        reference."""
         followed: set[str] = set()
         while is_object(node) and isinstance(reference := node.get("$ref"), str) and reference not in followed:
             beside = {keyword: value for keyword, value in node.items() if keyword != "$ref"}
@@ -269,7 +272,7 @@ class _Comparison:
             return self.whole(old, new, path)
         self.texts(old, new, path)
         if _UNEVALUATED & (old.keys() | new.keys()) and not self.unchanged(old, new):
-            return self.unclear(path, ABSENT, ABSENT)  # what it counts depends on everything beside it
+            return self.unclear(path, ABSENT, ABSENT)  # which values it covers depends on every keyword beside it
         for group, compare_group in _GROUPS.items():
             if group & (old.keys() | new.keys()):
                 compare_group(self, old, new, path, alone)
@@ -278,7 +281,7 @@ class _Comparison:
         return None
 
     def whole(self, old: Json, new: Json, path: Path) -> None:
-        """One of the two is true or false, or no schema at all."""
+        """Compare schemas of which at least one is a boolean or not a schema."""
         self.texts(old if is_object(old) else {}, new if is_object(new) else {}, path)
         before, after = (_bare({} if schema is True else schema) for schema in (old, new))
         if before == after and type(before) is type(after):
@@ -291,7 +294,8 @@ class _Comparison:
             self.unclear(path, old, new)
 
     def unchanged(self, old: Json, new: Json) -> bool:
-        """Whether two schemas accept the same, surely: they read the same, and so does what they refer to."""
+        """Whether two schemas certainly accept the same values: they and their reference targets are equal but for
+        annotations."""
         done: set[str] = set()
         pairs = [(old, new)]
         while pairs:
@@ -316,7 +320,7 @@ class _Comparison:
                 self.note((*path, keyword), effect, "TW9031", before, after, keyword=keyword)
 
     def other(self, keyword: str, before: Json, after: Json, path: Path) -> None:
-        """A keyword that says nothing of values, or that nobody knows."""
+        """Compare a keyword that does not constrain values, or that is unknown."""
         if keyword in _ASIDE:
             definitions = [one if is_object(one) else {} for one in (before, after)]
             for name in sorted(definitions[0].keys() | definitions[1].keys()):
@@ -370,7 +374,7 @@ class _Comparison:
         return None
 
     def bounds(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
-        """Minimum and maximum, each with its exclusive form."""
+        """Compare minimum and maximum, each with its exclusive form."""
         for plain, exclusive, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
             said = [{name: one[name] for name in (plain, exclusive) if name in one} for one in (old, new)]
             if _same(*said):
@@ -400,7 +404,8 @@ class _Comparison:
                 (self.stricter if other > one else self.weaker)(at, before, after)
 
     def conditions(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
-        """Keywords that can be there or not, and are not compared beyond that."""
+        """Compare keywords for which only presence or absence can be classified (and ``multipleOf`` by
+        divisibility)."""
         for keyword in _CONDITIONS:
             before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
             at = (*path, keyword)
@@ -446,7 +451,7 @@ class _Comparison:
             at = (*path, "patternProperties", pattern)
             self.node(patterns[pattern], new_patterns[pattern], at, alone=False)
         others = old.get("additionalProperties", ABSENT)
-        named = alone and ("properties" in old or not path)  # what names nothing at all takes any name
+        named = alone and ("properties" in old or not path)  # a nested schema without properties takes any name
         for name in sorted(before.keys() | after.keys()):
             at = (*path, "properties", name)
             if name not in after:
@@ -467,7 +472,8 @@ class _Comparison:
         return None
 
     def added(self, others: Json, added: Json, named: bool) -> Effect:
-        """What a new property does, where ``others`` judged its name until now."""
+        """The effect of a new property, given ``others``, the ``additionalProperties`` that applied to its name
+        before."""
         harmless = Effect.LESS if self.gives else Effect.MORE
         if others is False:
             return Effect.MORE
@@ -497,7 +503,7 @@ class _Comparison:
         self.frozen("dependencies", old, new, path)
 
     def frozen(self, keyword: str, old: Mapping[str, Json], new: Mapping[str, Json], path: Path) -> None:
-        """A keyword within which nothing may change, for nobody knows which way it goes; but for its words."""
+        """Compare a keyword whose inner changes cannot be classified: any change but to annotations is unclear."""
         before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         path = (*path, keyword)
         if before is ABSENT and after is ABSENT:
@@ -514,7 +520,7 @@ class _Comparison:
         return None
 
     def single(self, keyword: str, old: Mapping[str, Json], new: Mapping[str, Json], path: Path) -> None:
-        """A schema that has to hold as well."""
+        """Compare a keyword that holds one schema, which must hold as well."""
         before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         path = (*path, keyword)
         if before is ABSENT and after is ABSENT:
@@ -593,7 +599,8 @@ class _Comparison:
         alone: bool,
         weaker_without: bool,
     ) -> None:
-        """Branches that read the same belong together, the others in their order; then some have come or gone."""
+        """Match equal branches with each other and the remaining ones in order; branches left over were added or
+        removed."""
         before, after = old.get(keyword, []), new.get(keyword, [])
         path = (*path, keyword)
         if not is_array(before) or not is_array(after):
@@ -634,7 +641,7 @@ class _Comparison:
             self.pieces_differ(("then", "else"), old, new, path)
 
     def reference(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
-        """A reference beside other conditions, or one that cannot be followed."""
+        """Compare a reference beside other conditions, or one that cannot be followed."""
         if "$ref" not in old or "$ref" not in new:
             return self.single("$ref", old, new, path)
         ends = [self.target(root, str(one["$ref"])) for root, one in ((self.old_root, old), (self.new_root, new))]
@@ -643,7 +650,7 @@ class _Comparison:
         return self.node(ends[0], ends[1], (*path, "$ref"), alone=False)
 
     def dynamic(self, old: Mapping[str, Json], new: Mapping[str, Json], path: Path, alone: bool) -> None:
-        """References that lead elsewhere by the way that was taken to them: nothing that they name may change."""
+        """Compare references whose target depends on the path taken to them: any change of their targets is unclear."""
         for keyword in sorted(_DYNAMIC & (old.keys() | new.keys())):
             said = ({keyword: one[keyword]} if keyword in one else {} for one in (old, new))
             if not self.unchanged(*said):
@@ -677,7 +684,7 @@ _GROUPS: Final = {
     frozenset({"$ref"}): _Comparison.reference,
     _DYNAMIC: _Comparison.dynamic,
 }
-"""Keywords that are read together, and what reads them."""
+"""Keywords that are read together, and the method that compares them."""
 
 _GROUPED: Final = frozenset[str]().union(*_GROUPS) | _TEXTS | _UNEVALUATED
 
@@ -703,7 +710,7 @@ def _covers(kinds: Sequence[str], kind: str) -> bool:
 
 
 def _listed(said: Mapping[str, Json]) -> dict[bytes, Json] | None:
-    """The values that ``enum`` or ``const`` allow, by what they are the same by; None where that is not plain."""
+    """The values allowed by ``enum`` or ``const``, by canonical form; None if they cannot be listed."""
     if len(said) > 1:
         return None
     values = [said["const"]] if "const" in said else said.get("enum", [])
@@ -716,7 +723,7 @@ def _shown(values: Sequence[Json]) -> str:
 
 
 def _end(said: Mapping[str, Json], plain: str, exclusive: str, sign: int) -> tuple[float, bool] | None:
-    """Where a range ends, so that the stricter one is the larger; None for what is no number."""
+    """The end of a range, signed so that the stricter one is the larger; None if a bound is not a number."""
     if not all(_is_number(value) for value in said.values()):
         return None
     ends = [(sign * said[name], name == exclusive) for name in (plain, exclusive) if name in said]
@@ -744,6 +751,6 @@ def _names(value: Json) -> set[str] | None:
 
 
 def _members(said: Mapping[str, Json], keyword: str) -> dict[str, Json] | None:
-    """What an object of schemas holds; nothing where it is not there, None where it is no object."""
+    """The schemas under ``keyword``: empty if it is absent, None if it is not an object."""
     value = said.get(keyword, {})
     return value if is_object(value) else None

@@ -1,8 +1,7 @@
-"""One canonical form for the definition of a tool, for the arguments of a call and for all that a server promises, and
-digests of them.
+"""Canonical forms and digests of a tool's definition, of the arguments of a call, and of everything a server publishes.
 
-What a person has agreed to is known again by them: the tool as it was (its *pin*), the arguments as they were, and the
-server as a whole (its :class:`Contract`).
+Approvals are tied to these digests: to the tool as it was (its *pin*), to the arguments as they were, and to the server
+as a whole (its :class:`Contract`).
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool, 
 __all__ = ["Contract", "Definition", "Path", "canonical", "definition_of", "digest", "fields", "pin", "place"]
 
 Definition: TypeAlias = Mapping[str, Json]
-"""A tool, a prompt or a resource as it is on the wire."""
+"""A tool, a prompt or a resource in its wire form."""
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
 def canonical(value: Json) -> bytes:
-    """The same bytes for the same JSON value: keys sorted, no spaces, and 1 for 1.0 (as in RFC 8785)."""
+    """Encode a JSON value canonically: equal values give equal bytes. Keys are sorted, spaces left out, and 1.0 becomes
+    1 (as in RFC 8785)."""
     return sorted_json(_normal(value))
 
 
@@ -43,27 +43,27 @@ def _normal(value: Any) -> Json:
 
 
 def digest(value: Json) -> str:
-    """Names a JSON value: SHA-256 of its canonical form."""
+    """SHA-256 of the canonical form of a JSON value, in hexadecimal."""
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
 def definition_of(said: Tool | Resource | ResourceTemplate | Prompt | Definition) -> dict[str, Json]:
-    """A definition as plain JSON, a copy of our own."""
+    """Copy a definition as plain JSON."""
     return decode(encode(said))
 
 
 def fields(definition: Tool | Definition) -> Mapping[str, str]:
-    """The digest of each field of a definition (``name``, ``description``, ``inputSchema``, …) that it has."""
+    """The digest of each field that a definition has (``name``, ``description``, ``inputSchema``, …)."""
     return {name: digest(value) for name, value in sorted(definition_of(definition).items())}
 
 
 def pin(definition: Tool | Definition) -> str:
-    """Names a tool as it is published now; whatever changes in its definition changes this."""
+    """The digest of a tool as it is published now: any change in its definition changes the pin."""
     return digest(dict(fields(definition)))
 
 
 def place(path: Path) -> str:
-    """``$.tools.add["a b"][0]``: a JSON path, whole, in which nothing hides."""
+    """Format a path as a complete JSON path, ``$.tools.add["a b"][0]``, with invisible characters escaped."""
     return "$" + "".join([f"[{step}]" if isinstance(step, int) else _step(step) for step in path])
 
 
@@ -73,7 +73,7 @@ def _step(step: str) -> str:
 
 
 class Contract(Value, frozen=True):
-    """All that a server promises: what it says of itself, and each definition whole, by its name or URI."""
+    """Everything a server publishes: its instructions, and each definition in full, by its name or URI."""
 
     tools: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     instructions: str | None = None
@@ -89,7 +89,7 @@ class Contract(Value, frozen=True):
         prompts: Iterable[Prompt | Definition] = (),
         resources: Iterable[Resource | ResourceTemplate | Definition] = (),
     ) -> Self:
-        """The contract of what a server has listed. ``DefinitionError`` where two have one name, or one has none."""
+        """Build the contract from a server's lists. ``DefinitionError`` if a name occurs twice or is missing."""
         return cls(
             _named(map(definition_of, tools)),
             instructions,
@@ -106,8 +106,8 @@ class Contract(Value, frozen=True):
         prompts: Iterable[Prompt | Definition] = (),
         resources: Iterable[Resource | ResourceTemplate | Definition] = (),
     ) -> Self:
-        """The same of a list that is to be judged as it is: the second of two with one name stands under ``name#2``,
-        the fifth of the list, where that has no name, under ``#5``."""
+        """Build the contract from lists that are to be judged as they are: the second definition of a name is stored
+        under ``name#2``, and the fifth definition of the list, if it has no name, under ``#5``."""
         return cls(
             _numbered(map(definition_of, tools)),
             instructions,
@@ -116,11 +116,11 @@ class Contract(Value, frozen=True):
         )
 
     def sections(self) -> tuple[tuple[str, Mapping[str, Definition]], ...]:
-        """The definitions by what they are: ``tools``, ``prompts``, ``resources``."""
+        """The definitions by section: ``tools``, ``prompts``, ``resources``."""
         return (("tools", self.tools), ("prompts", self.prompts), ("resources", self.resources))
 
     def data(self) -> dict[str, Json]:
-        """As JSON: ``tools`` always, the rest where there is some."""
+        """The contract as JSON. ``tools`` is always present, other sections only if they are not empty."""
         said: dict[str, Json] = {"tools": {name: dict(self.tools[name]) for name in sorted(self.tools)}}
         for section, entries in (("prompts", self.prompts), ("resources", self.resources)):
             if entries:
@@ -128,7 +128,7 @@ class Contract(Value, frozen=True):
         return said if self.instructions is None else {"instructions": self.instructions, **said}
 
     def hashes(self) -> dict[str, str]:
-        """The digest of each field, by its JSON path: ``$.tools.add.description``."""
+        """The digest of each field, by its JSON path, such as ``$.tools.add.description``."""
         data = self.data()
         found = {place((name,)): digest(value) for name, value in data.items() if name == "instructions"}
         for section in ("tools", "prompts", "resources"):
@@ -138,7 +138,7 @@ class Contract(Value, frozen=True):
 
     @property
     def pin(self) -> str:
-        """Names the contract as a whole."""
+        """The digest of the contract as a whole."""
         return digest(self.hashes())
 
 

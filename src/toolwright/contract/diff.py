@@ -1,7 +1,7 @@
-"""What has changed between two contracts, and what that means for whoever relied on the first.
+"""Changes between two contracts, classified by their effect on callers of the old one.
 
-A change is put into a class by what it can do to a caller, never by how large it is. What cannot be decided is
-``NARROWED``. The words of a schema are compared by :mod:`toolwright.contract.comparing`.
+The class of a change is its possible harm to a caller, never its size. A change that cannot be decided is ``NARROWED``.
+Schemas are compared by :mod:`toolwright.contract.comparing`.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ __all__ = ["Bump", "Change", "Class", "Diff", "diff", "diff_tools"]
 
 
 class Class(Enum):
-    """From harmless to what looks like a rug being pulled."""
+    """The class of a change, from harmless to a likely rug pull."""
 
     COSMETIC = "cosmetic"
-    """White space, an icon, the case of a title: nobody's behaviour changes."""
+    """White space, an icon, the case of a title: no caller behaves differently."""
     TEXT = "text"
-    """Wording, which is what a model goes by."""
+    """Wording, which guides a model."""
     WIDENED = "widened"
-    """All that was accepted is accepted, all that was promised is kept."""
+    """All that was accepted is still accepted, and all promises are kept."""
     ADDED = "added"
-    """A tool, a prompt or a resource that was not there."""
+    """A new tool, prompt or resource."""
     NARROWED = "narrowed"
-    """What was accepted may be refused, or what was promised may not come; and whatever could not be decided."""
+    """Accepted values may now be refused, or promised values may be missing; also any change that could not be
+    decided."""
     REMOVED = "removed"
-    """It is gone."""
+    """A tool, prompt or resource is gone."""
     LOOSENED = "loosened"
-    """It says that it needs less care than before: read-only now, not destructive any more."""
+    """An annotation now claims that less care is needed: read-only now, or no longer destructive."""
     POISONED = "poisoned"
-    """A text of it gives orders to the model, or hides something, and did not before."""
+    """A text now gives orders to the model or hides something, and did not before."""
 
     @property
     def rank(self) -> int:
@@ -52,7 +53,7 @@ class Class(Enum):
 
 
 class Bump(Enum):
-    """The part of a version that has to grow."""
+    """The part of a version that has to be increased."""
 
     NONE = "none"
     PATCH = "patch"
@@ -70,7 +71,8 @@ _BUMPS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference. ``path`` leads to it from the contract; ``before`` or ``after`` is ABSENT where there is none."""
+    """One difference. ``path`` leads to it from the contract; ``before`` or ``after`` is ABSENT if there is no such
+    value."""
 
     path: Path
     kind: Class
@@ -81,7 +83,7 @@ class Change:
 
     @property
     def subject(self) -> str:
-        """The tool, prompt or resource that has changed; nothing for what the server says of itself."""
+        """The tool, prompt or resource that has changed; empty for the instructions of the server."""
         return str(self.path[1]) if len(self.path) > 1 else ""
 
     @property
@@ -92,7 +94,7 @@ class Change:
         return shown(sentence(self.code, language, self.facts))
 
     def data(self) -> dict[str, Json]:
-        """As JSON. ``before`` and ``after`` are left out where there is none."""
+        """The change as JSON. ``before`` and ``after`` are left out if they are ABSENT."""
         said: dict[str, Json] = {"class": self.kind.value, "path": self.place, "code": self.code, "text": self.say()}
         if self.before is not ABSENT:
             said["before"] = self.before
@@ -103,7 +105,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """All that differs, in the order of the contract: first what the server says of itself, then each tool by name."""
+    """All differences, in the order of the contract: first the instructions of the server, then each tool by name."""
 
     changes: tuple[Change, ...]
 
@@ -116,16 +118,16 @@ class Diff:
 
     @property
     def bump(self) -> Bump:
-        """Which part of the version has to grow; a program that follows versions is not surprised then."""
+        """The part of the version that has to be increased under semantic versioning."""
         bumps = [_BUMPS.get(one.kind, Bump.MAJOR) for one in self.changes]
         return max(bumps, key=list(Bump).index, default=Bump.NONE)
 
     def of(self, subject: str, section: str = "tools") -> Diff:
-        """What has changed of one tool, or of a definition of another ``section``."""
+        """The changes of one tool, or of a definition in another ``section``."""
         return Diff(tuple(one for one in self.changes if one.path[:2] == (section, subject)))
 
     def counts(self) -> dict[str, int]:
-        """How many changes there are of each class that has some."""
+        """The number of changes by class, for classes that occur."""
         kinds = [one.kind for one in self.changes]
         return {kind.value: kinds.count(kind) for kind in Class if kind in kinds}
 
@@ -138,8 +140,8 @@ class Diff:
         }
 
     def lines(self, language: str = "en") -> Iterator[str]:
-        """For a terminal: each change with its class, where it is and what it does, and its lines before and after.
-        Nothing that hides in the contracts is in them."""
+        """Lines for a terminal: each change with its class, place and effect, followed by its lines before and after.
+        Characters of the contracts that would be invisible are escaped."""
         for one in self.changes:
             yield f"{one.kind.value:<9} {one.place}  {one.say(language)}"
             yield from (f"    {line}" for line in _unified(one.before, one.after))
@@ -153,7 +155,7 @@ def _unified(before: Json, after: Json) -> Iterator[str]:
     return (line for line in found if not line.startswith("@@"))
 
 
-_MAX_MATCHED = 1_000  # beyond that many lines, what a stranger wrote is not searched for what is alike
+_MAX_MATCHED = 1_000  # untrusted text of more lines is not matched line by line
 
 
 def _lines(value: Json) -> list[str]:
@@ -166,12 +168,12 @@ def _lines(value: Json) -> list[str]:
 
 
 def diff(old: Contract, new: Contract) -> Diff:
-    """What has changed from ``old`` to ``new``."""
+    """Compare two contracts."""
     return Diff(tuple(_changes(old, new)))
 
 
 def diff_tools(old: Definition, new: Definition) -> Diff:
-    """What has changed of one tool, which may have another name now."""
+    """Compare two definitions of one tool, which may have been renamed."""
     name = str(new.get("name"))
     return Diff(tuple(_definitions(old, new, ("tools", name))))
 
@@ -203,7 +205,7 @@ def _changes(old: Contract, new: Contract) -> Iterator[Change]:
 
 
 def _renamed(before: Mapping[str, Definition], after: Mapping[str, Definition]) -> Iterator[tuple[str, str]]:
-    """The present and the old name of each tool that is new by its name alone: it says so, and the old one is gone."""
+    """The new and the old name of each renamed tool: the new one declares the old name, which is no longer listed."""
     for name in sorted(after.keys() - before.keys()):
         was = next((old for old in _names(_said(after[name]), REPLACES) if old in before and old not in after), None)
         if was is not None:
@@ -214,7 +216,7 @@ def _moved(was: str, name: str, old: Definition, new: Definition) -> Iterator[Ch
     path = ("tools", name)
     yield Change((*path, "name"), Class.WIDENED, "TW9040", {"was": was, "now": name}, was, name)
     for one in _definitions({**old, "name": name}, new, path):
-        if one.code != "TW9041" or one.facts["names"] != was:  # that is the very change
+        if one.code != "TW9041" or one.facts["names"] != was:  # TW9041 for this name would report the same rename again
             yield one
 
 
@@ -227,7 +229,7 @@ def _definitions(old: Definition, new: Definition, path: Path) -> Iterator[Chang
 
 
 def _poisoned(path: Path, old: Definition, new: Definition) -> Iterator[Change]:
-    """What the texts of a definition order now, and did not: the same look that a check and a host take."""
+    """New findings in the texts of a definition, by the same scan that checks and hosts use."""
     if old == new:
         return
     known = (
@@ -241,7 +243,7 @@ def _poisoned(path: Path, old: Definition, new: Definition) -> Iterator[Change]:
 
 
 def _other(path: Path, before: Json, after: Json) -> Iterator[Change]:
-    """A field that this code knows nothing of."""
+    """A field unknown to this code."""
     yield Change(path, Class.NARROWED, "TW9017", {"field": str(path[-1])}, before, after)
 
 
@@ -275,7 +277,7 @@ def _output(path: Path, before: Json, after: Json) -> Iterator[Change]:
         yield from _schema(path, before, after, gives=True)
 
 
-# What a caller sends and what it gets are judged the opposite way: a server may take more and give less.
+# Inputs and outputs are judged in opposite ways: a server may accept more and return less.
 _TAKEN = {Effect.MORE: Class.WIDENED, Effect.LESS: Class.NARROWED, Effect.UNCLEAR: Class.NARROWED}
 _GIVEN = {Effect.MORE: Class.NARROWED, Effect.LESS: Class.WIDENED, Effect.UNCLEAR: Class.NARROWED}
 _READ = {Effect.COSMETIC: Class.COSMETIC, Effect.TEXT: Class.TEXT}
@@ -291,7 +293,7 @@ def _of_schema(path: Path, one: SchemaChange, kind: Class) -> Change:
     return Change((*path, *one.path), kind, one.code, one.facts, one.before, one.after)
 
 
-# A hint → what it says when it is absent (2026-07-28, server/tools "ToolAnnotations"), and what needs less care.
+# A hint → its default when absent (2026-07-28, server/tools "ToolAnnotations"), and the value that asks for less care.
 _HINTS = {
     "readOnlyHint": (False, True),
     "destructiveHint": (True, False),
@@ -336,7 +338,7 @@ def _names(meta: Mapping[str, Json], key: str) -> list[str]:
 
 
 def _meta(path: Path, before: Json, after: Json) -> Iterator[Change]:
-    """What a tool says of its old names and of its end is known; of the rest nothing is."""
+    """Compare ``_meta``: old names and deprecation are understood, any other change is not."""
     yield from [*_known_meta(path, before, after)] or _other(path, before, after)
 
 

@@ -1,7 +1,7 @@
-"""What a text says in another encoding: base64, hex, escapes, leetspeak, letters apart, backwards, rot13.
+"""Decoding of text hidden in another encoding: base64, hex, escapes, leetspeak, spaced letters, reversed text, rot13.
 
-A model reads these; a person who looks over a definition does not. Only what decodes to text counts, and what it says
-is judged like any other text.
+A model reads these; a person who reviews a definition does not. Only results that are text count, and they are judged
+like any other text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_DIGITS: Final = {
 _APART: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_](?:[ .·_*-]| {2,4})){6,400}[^\W\d_](?![^\W_])")
 _DEEPEST: Final = 3
 _PRINTABLE: Final = 0.9
-# Words of orders, and the same backwards and in rot13: what tells that it is worth while to read a text so.
+# Words that orders contain, also reversed and in rot13: a text with one of those is worth decoding that way.
 _TELLING: Final = ("ignore", "disregard", "instruction", "previous", "password", "prompt", "secret")
 _BACKWARDS: Final = tuple(word[::-1] for word in _TELLING)
 _ROTATED: Final = tuple(codecs.encode(word, "rot13") for word in _TELLING)
@@ -37,7 +37,7 @@ _TURNED: Final = (*_BACKWARDS, *_ROTATED)
 
 
 def may_be_encoded(text: str) -> bool:
-    """Whether :func:`decoded` is worth its time: for most texts it is not."""
+    """Whether a text may be encoded. A cheap test that spares most texts the cost of :func:`decoded`."""
     return (
         (("%" in text or "&" in text or "\\" in text) and _ESCAPED.search(text) is not None)
         or any(map(_NOISE.match, _LONG.findall(text)))
@@ -55,14 +55,14 @@ def _is_turned(lowered: str) -> bool:
 
 
 _LONG: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_RUN},}}")
-# Marks that base64 has and few names have: large and small letters, not as in ``camelCase``, and digits; and hex.
+# Marks that base64 has and few names have: upper and lower case, not as in ``camelCase``, and digits; and hex.
 _NOISE: Final = re.compile(r"(?=.{0,80}[a-z])(?=.{0,80}[A-Z])(?=.{0,80}(?:[0-9]|[A-Z]{2}))|[0-9a-fA-F]{16}")
 _ESCAPED: Final = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-z]{2,6};|\\[ux]")
 _SOME_APART: Final = re.compile(r"[ .·_*-]\w[ .·_*-]{1,4}\w[ .·_*-]{1,4}\w[ .·_*-]")
 
 
 def decoded(text: str, deep: int = 0) -> Iterator[str]:
-    """What the text says where it is read in another way, and what that says in turn."""
+    """Yield each reading of the text in another encoding, and the readings of that in turn."""
     for said in dict.fromkeys(_readings(text)):
         yield said
         if deep < _DEEPEST and len(said) >= _RUN:
@@ -99,7 +99,7 @@ def _of_hex(run: str) -> bytes:
 
 
 def _as_text(data: bytes) -> str:
-    """The text in these bytes, where they are one: with words in it, and no noise."""
+    """Decode bytes as text; empty if they are not text or mostly noise."""
     for encoding in ("utf-8", "utf-16-le"):
         try:
             said = data.decode(encoding)
@@ -135,7 +135,7 @@ def _unleeted(text: str) -> Iterator[str]:
 
 
 def _joined(text: str) -> Iterator[str]:
-    """Letters that stand apart, put together; two blanks are one between words."""
+    """Join letters that are set apart; two blanks separate words."""
     if not _is_apart(text):
         return
     for run in _APART.finditer(text):

@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and by one at a time where what was read decides what is written."""
+"""Atomic file replacement, and an advisory lock for read-modify-write."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _ALONE_SECONDS = 10.0
 
 @contextlib.contextmanager
 def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
-    """Nobody else who goes by this, in whatever process, changes ``file`` meanwhile: for who reads it and writes it.
+    """Hold a cross-process advisory lock on ``file``, for a read-modify-write.
 
-    ``ConfigurationError`` where others do not let go for so long. A folder that cannot be locked is used without.
+    ``ConfigurationError`` if other processes hold it for longer than ``seconds``. If the folder cannot be locked, the
+    block runs without a lock.
     """
     with contextlib.ExitStack() as opened:
-        # The lock is the kernel's, on the folder: the file itself is replaced, and nothing is left of it.
+        # A kernel lock on the folder, since the file itself is replaced; no lock file is left behind.
         with contextlib.suppress(OSError):
             folder = os.open(os.path.dirname(os.path.realpath(file)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             opened.callback(os.close, folder)
@@ -34,11 +35,11 @@ def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
 
 
 def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
-    """Whoever reads it meanwhile has the one before, whose mode and, where we may give it away, owner it keeps.
-    ``mode``, less the umask, is for a file that is not there yet.
+    """Replace a file atomically: readers see the old content or the new. An existing file keeps its mode and, where
+    permitted, its owner. ``mode``, less the umask, applies to a new file.
 
-    Behind a link, it is the file that is replaced. What is no file, such as a pipe or ``/dev/stdout``, is written to.
-    ``ConfigurationError`` where it cannot be written.
+    A symbolic link is followed and its target replaced. A path that is not a regular file, such as a pipe or
+    ``/dev/stdout``, is written to directly. ``ConfigurationError`` if the file cannot be written.
     """
     try:
         if file.exists() and not file.is_file():
@@ -67,7 +68,7 @@ def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
 
 
 def _make_like(handle: int, before: os.stat_result) -> None:
-    """As far as this user may, and the file system knows of it."""
+    """Copy owner and mode, as far as permissions and the file system allow."""
     with contextlib.suppress(OSError):
         os.fchown(handle, before.st_uid, before.st_gid)
     with contextlib.suppress(OSError):

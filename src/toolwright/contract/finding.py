@@ -1,4 +1,4 @@
-"""What was found in a definition, where, and how much it weighs."""
+"""A finding in a definition: its place, its severity and the reason for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something suspicious: ``path`` leads to it from the definition, ``excerpt`` is safe to print."""
+    """A suspicious part of a definition: ``path`` leads to it from the definition, ``excerpt`` is safe to print."""
 
     code: str
     severity: Severity
@@ -36,7 +36,7 @@ class Finding:
         return place(self.path)
 
     def say(self, language: str = "en") -> str:
-        """Why it was found."""
+        """The reason for the finding."""
         return shown(sentence(self.code, language, self.facts))
 
     def data(self) -> dict[str, Json]:

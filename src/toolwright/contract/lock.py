@@ -1,8 +1,8 @@
-"""The lock file: a contract as it was, written to be read in a review.
+"""The lock file: a stored contract in a form that is easy to review.
 
-Canonical JSON, indented, keys sorted, so that one contract has one file. Each definition stands there whole, and beside
-it the digest of each of its fields; whatever would hide from a reviewer is escaped. A file whose digests do not fit
-what it says is refused: it was edited by hand, or merged wrongly.
+Canonical JSON, indented, keys sorted, so that one contract has exactly one file. Each definition is stored in full,
+with the digest of each of its fields; invisible characters are escaped. A file whose digests do not match its content
+is refused: it was edited by hand, or merged wrongly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from toolwright.jsonrpc.messages import Json, decode, is_object
 __all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
 
 FORMAT: Final = 1
-"""What stands in the file under ``toolwright.lock``; it grows when older releases could not read the file any more."""
+"""Format version, stored under ``toolwright.lock``. It is increased when older releases can no longer read the file."""
 
 _MARK: Final = "toolwright.lock"
 _MAX_BYTES: Final = 50_000_000
@@ -33,7 +33,7 @@ _SECTIONS: Final = ("tools", "prompts", "resources")
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A contract, and what the server called itself then."""
+    """A contract, and the name and version that the server gave itself at the time."""
 
     contract: Contract
     name: str = ""
@@ -41,7 +41,7 @@ class Lock:
 
 
 def text(lock: Lock) -> str:
-    """What is written: the same for the same lock."""
+    """The content of the lock file; equal locks give equal text."""
     contract = lock.contract
     data: dict[str, Json] = {
         _MARK: FORMAT,
@@ -63,12 +63,12 @@ def _sections(contract: Contract) -> Iterator[tuple[str, Mapping[str, Definition
 
 
 def write(file: Path, lock: Lock, mode: int = 0o666) -> None:
-    """Writes the file as a whole or not at all. ``mode``, less the umask, is for a file that is not there yet."""
+    """Write the file atomically. ``mode``, less the umask, applies to a new file."""
     write_whole(file, text(lock), mode)
 
 
 def read(file: Path) -> Lock:
-    """The lock in a file. ``ConfigurationError`` says what is wrong with it, and where."""
+    """Read the lock from a file. ``ConfigurationError`` with the problem and its place if the file is not valid."""
     lock = find(file)
     if lock is None:
         raise ConfigurationError.of("TW9006", file=str(file), problem=os.strerror(errno.ENOENT))
@@ -76,7 +76,7 @@ def read(file: Path) -> Lock:
 
 
 def find(file: Path) -> Lock | None:
-    """As :func:`read`; nothing where there is no such file."""
+    """Read the lock as :func:`read` does; None if the file does not exist."""
     try:
         with file.open("rb") as opened:
             data = opened.read(_MAX_BYTES + 1)
@@ -88,12 +88,12 @@ def find(file: Path) -> Lock | None:
 
 
 def is_lock(value: Json) -> bool:
-    """Whether a JSON value says of itself that it is a lock file."""
+    """Whether a JSON value declares itself to be a lock file."""
     return is_object(value) and _MARK in value
 
 
 def parse(data: bytes, file: str) -> Lock:
-    """The lock that these bytes are; ``file`` is what they are called in an error."""
+    """Parse a lock. ``file`` is its name in error messages."""
     if len(data) > _MAX_BYTES:
         raise _refused(file, f"it is larger than {_MAX_BYTES} bytes")
     try:

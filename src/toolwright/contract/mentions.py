@@ -1,7 +1,8 @@
-"""Whether a text gives an order or speaks of one: a tool that looks for attacks names them, and has to.
+"""Whether a text gives an order or only mentions one: a tool that detects attacks has to name them.
 
-A quotation is none where its sentence speaks of finding, blocking or examples, in any of the languages that the lexicon
-knows. ``Reply with '…'`` is no such sentence. Outside of quotation marks, *prompts that …* after such a verb is enough.
+A quotation is a mention if its sentence speaks of finding, blocking or examples, in any of the languages of the
+lexicon. ``Reply with '…'`` is no such sentence. Outside of quotation marks, *prompts that …* after such a verb is
+enough.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from toolwright.contract.reading import folded
 
 __all__ = ["is_mention", "without_quotations"]
 
-# The beginnings of words that find, block or give examples: en, then es, fr, de, pt, it, ru.
+# Stems of words that find, block or give examples: en, then es, fr, de, pt, it, ru.
 _STEMS: Final = (
     "detect flag block filter identif recogniz recognis catch reject refus prevent classif analyz analys sanitiz "
     "sanitis strip scan match guard protect moderat search find contain look report warn review example sample phrase "
@@ -51,7 +52,7 @@ _AFTER: Final = 60
 
 
 def without_quotations(text: str) -> str:
-    """The text with blanks in place of what it quotes only to speak of it; of the same length."""
+    """Blank out quotations that are only mentioned. The text keeps its length."""
     if not any(mark in text for mark in "\"“„«「『'`"):
         return text
     return _QUOTED.sub(lambda found: _blank(found) if _is_spoken_of(found) else found[0], text)
@@ -72,7 +73,7 @@ def _is_spoken_of(found: re.Match[str]) -> bool:
 
 
 def _tail(before: str) -> str:
-    """What of it belongs to the sentence at its end."""
+    """The part that belongs to the last sentence."""
     last = 0
     for end in _END.finditer(before):
         if end.end() < len(before) - 1 and not before[: end.start()].endswith(("e.g", "i.e", "z.B", "etc")):
@@ -102,6 +103,6 @@ _SPEAKS: Final = re.compile(
 
 
 def is_mention(text: str, start: int, end: int) -> bool:
-    """Whether the words before this place make what stands there the object of a detector, or an example."""
+    """Whether the words before a match make it the object of a detector, or an example."""
     before = _tail(text[max(0, start - _BEFORE) : start] + "…")[:-1]
     return _SPEAKS.search(before) is not None

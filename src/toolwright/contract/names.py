@@ -1,7 +1,7 @@
-"""Names that can be taken for each other: letters that look alike, one slip of the finger, another case.
+"""Names that can be mistaken for each other: look-alike letters, a typing slip, a different case.
 
-A name is compared as it is seen: in one normal form, with the letters of other scripts that look like Latin ones turned
-into these. The table holds those that a typeface does not tell apart; it is not the whole of Unicode TR 39.
+Names are compared by appearance: in one normal form, with letters of other scripts that look like Latin ones replaced
+by these. The table holds letters that typefaces do not distinguish; it is not the whole of Unicode TR 39.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["Likeness", "Names", "latin", "skeleton", "words"]
 
 
 def skeleton(name: str) -> str:
-    """What is left of a name for somebody who reads it quickly: two names with one skeleton look alike."""
+    """The visual skeleton of a name: two names with one skeleton look alike at a glance."""
     plain = latin(name).translate(_LOOKS).casefold()
     return plain.replace("rn", "m").replace("vv", "w")
 
 
 def words(name: str) -> str:
-    """A name with its words apart: ``contentOf_the-file`` is ``content of the file``."""
+    """Split a name into words: ``contentOf_the-file`` becomes ``content of the file``."""
     apart = name if name.islower() else _HUMP.sub(" ", name)
     return _SEPARATORS.sub(" ", apart).strip().casefold()
 
@@ -36,21 +36,21 @@ _SEPARATORS: Final = re.compile(r"[_.\- ]{1,200}")
 
 class Likeness(Enum):
     LOOKS = "looks"
-    """It looks the same."""
+    """Looks the same."""
     CASE = "case"
-    """It differs in case, spaces or separators only."""
+    """Differs in case, spaces or separators only."""
     SLIP = "slip"
-    """It is one slip away; two, when it is long."""
+    """One typing slip away; two for long names."""
 
 
 _LONG: Final = 10
-_LONGEST: Final = 40  # of those, only one slip is looked for
+_LONGEST: Final = 40  # longer names are searched for one slip only
 _SHORT: Final = 6
 _WORD: Final = 5
 
 
 class Names:
-    """Names to compare others with: made once, asked often."""
+    """An index of names to compare others with. Build it once, query it often."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._skeletons: dict[str, list[str]] = {}
@@ -62,7 +62,8 @@ class Names:
             self._by_length.setdefault(len(name), []).append((_letters(name), name))
 
     def like(self, name: str) -> Iterator[tuple[str, Likeness]]:
-        """The names that this one could be taken for; itself is none of them. Each once, by what is worst."""
+        """Yield each name that this one could be mistaken for, once, with the worst likeness. The name itself is left
+        out."""
         met = {name}
         for other in self._plain.get(_joined(name), ()):
             if other not in met:
@@ -77,7 +78,7 @@ class Names:
                 yield other, Likeness.SLIP
 
     def _near(self, name: str) -> Iterator[str]:
-        """Names of about that length with about those letters. A slip changes two letters of the set at the most."""
+        """Names of similar length with similar letters. A slip changes at most two letters of the set."""
         slips, letters = _allowed(len(name)), _letters(name)
         for length in range(len(name) - slips, len(name) + slips + 1) if slips else ():
             for others, other in self._by_length.get(length, ()):
@@ -90,7 +91,7 @@ def _joined(name: str) -> str:
 
 
 def _seen(name: str) -> str:
-    """The skeleton of a name without its separators, which are in it so that ``r_n`` is no ``m``."""
+    """The skeleton of a name without its separators. They are removed last, so that ``r_n`` does not become ``m``."""
     return _BETWEEN.sub("", skeleton(name))
 
 
@@ -102,7 +103,7 @@ def _allowed(length: int) -> int:
 
 
 def _letters(name: str) -> int:
-    """The letters of a name as a set of bits."""
+    """The letters of a name as a bit set."""
     found = 0
     for letter in name.casefold():
         found |= 1 << (ord(letter) & 63)
@@ -110,8 +111,8 @@ def _letters(name: str) -> int:
 
 
 def _is_slip(name: str, other: str) -> bool:
-    """Whether it takes few slips from one to the other, and these do not make another word: a number, a plural, or a
-    short word for another (``get_user``, ``set_user``)."""
+    """Whether two names differ by a few slips that do not make another word: a number, a plural, or a short word in
+    place of another (``get_user``, ``set_user``)."""
     one, two = name.casefold(), other.casefold()
     if not _is_near(one, two, min(_allowed(len(one)), _allowed(len(two)))):
         return False
@@ -131,17 +132,17 @@ def _is_other_word(one: str, two: str) -> bool:
 
 
 _STAND_INS: Final = str.maketrans("01345789i", "oleastbgl")
-"""Digits that stand for letters, and ``i``, which reads as ``l`` at the beginning of a word."""
+"""Digits that stand for letters, and ``i``, which looks like ``l`` at the beginning of a word."""
 
 
 def _is_exchanged(one: str, two: str) -> bool:
-    """Whether two words differ in the order of two neighbours alone."""
+    """Whether two words differ only in the order of two adjacent letters."""
     return one != two and len(one) == len(two) and sorted(one) == sorted(two) and _is_near(one, two, 1)
 
 
 def _is_near(one: str, two: str, slips: int) -> bool:
-    """Whether ``slips`` changes at most lead from one to the other: a letter changed, added, left out, or exchanged
-    with its neighbour. Only the first letter that differs is tried, with each of the four (Damerau-Levenshtein)."""
+    """Whether at most ``slips`` edits lead from one to the other: a letter changed, added, removed, or swapped with its
+    neighbour (Damerau-Levenshtein). Only the first differing letter is tried, with each of the four edits."""
     if not slips or one == two:
         return one == two
     if abs(len(one) - len(two)) > slips:

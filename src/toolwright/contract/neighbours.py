@@ -1,8 +1,8 @@
-"""What a definition has to do with tools of other servers of a host: orders about them, names that look like theirs.
+"""Findings about tools of other servers of a host: orders that concern them, and names that look like theirs.
 
-Names are chosen by whoever publishes them, so that a hostile server could choose those that an honest one speaks of.
-Therefore a definition is blocked for a name only where that name was there first, is no ordinary word and none of the
-definition's own. In all other cases a person is warned of it.
+Publishers choose their names, so a hostile server could take the names that an honest one mentions. A definition is
+therefore blocked for a name only if that name was there first, is not an ordinary word and is not one of the
+definition's own. In all other cases a warning is raised.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["NOBODY", "Neighbours", "beside"]
 
 
 class Neighbours:
-    """The tools of the other servers of a host: server → names. ``later`` are servers that came after the one whose
-    definitions are looked at. Made once, asked for each definition."""
+    """The tools of the other servers of a host: server → names. ``later`` are the servers that were added after the one
+    under review. Build it once, query it for each definition."""
 
     def __init__(self, tools: Mapping[str, Iterable[str]], later: Container[str] = ()) -> None:
         self._owners: dict[str, list[str]] = {}
@@ -38,7 +38,7 @@ class Neighbours:
         return bool(self._owners)
 
     def besides(self, server: str) -> Neighbours:
-        """The same without the tools of ``server``, for its own definitions; this takes no time."""
+        """The same index without the tools of ``server``, to judge its own definitions. Takes constant time."""
         others = copy.copy(self)
         others._self = server
         return others
@@ -48,7 +48,7 @@ class Neighbours:
         return next((one for one in self._owners.get(name, ()) if one != self._self), None)
 
     def was_first(self, name: str) -> bool:
-        """Whether a server that came before has a tool of this name."""
+        """Whether a server that was added earlier has a tool of this name."""
         owner = self.owner(name)
         return owner is not None and owner not in self._later
 
@@ -59,8 +59,8 @@ NOBODY: Final = Neighbours({})
 def beside(
     name: str, texts: Iterable[tuple[Path, str]], neighbours: Neighbours, own: Container[str]
 ) -> Iterator[Finding]:
-    """What is suspicious in a definition of this name and with these texts, beside these neighbours. ``own`` are the
-    tools of its own server, which it may speak of."""
+    """Yield the findings about other servers' tools in a definition of this name with these texts. ``own`` are the
+    tools of its own server, which it may mention."""
     if not neighbours:
         return
     yield from _alike(name, neighbours)
@@ -103,7 +103,7 @@ _ORDER: Final = re.compile(
 def _reference(
     path: Path, text: str, neighbours: Neighbours, own: Container[str], words: Container[str]
 ) -> Finding | None:
-    """A tool of another server that a text names. With an order beside it, somebody else's tool is being used."""
+    """Find a reference to a tool of another server. It is blocked if the text also gives an order about the tool."""
     found: Finding | None = None
     for match in _WORD.finditer(text):
         name = match[0].rstrip(".-")
@@ -126,10 +126,10 @@ _ORDINARY: Final = frozenset({"camelCase", "kebab_case", "snake_case", "upper_ca
 
 
 def _is_made_up(name: str) -> bool:
-    """Whether a name is not simply a word of the language."""
+    """Whether a name is made up, and not simply a word of the language."""
     return "_" in name or "-" in name or re.search(r"[a-z][A-Z]", name) is not None
 
 
 def _is_distinct(name: str) -> bool:
-    """Whether nobody writes it but for the tool: ``send_mail``, ``sendMail``; not ``read-only``, ``JavaScript``."""
+    """Whether a name can only mean the tool: ``send_mail``, ``sendMail``; not ``read-only``, ``JavaScript``."""
     return ("_" in name or _CAMEL.fullmatch(name) is not None) and name not in _ORDINARY

@@ -1,7 +1,7 @@
-"""Orders to a model in a text: which of the patterns of ``patterns.py`` stand in it.
+"""Detection of orders to a model: finds the patterns of ``patterns.py`` in a text.
 
-A text is read as a person takes it: in one normal form, without what hides, look-alike letters turned into Latin ones.
-What only speaks of an order is none: a quotation beside a word such as *detects*, or *prompts that …*.
+A text is read as a person would read it: normalized, hidden characters removed, look-alike letters turned into Latin
+ones. A mere mention of an order is not a finding: a quotation beside a word such as *detects*, or *prompts that …*.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from toolwright.contract.tokens import ascii_words, by_line, signs_in, words_of
 
 __all__ = ["Order", "orders"]
 
-_OVERLAP: Final = 1_024  # nothing that a pattern finds is longer
+_OVERLAP: Final = 1_024  # longer than any match of a pattern
 
 # -- readings ----------------------------------------------------------------------------------------------------------
 
 
 def _readings(text: str, by_line: bool) -> Iterator[tuple[str, bool]]:
-    """A text as patterns read it, with the lines of a paragraph put together; and once more as it is, for those alone
-    that look for the ends of lines."""
+    """The readings of a text: with the lines of a paragraph joined; and unchanged, only for patterns that match line
+    ends."""
     together = _on_one_line(text)
     yield _in_words(together), False
     if by_line and together != text:
@@ -36,7 +36,7 @@ def _readings(text: str, by_line: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _on_one_line(text: str) -> str:
-    """A text with the lines of each paragraph put together; not before an item of a list, a heading or a quotation."""
+    """Join the lines of each paragraph, but not before a list item, a heading or a quotation."""
     if "\n" not in text:
         return text
     text = _ENDED.sub("\n", text)
@@ -53,7 +53,7 @@ def _as_one_line(end: re.Match[str]) -> str:
 
 
 def _in_words(text: str) -> str:
-    """A text as patterns read it; a name in its words: ``ignore_previous_instructions``."""
+    """The text as patterns read it; a name is split into words: ``ignore_previous_instructions``."""
     return words(text) if _is_name(text) else plain(text)
 
 
@@ -61,7 +61,7 @@ def _is_name(text: str) -> bool:
     return " " not in text and "/" not in text and "<" not in text and "[" not in text and text.isascii()
 
 
-# -- what is found -----------------------------------------------------------------------------------------------------
+# -- matches -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ _Candidates: TypeAlias = list[tuple[Pattern, set[str]]]
 
 
 def orders(text: str) -> Iterator[Order]:
-    """What stands in a text, each pattern once, and what it says there."""
+    """Yield each pattern found in a text once, with an excerpt."""
     left = [one for one in _plausible(text) if not one[0].keys or " " not in text]
     for written, only_lines in _readings(text, any(one.by_line for one, _ in left)) if left else ():
         found = _found(written, [one for one in left if one[0].by_line or not only_lines])
@@ -85,7 +85,7 @@ def orders(text: str) -> Iterator[Order]:
 
 
 def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
-    """Those of some patterns that stand in a text, and where."""
+    """The given patterns that match a text, with their positions."""
     small, signs = lowered(reading), signs_in(reading)
     sentences = list(_sentences(reading))
     tokens: dict[tuple[int, int], set[str]] = {}
@@ -102,7 +102,7 @@ def _found(reading: str, some: _Candidates) -> dict[Pattern, tuple[int, int]]:
 
 
 def _around(word: str, text: str, sentences: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The sentences in which a word stands."""
+    """The sentences that contain a word."""
     at = text.find(word)
     while at >= 0:
         place = bisect(sentences, (at, len(text)))
@@ -111,7 +111,7 @@ def _around(word: str, text: str, sentences: list[tuple[int, int]]) -> Iterator[
 
 
 def _plausible(text: str) -> _Candidates:
-    """The patterns that have a word of each group in one sentence of a text: cheap to see, and most texts have none."""
+    """The patterns with a word of each group in one sentence: a cheap test, which most texts fail."""
     if text.isascii() and text.isalpha() and text.islower():
         return []  # a word
     plainly = words(text) if _is_name(text) else text
@@ -124,7 +124,8 @@ def _plausible(text: str) -> _Candidates:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text stand, a long one in parts that overlap: a search lets no other thread run."""
+    """The spans of the sentences of a text. Long ones are split into overlapping parts: a regex search blocks all
+    threads."""
     start = 0
     for end in _SENTENCE_END.finditer(text):
         yield from _in_parts(start, end.end())

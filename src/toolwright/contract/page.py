@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing beside it, neither script nor network; what it quotes is always text."""
+"""Self-contained HTML pages without scripts or network access; quoted text is always escaped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(title: str, language: str, body: Iterable[str], style: str = "") -> str:
-    """A whole page under that title. ``body`` is HTML and ``style`` CSS, in which others have no say."""
+    """Build a complete page. ``body`` is HTML and ``style`` CSS; neither may contain untrusted text."""
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -37,5 +37,5 @@ def page(title: str, language: str, body: Iterable[str], style: str = "") -> str
 
 
 def safe(text: str) -> str:
-    """Text of others, which is never anything but text."""
+    """Escape untrusted text for HTML."""
     return escape(shown(text))

@@ -1,6 +1,6 @@
 """The patterns of orders to a model: those of ``poison.toml``, and those of each language in ``lexicon/``.
 
-A pattern is tried only where a word of each group of its *needs* is there, which most texts rule out at one look.
+A pattern is tried only if a word of each group of its *needs* occurs, which rules out most texts in one step.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["LANGUAGES", "Pattern", "candidates", "patterns", "triggers"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Need:
-    """Alternatives of several words each. ``tokens`` has one of each alternative, the rarest: with one look it is seen
-    that none of them stands in a text. ``wholly`` has all tokens of the alternatives, by that one."""
+    """Alternatives of several words each. ``tokens`` has the rarest word of each alternative, so that one set operation
+    shows that all alternatives are missing from a text. ``wholly`` maps that word to all tokens of its alternatives."""
 
     wholly: Mapping[str, tuple[frozenset[str], ...]]
     tokens: frozenset[str]
@@ -36,9 +36,9 @@ class Need:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """Said by all of ``said`` in one sentence, in any order. ``needs`` are groups, of each of which one alternative is
-    in all that the pattern matches. A match is excused by ``unless``, where that stands around it; with ``mention``
-    also by a text that only speaks of such an order."""
+    """A pattern that matches if all expressions of ``said`` match in one sentence, in any order. ``needs`` are groups
+    of alternatives; every match contains one alternative of each group. A match is excused if ``unless`` matches around
+    it; with ``mention`` also if the text only mentions the order."""
 
     code: str
     severity: Severity
@@ -49,12 +49,12 @@ class Pattern:
     keys: bool = False
     mention: bool = False
     by_line: bool = False
-    """Whether the ends of lines matter to it."""
+    """Whether line ends matter to the pattern."""
     language: str = ""
 
     @property
     def expressions(self) -> Iterator[re.Pattern[str]]:
-        """Compiled when they are first needed: a server that only starts needs none."""
+        """The compiled expressions. They are compiled on first use: starting a server compiles none."""
         return (_compiled(self.language, one) for one in self.said)
 
     def may_be_in(self, have: Set[str]) -> bool:
@@ -65,7 +65,7 @@ class Pattern:
         return all(need.is_met(have) for need in self.needs)
 
     def first_in(self, text: str, sentences: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-        """Where it stands in these sentences of ``text``."""
+        """The first place in these sentences of ``text`` at which the pattern matches."""
         return next((place for start, end in sentences for place in self._places(text, start, end)), None)
 
     def _places(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -97,13 +97,13 @@ _FOLDER: Final = File(__file__).parent
 
 @functools.cache
 def patterns() -> tuple[Pattern, ...]:
-    """The patterns of ``poison.toml``, then those of each language."""
+    """All patterns: those of ``poison.toml``, then those of each language."""
     return tuple(_pattern(row, language) for language in ("", *LANGUAGES) for row in _lexicon(language)["order"])
 
 
 @functools.cache
 def _lexicon(language: str) -> Mapping[str, Any]:
-    """The file of a language, or ``poison.toml``; with the orders that languages share where it has their words."""
+    """The file of a language, or ``poison.toml``. Shared orders are included if the language has words for them."""
     said = _read(f"lexicon/{language}.toml" if language else "poison.toml")
     shared: list[Any] = _read("lexicon/shared.toml")["order"] if said.get("shared") else []
     return {**said, "order": [*shared, *said.get("order", ())]}
@@ -115,7 +115,7 @@ def _read(name: str) -> Mapping[str, Any]:
 
 
 def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
-    marks = ["{marks}"] if "marks" in _lexicon(language).get("words", {}) else []  # else its words are English ones too
+    marks = ["{marks}"] if "marks" in _lexicon(language).get("words", {}) else []  # else English words mark orders too
     said: tuple[str, ...] = (row["say"],) if isinstance(row["say"], str) else tuple(row["say"])
     return Pattern(
         row["code"],
@@ -133,7 +133,7 @@ def _pattern(row: Mapping[str, Any], language: str) -> Pattern:
 
 @functools.cache
 def _needed(language: str, words: str) -> Need:
-    """The need of alternatives, some of which are groups by their names."""
+    """Build the need for alternatives, some of which are names of groups."""
     wholly: dict[str, tuple[frozenset[str], ...]] = {}
     for part in words.split("|"):
         for one in _group(language, part[1:-1]) if _NAME.fullmatch(part) else folded(part).split("|"):
@@ -155,13 +155,13 @@ def _group(language: str, name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _compiled(language: str, said: str) -> re.Pattern[str]:
-    """An expression over a text as it is read, of one in which groups and pieces stand by their names."""
+    """Compile an expression in which groups and pieces are given by name."""
     return re.compile(_NAME.sub(lambda found: _named(language, found[0][1:-1]), _plain(said)).replace("…", _GAP))
 
 
 _GAP: Final = r"(?:[^\n.;!?]|\.(?=\S)){0,60}?"
-"""A piece of a sentence. Chinese signs need not be named: a text is read in normal form KC, and sentence by sentence;
-a set with a letter beyond Latin 1 takes five times as long to compile."""
+"""A gap within a sentence. Chinese punctuation is not listed: text is read in normal form KC, sentence by sentence, and
+a character class with a letter beyond Latin 1 takes five times as long to compile."""
 
 
 def _named(language: str, name: str) -> str:
@@ -182,8 +182,8 @@ def _any(alternatives: Iterable[str]) -> str:
 
 
 def _tree(alternatives: Iterable[str]) -> str:
-    """An expression for any of these that goes by their letters, for it is quicker than one after the other. A ``*``
-    stands for the rest of a word."""
+    """Build a regex for any of these words as a prefix tree, which is faster than plain alternation. ``*`` stands for
+    the rest of a word."""
     branches: dict[str, list[str]] = {}
     for one in alternatives:
         branches.setdefault(one[:1], []).append(one[1:])
@@ -198,12 +198,13 @@ def _letter(char: str) -> str:
     return r"\w{0,20}" if char == "*" else " " if char == " " else re.escape(char)
 
 
-# -- what is needed ----------------------------------------------------------------------------------------------------
+# -- required tokens ---------------------------------------------------------------------------------------------------
 
 
 def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pattern, set[str]]]:
-    """The patterns that may match one of these sentences, of each of which the words are given, and the signs of all;
-    each with words of which one is in all such sentences. In the order of the lexicon, which no hash seed changes."""
+    """The patterns that may match one of these sentences, which are given as sets of words; ``signs`` are those of the
+    whole text. Each pattern comes with words of which every such sentence contains one. In the order of the lexicon,
+    independent of the hash seed."""
     by_need, telling = _by_need(), triggers()
     found: dict[int, tuple[Pattern, set[str]]] = {}
     for have in sentences:
@@ -217,7 +218,7 @@ def candidates(sentences: Iterable[set[str]], signs: Set[str]) -> list[tuple[Pat
 
 @functools.cache
 def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
-    """The patterns, and their ranks, by each token of the group that the fewest texts have."""
+    """The patterns with their ranks, by each token of the group that the fewest texts have."""
     found: dict[str, list[tuple[int, Pattern]]] = {}
     for rank, one in enumerate(patterns()):
         for need in min((group.tokens for group in one.needs), key=lambda tokens: sum(map(frequency, tokens))):
@@ -227,5 +228,5 @@ def _by_need() -> Mapping[str, tuple[tuple[int, Pattern], ...]]:
 
 @functools.cache
 def triggers() -> frozenset[str]:
-    """The tokens of which a text has one where any pattern may match."""
+    """The tokens of which every matching text contains at least one."""
     return frozenset(_by_need())

@@ -1,4 +1,4 @@
-"""The words around what has changed, in both languages."""
+"""The phrases around a diff, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def phrase(name: str, language: str, **facts: object) -> str:
 
 
 def counted(found: Diff, language: str) -> str:
-    """How many changes there are of each class; nothing where there are none. A class is said as options and JSON say
-    it, in Chinese as well."""
+    """The number of changes by class; empty if there are no changes. Chinese text also names the class as options and
+    JSON do."""
     counts = [(Class(kind), count) for kind, count in found.counts().items()]
     if language == "zh":
         return "，".join(f"{_CLASSES[kind]}（{kind.value}）：{count}" for kind, count in counts)

@@ -1,8 +1,9 @@
-"""A definition as a client or provider accepts it, with a word on everything that was changed; or why there is none.
+"""Adaptation of a definition to a client or provider, with a note on every change; or the reasons why it cannot be
+done.
 
-A schema is only ever made weaker: what a provider refuses is left out where all that fitted still fits, and the whole
-schema judges the arguments when they come. Where that cannot be done, the definition is quarantined, so that the others
-can be used.
+A schema is only ever made weaker: a keyword that a provider refuses is left out if every valid value stays valid, and
+arguments are validated against the full schema when they arrive. Where that cannot be done, the definition is
+quarantined, so that the others can be used.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["Adjustment", "Fitted", "Quarantined", "alias", "aliases", "check", "
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """One thing that was changed, or that stands in the way."""
+    """One change to a definition, or one obstacle."""
 
     code: str
     path: Path
@@ -54,14 +55,14 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A definition that cannot be said to this client or provider."""
+    """A definition that this client or provider cannot accept."""
 
     original: str
     reasons: tuple[Adjustment, ...]
 
 
 def fit(definition: Tool | Definition, profile: Profile, *, server: str = "") -> Fitted | Quarantined:
-    """A tool as ``profile`` accepts it, under a name that begins with that of its server, where there is one."""
+    """Adapt a tool to ``profile``. Its name is prefixed with that of its server, if one is given."""
     said = definition_of(definition)
     original = str(said.get("name", ""))
     name = alias(server, original, profile)
@@ -76,7 +77,8 @@ def fit(definition: Tool | Definition, profile: Profile, *, server: str = "") ->
 
 
 def fitting(profile: Profile) -> Callable[[Tool], Tool]:
-    """What makes of each tool the one that ``profile`` accepts. ``DefinitionError`` says why there is none."""
+    """Return a function that adapts a tool to ``profile``. It raises ``DefinitionError`` with the reasons if that
+    cannot be done."""
 
     def fitted(tool: Tool) -> Tool:
         found = fit(tool, profile)
@@ -92,11 +94,11 @@ def fitting(profile: Profile) -> Callable[[Tool], Tool]:
 
 
 def aliases(tools: Iterable[tuple[str, str]], profile: Profile) -> dict[tuple[str, str], str]:
-    """A name for each (server, tool), no two alike, the same whatever the order they come in."""
+    """A unique name for each (server, tool), independent of their order."""
     found: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
     known = sorted(set(tools), key=lambda one: (alias(*one, profile) != joined(*one, profile), one))
-    for server, tool in known:  # those that can be called as they are first: nobody takes their names from them
+    for server, tool in known:  # names that are legal as they are come first, so that they are never taken
         digits = _DIGITS
         name = alias(server, tool, profile)
         while name in taken:
@@ -111,20 +113,20 @@ _DIGITS: Final = 8
 
 
 def joined(server: str, tool: str, profile: Profile) -> str:
-    """The name that is made of a server and a tool, whether it is accepted or not."""
+    """The name built from a server and a tool, whether it is accepted or not."""
     if profile.name_template and server:
         return profile.name_template.format(server=server, tool=tool)
     return f"{server}_{tool}" if server else tool
 
 
 def alias(server: str, tool: str, profile: Profile) -> str:
-    """The name itself where it is accepted; otherwise what is left of it, and digits that no other name has."""
+    """The name itself if it is accepted; otherwise a shortened legal form with digits of its hash."""
     name = joined(server, tool, profile)
     return name if legal(name, profile) == name and name else _cut(name, profile, _DIGITS)
 
 
 def legal(name: str, profile: Profile) -> str:
-    """A name as far as it is accepted: other characters are ``_``, and what is too long is cut."""
+    """Make a name legal: other characters become ``_``, and a long name is cut."""
     separator = profile.name_template.replace("{server}", "").replace("{tool}", "")
     plain = re.sub(f"[^{re.escape(separator)}{profile.name_characters}]", "_", name)
     if profile.name_first and not re.match(f"[{profile.name_first}]", plain):
@@ -148,7 +150,7 @@ _LISTS: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _SINGLE: Final = frozenset({"items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else"})
 _SAYS_NOTHING: Final = frozenset({"$schema", "$id", "$comment", "$anchor", "examples", "deprecated"})
 _UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
-# A keyword whose absence would make another one stricter takes that one with it.
+# Leaving out the key would make the listed keywords stricter, so they are left out with it.
 _TAKES_ALONG: Final = {
     "patternProperties": ("additionalProperties",),
     "prefixItems": ("items", "additionalItems"),
@@ -158,7 +160,7 @@ _TAKES_ALONG: Final = {
     "else": ("if", "then"),
     "if": ("then", "else", *_UNEVALUATED),
     "contains": ("minContains", "maxContains"),
-    "allOf": _UNEVALUATED,  # which look at what those evaluate
+    "allOf": _UNEVALUATED,  # which depend on the properties and items that those evaluate
     "anyOf": _UNEVALUATED,
     "oneOf": _UNEVALUATED,
     "dependentSchemas": _UNEVALUATED,
@@ -166,7 +168,7 @@ _TAKES_ALONG: Final = {
 
 _DEFINITIONS: Final = ("$defs", "definitions")
 _WORDS: Final = frozenset({"title", "description", "default", "examples", "deprecated", "$comment"})
-# What is read together with keywords that may stand in the schema beside.
+# Keywords that are read together with others, which may stand in the schema beside.
 _ENTANGLED: Final = frozenset(
     {"if", "then", "else", "contains", "minContains", "maxContains", "unevaluatedProperties", "unevaluatedItems"}
 )
@@ -176,12 +178,12 @@ _Node: TypeAlias = dict[str, Json]
 
 
 class _TooMuch(Exception):
-    """A schema that cannot be written out."""
+    """The schema becomes too large when its references are inlined."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """One definition on its way, and what has been done to it."""
+    """One definition in progress, and the changes made to it."""
 
     profile: Profile
     adjustments: list[Adjustment] = field(default_factory=list[Adjustment])
@@ -203,7 +205,7 @@ class _Work:
         return text[: most - len(_CUT)].rstrip() + _CUT
 
     def whole(self, schema: Json) -> _Node | None:
-        """The input schema, or None when there is a reason."""
+        """The adapted input schema, or None if there is a reason against it."""
         if not is_object(schema):
             self.refuse("TW9068", ("inputSchema",))
             return None
@@ -216,8 +218,8 @@ class _Work:
         return self.top(found if is_object(found) else dict[str, Json]())
 
     def top(self, schema: _Node) -> _Node:
-        """Arguments are always an object, and some want nothing else to be said at the top."""
-        refers_to_itself = b'"#"' in encode(schema)  # then the top judges what is no argument, too
+        """Complete the top level: arguments are always an object, and some providers allow no alternatives there."""
+        refers_to_itself = b'"#"' in encode(schema)  # then the top also judges values that are not arguments
         if not refers_to_itself and (self.profile.type_beside_alternatives or "anyOf" not in schema):
             schema = {"type": "object", **schema}
         properties = schema.get("properties")
@@ -234,7 +236,8 @@ class _Work:
         return {keyword: value for keyword, value in schema.items() if keyword not in found}
 
     def node(self, schema: Json, path: Path, followed: tuple[str, ...]) -> Json:
-        """One schema, by the profile. What is no schema goes as it is: whoever judges it will say so."""
+        """Adapt one schema to the profile. A value that is not a schema stays as it is: its validator will report
+        it."""
         if not is_object(schema):
             return schema
         self.nodes += 1
@@ -246,13 +249,13 @@ class _Work:
         for rewrite in (self.values, self.kinds, self.alternatives):
             found = rewrite(found, path)
         for keyword in list(found):
-            if keyword not in found:  # it went with another
+            if keyword not in found:  # removed along with another keyword
                 continue
             before = self.weakened()
             found[keyword] = self.inside(keyword, found[keyword], (*path, keyword), followed)
             if keyword in _FIXED and self.weakened() > before:
                 found = _without(found, keyword, *_TAKES_ALONG.get(keyword, ()))
-                self.adjust("TW9062", (*path, keyword), keyword=keyword)  # weaker inside is stricter as a whole
+                self.adjust("TW9062", (*path, keyword), keyword=keyword)  # weaker inside is stricter overall
         return self.completed(found, path)
 
     def weakened(self) -> int:
@@ -268,7 +271,7 @@ class _Work:
         return self.node(value, path, followed) if keyword in _SINGLE else value
 
     def written_out(self, schema: _Node, path: Path, followed: tuple[str, ...]) -> tuple[_Node, tuple[str, ...]]:
-        """What a reference refers to in its place, and what a list of one holds; definitions are needed no longer."""
+        """Inline references and ``allOf`` lists of one; definitions are then no longer needed."""
         found = _without(schema, *_DEFINITIONS)
         while True:
             if "$ref" in found:
@@ -285,8 +288,8 @@ class _Work:
                 return found, followed
 
     def joined(self, schema: _Node, beside: _Node, path: Path) -> _Node:
-        """A schema and the conditions beside it as one. Where they meet in a keyword, or would be read as belonging
-        together, the schema stays and these go; words beside it are always the nearer ones."""
+        """Merge a schema with the conditions beside it. If they conflict in a keyword, or would be read together, the
+        conditions are dropped; annotations beside the schema always take precedence."""
         words = {keyword: value for keyword, value in beside.items() if keyword in _WORDS}
         conditions = _without(beside, *words)
         clashing = any(keyword in schema and schema[keyword] != value for keyword, value in conditions.items())
@@ -312,13 +315,13 @@ class _Work:
         if "oneOf" in gone and is_array(schema["oneOf"]) and "anyOf" not in schema.keys() | self.profile.refused:
             gone.remove("oneOf")
             schema = {("anyOf" if keyword == "oneOf" else keyword): value for keyword, value in schema.items()}
-            self.adjust("TW9062", (*path, "oneOf"), keyword="oneOf")  # any of them, where it was exactly one
+            self.adjust("TW9062", (*path, "oneOf"), keyword="oneOf")  # weaker: any of them, not exactly one
         for keyword in sorted(gone - _SAYS_NOTHING):
             self.adjust("TW9062", (*path, keyword), keyword=keyword)
         return {keyword: value for keyword, value in schema.items() if keyword not in gone}
 
     def values(self, schema: _Node, path: Path) -> _Node:
-        """``const`` as a value of an enum; an enum of what is no text left out, where only text is taken."""
+        """Turn ``const`` into an enum; drop an enum with values that are not strings if only strings are allowed."""
         if "const" in schema and not self.profile.const:
             schema = {**_without(schema, "const"), "enum": [schema["const"]]}
             self.adjust("TW9063", (*path, "const"), keyword="const")
@@ -329,7 +332,7 @@ class _Work:
         return schema
 
     def kinds(self, schema: _Node, path: Path) -> _Node:
-        """A list of types as alternatives that have one each."""
+        """Turn a list of types into alternatives of one type each."""
         kinds = schema.get("type")
         if self.profile.type_lists or not is_array(kinds):
             return schema
@@ -347,7 +350,7 @@ class _Work:
         return {**words, "anyOf": [{"type": kind, **_of_kind(rest, str(kind))} for kind in kinds]}
 
     def alternatives(self, schema: _Node, path: Path) -> _Node:
-        """A type that stands beside alternatives goes into those that have none."""
+        """Move a type beside alternatives into those alternatives that have no type."""
         branches = schema.get("anyOf")
         if self.profile.type_beside_alternatives or "type" not in schema or not is_array(branches):
             return schema
@@ -356,7 +359,8 @@ class _Work:
         return {**{keyword: value for keyword, value in schema.items() if keyword != "type"}, "anyOf": said}
 
     def completed(self, schema: _Node, path: Path) -> _Node:
-        """What has to be said, where it follows from the rest; a reason, where it does not."""
+        """Add required keywords that follow from the rest of the schema; refuse it if a required type does not
+        follow."""
         if self.profile.items_needed and schema.get("type") == "array" and "items" not in schema:
             schema = {**schema, "items": {}}
             self.adjust("TW9063", (*path, "items"), keyword="items")
@@ -379,14 +383,14 @@ _ONLY_OF: Final = {
 
 
 def _of_kind(schema: Mapping[str, Json], kind: str) -> _Node:
-    """The conditions that say something of values of this type."""
+    """The conditions that apply to values of this type."""
     kind = "number" if kind == "integer" else kind
     others = set[str]().union(*(said for name, said in _ONLY_OF.items() if name != kind))
     return {keyword: value for keyword, value in schema.items() if keyword not in others}
 
 
 def _kind_of(schema: Mapping[str, Json]) -> str | None:
-    """The type that follows from the values that are allowed; from nothing else, for that would refuse others."""
+    """The type implied by the allowed values. Other keywords imply no type: a type would refuse values they accept."""
     values = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if is_array(values) and values:
         kinds = {_name_of(value) for value in values}
@@ -411,7 +415,7 @@ def _name_of(value: Json) -> str:
 
 
 def check(profile: Profile, tools: int) -> tuple[Adjustment, ...]:
-    """What stands in the way of so many tools."""
+    """The obstacles to using this many tools."""
     if profile.tools is None or tools <= profile.tools:
         return ()
     return (Adjustment("TW9069", (), {"count": tools, "limit": profile.tools, "profile": profile.title}),)

@@ -1,7 +1,7 @@
-"""What clients and providers accept of a definition: facts as data, one file each in ``profiles/``.
+"""The limits of clients and providers on definitions: facts as data, one file each in ``profiles/``.
 
-A fact has a source and a date: when that was written, or else when it was looked up. ``verified`` says that it was read
-there; otherwise it is only believed. A setting that no fact speaks of is the one that restricts nothing.
+A fact has a source and the date on which that was written or else looked up. ``verified`` means that the fact was read
+there; otherwise it is only believed. A setting without a fact is unrestricted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).with_name("profiles")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Where something is known from. ``of`` names the settings that it is about."""
+    """The source of a piece of knowledge. ``of`` names the settings that it concerns."""
 
     of: tuple[str, ...]
     says: str
@@ -34,7 +34,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What one client or provider accepts."""
+    """The limits of one client or provider."""
 
     name: str
     title: str
@@ -42,66 +42,67 @@ class Profile:
     facts: tuple[Fact, ...]
 
     name_characters: str
-    """What a name may hold, as a class of a pattern without its brackets."""
+    """Allowed characters of a name, as a regex character class without its brackets."""
     name_first: str = ""
-    """What it may begin with, where that is less."""
+    """Allowed first characters, if there are fewer."""
     name_length: int
     name_template: str = ""
-    """How a client makes a name of a server and a tool."""
+    """Format by which a client builds a name from a server and a tool."""
     name_is_mended: bool = False
-    """A client writes ``_`` for other characters itself."""
+    """Whether the client itself replaces other characters by ``_``."""
     name_is_left_out: bool = False
-    """A tool whose name is too long is left out, and the others are there."""
+    """Whether a tool with too long a name is left out and the others are kept."""
 
     description_length: int | None = None
     description_is_cut: bool = False
-    """It is cut there, rather than refused."""
+    """Whether a long description is cut rather than refused."""
 
     tools: int | None = None
-    """How many there may be at once."""
+    """Maximum number of tools at once."""
     definition_tokens: int | None = None
-    """From how many tokens of definitions on a model does not get them all at once."""
+    """Number of tokens of definitions from which a model no longer gets all of them at once."""
     result_tokens: int | None = None
 
     refused: frozenset[str] = frozenset()
-    """Keywords of a schema that make it refuse the whole."""
+    """Keywords that make the provider refuse the whole schema."""
     references: bool = True
     type_lists: bool = True
     const: bool = True
     text_enums: bool = False
-    """Values of an enum have to be strings."""
+    """Whether enum values have to be strings."""
     items_needed: bool = False
-    """An array has to say what it is made of."""
+    """Whether an array has to declare its items."""
     types_needed: bool = False
-    """Every schema has to have a type, or alternatives that have one."""
+    """Whether every schema needs a type, or alternatives that have one."""
     type_beside_alternatives: bool = True
     top_level_alternatives: bool = True
-    """A schema may have anyOf and the like at its top."""
+    """Whether a schema may have ``anyOf`` and the like at its top level."""
 
     @property
     def is_client(self) -> bool:
-        """Whether it speaks to servers itself, and to a model for them; otherwise it is what a client speaks to."""
+        """Whether this is a client, which speaks to servers itself and to a model for them; otherwise it is a provider,
+        to which clients speak."""
         return self.kind == "client"
 
     def knows(self, *settings: str) -> bool:
-        """Whether each fact about these settings was read at its source."""
+        """Whether every fact about these settings was read at its source."""
         return all(one.verified for one in self.facts if not {*settings}.isdisjoint(one.of))
 
     @property
     def is_verified(self) -> bool:
-        """Whether each of its facts was read at its source."""
+        """Whether every fact was read at its source."""
         return all(one.verified for one in self.facts)
 
 
 @functools.cache
 def known() -> tuple[str, ...]:
-    """The names of the profiles there are."""
+    """The names of the available profiles."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 @functools.cache
 def profile(name: str) -> Profile:
-    """The profile of that name. ``ConfigurationError`` says which there are."""
+    """Load the profile of this name. ``ConfigurationError`` with the known names if there is no such profile."""
     if name not in known():
         raise ConfigurationError.of("TW9008", name=name, known=", ".join(known()))
     said = tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
@@ -115,4 +116,4 @@ def _fact(row: Mapping[str, Any]) -> Fact:
 
 
 SETTINGS = frozenset(one.name for one in fields(Profile)) - {"name", "title", "kind", "facts"}
-"""What a fact can be about."""
+"""The settings that a fact can concern."""

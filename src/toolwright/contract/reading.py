@@ -1,4 +1,4 @@
-"""A text as a person takes it, for whoever looks for words in it: one form for each letter, and nothing hidden."""
+"""Text normalization for word searches: one form for each letter, and no hidden characters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolwright.protocol.characters import cleaned, may_hide
 __all__ = ["PART", "folded", "lowered", "parts", "plain"]
 
 PART: Final = 8_192
-"""What is looked at in one go: a longer search lets no other thread run."""
+"""Characters searched at once: a longer search would block all other threads."""
 
 
 def parts(text: str) -> Iterator[str]:
@@ -21,7 +21,7 @@ def parts(text: str) -> Iterator[str]:
 
 
 def _without_marks(text: str) -> str:
-    """Letters without the marks on them: ``ígnore`` is read as ``ignore``."""
+    """Remove combining marks: ``ígnore`` is read as ``ignore``."""
     apart = unicodedata.normalize("NFD", text)
     marks = {ord(one) for one in set(apart) if unicodedata.combining(one)}
     return apart.translate(dict.fromkeys(marks)) if marks else apart
@@ -35,11 +35,12 @@ _TYPOGRAPHY: Final = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
 
 
 def plain(text: str) -> str:
-    """A text as a reader would take it: nothing hidden in it, one form for each letter, blanks that are one."""
+    """Normalize a text as a person reads it: hidden characters removed, one form for each letter, runs of blanks
+    collapsed."""
     if not text.isascii():
         text = "".join(map(_seen, parts(text))).translate(_TYPOGRAPHY)
     if text.isprintable() and "  " not in text:
-        return text  # most are so, and this is a tenth of the time
+        return text  # the common case, in a tenth of the time
     text = _BLANK.sub(" ", text)
     return _END_OF_LINE.sub("\n", text) if "\n" in text else text
 
@@ -49,10 +50,11 @@ _END_OF_LINE: Final = re.compile(r" ?\n[ \n]{0,200}")
 
 
 def folded(text: str) -> str:
-    """The same in lower case: what words are compared in."""
+    """The plain text in lower case, in which words are compared."""
     return lowered(plain(text))
 
 
 def lowered(plainly: str) -> str:
-    """A text that is plain already in lower case, whose letters may look like Latin ones where the capitals do not."""
+    """Lower the case of a text that is plain already; then map look-alikes again, as a small letter may look Latin
+    although its capital does not."""
     return latin(plainly.casefold())

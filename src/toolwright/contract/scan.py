@@ -1,11 +1,11 @@
-"""What in a definition is meant for a model and hidden from a person: found offline, before a model sees it.
+"""Detection of prompt injection and tool poisoning in definitions, offline, before a model sees them.
 
 Every string and every key of a definition is read: descriptions, schemas of both directions, values, comments, titles,
-annotations, icons. The patterns are data, in ``poison.toml`` beside this file. A finding says what was found where, and
-how much it weighs: ``BLOCK`` keeps the definition from the model until a person has looked, ``WARN`` is for a person to
-see, ``NOTE`` for whoever reviews.
+annotations, icons. The patterns are data, in ``poison.toml`` beside this file. A finding has a place and a severity:
+``BLOCK`` keeps the definition from the model until a person has reviewed it, ``WARN`` is shown to a person, ``NOTE`` is
+for reviewers.
 
-Nothing here decides what a tool may do: that a definition has no findings does not make its server an honest one.
+No decision about the use of a tool is made here: a definition without findings does not make its server honest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from toolwright.protocol.types import Prompt, Resource, ResourceTemplate, Tool
 __all__ = ["MAX_CHARACTERS", "scan", "scan_contract", "scan_text"]
 
 MAX_CHARACTERS: Final = 200_000
-"""Of one definition, keys included. A larger one is not read, and blocked for it."""
+"""Maximum size of one definition, keys included. A larger one is blocked unread."""
 
 
 def scan(
@@ -42,8 +42,8 @@ def scan(
     neighbours: Neighbours = NOBODY,
     own: frozenset[str] = frozenset(),
 ) -> tuple[Finding, ...]:
-    """What is suspicious in a definition. ``neighbours`` are tools of other servers, ``own`` the other ones of its own
-    server, which it may speak of."""
+    """Scan a definition. ``neighbours`` are tools of other servers, ``own`` the other tools of its own server, which it
+    may mention."""
     said = definition if isinstance(definition, dict) else definition_of(definition)
     texts, size = _texts(said)
     if size > MAX_CHARACTERS:
@@ -54,12 +54,12 @@ def scan(
 def scan_text(
     text: str, path: Path = (), neighbours: Neighbours = NOBODY, own: frozenset[str] = frozenset()
 ) -> tuple[Finding, ...]:
-    """What is suspicious in a text, such as the instructions of a server."""
+    """Scan a text, such as the instructions of a server."""
     return tuple(replace(one, path=path) for one in scan({"description": text}, neighbours, own))
 
 
 def scan_contract(contract: Contract, neighbours: Neighbours = NOBODY) -> tuple[Finding, ...]:
-    """What is suspicious in all that a server has published, with paths from the contract."""
+    """Scan everything that a server has published. Paths start at the contract."""
     own = frozenset(contract.tools)
     found = list(scan_text(contract.instructions or "", ("instructions",), neighbours, own))
     for section, entries in contract.sections():
@@ -69,7 +69,7 @@ def scan_contract(contract: Contract, neighbours: Neighbours = NOBODY) -> tuple[
 
 
 def _worst(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each code once a place, with what weighs most."""
+    """Each code once per place, with the highest severity."""
     met: dict[tuple[str, Path], Finding] = {}
     for one in findings:
         known = met.setdefault((one.code, one.path), one)
@@ -107,21 +107,22 @@ def _scan(
 
 
 class _Given(NamedTuple):
-    """What a text gives as an order; ``in_keys``: only where it is a name."""
+    """A finding caused by a text; ``in_keys``: only if the text is a name."""
 
     finding: Finding
     in_keys: bool = False
 
 
 def _given(texts: list[str]) -> dict[str, tuple[_Given, ...]]:
-    """The orders in each text that has some. Their places are found out later, since most definitions have none."""
+    """The orders in each text that has some. Their places are determined later, since most definitions have no
+    orders."""
     return {text: said for text in texts if len(text) >= _SHORT and (said := _given_by(text))}
 
 
-_SHORT: Final = 6  # no order is shorter
+_SHORT: Final = 6  # the length of the shortest order
 
 
-@cache_short_texts(4096, longest=200)  # many tools have a text in common
+@cache_short_texts(4096, longest=200)  # many tools share texts
 def _given_by(text: str) -> tuple[_Given, ...]:
     """The orders in one text."""
     said = [_Given(_finding(one), one.pattern.keys) for one in orders(text)]
@@ -133,7 +134,7 @@ def _finding(order: Order) -> Finding:
 
 
 def _encoded(text: str) -> Iterator[Finding]:
-    """Orders that stand there in another encoding, and not openly as well."""
+    """Orders that are only present in another encoding, and not openly as well."""
     openly: set[str] | None = None
     for said in decoded(text[:_MOST_DECODED]):
         codes = {one.pattern.code for one in orders(said) if _is_heavy(one)}
@@ -157,16 +158,16 @@ def _ordered(read: Iterable[_Read], given: Mapping[str, tuple[_Given, ...]]) -> 
 
 
 def _divided(found: list[Finding], read: list[_Read]) -> Iterator[Finding]:
-    """An order that is divided over several fields, which a model reads one after the other."""
+    """Find an order that is split over several fields, which a model reads one after the other."""
     if len(read) < 2 or any(one.severity is not Severity.NOTE for one in found):
         return
-    own_first = sorted(read, key=lambda one: len(one.path) > 1)  # as models are shown them
+    own_first = sorted(read, key=lambda one: len(one.path) > 1)  # in the order in which models see them
     together = " ".join(one.text for one in own_first if not one.is_key)[:PART]
     yield from (replace(_finding(one), severity=Severity.WARN) for one in orders(together) if _is_heavy(one))
 
 
 def _goes_on(text: str) -> bool:
-    """Whether a text goes on with what another field has begun."""
+    """Whether a text continues a sentence that another field began."""
     return text[:1].islower() and _GOING_ON.match(text) is not None
 
 
@@ -177,17 +178,17 @@ _GOING_ON: Final = re.compile(
 
 
 def _weighed(found: list[Finding]) -> list[Finding]:
-    """What is a note alone is a warning where two of different kinds stand in one definition."""
+    """Raise notes to warnings if notes of two different kinds occur in one definition."""
     if len({one.code for one in found}) < 2 or any(one.severity is not Severity.NOTE for one in found):
         return found
     return [replace(one, severity=Severity.WARN) for one in found]
 
 
-# -- what there is to read ---------------------------------------------------------------------------------------------
+# -- texts of a definition ---------------------------------------------------------------------------------------------
 
 
 class _Read(NamedTuple):
-    """A string or key of a definition, and where it stands."""
+    """A string or key of a definition, and its path."""
 
     path: Path
     text: str
@@ -195,10 +196,10 @@ class _Read(NamedTuple):
 
 
 def _texts(value: Json) -> tuple[list[str], int]:
-    """Each string and each key that somebody has made up, once, and how much there is of all."""
+    """Each custom string and key once, and the size of the whole definition."""
     found: list[str] = []
     nodes: list[Json] = [value]
-    for node in nodes:  # what is within one is looked at after all others
+    for node in nodes:  # breadth first: nested values are appended
         if isinstance(node, str):
             found.append(node)
         elif is_object(node):
@@ -211,7 +212,8 @@ def _texts(value: Json) -> tuple[list[str], int]:
 
 
 def _strings(value: Json) -> list[_Read]:
-    """The same, wherever it stands, in the order in which it stands. Most definitions are found harmless before."""
+    """Every custom string and key with its path, in document order. Not needed for most definitions, which are found
+    harmless before."""
     found: list[_Read] = []
     waiting: list[tuple[Path, Json]] = [((), value)]
     while waiting:
@@ -232,22 +234,22 @@ _KEYWORDS: Final = frozenset(
     | {"type", "properties", "required", "items", "enum", "default", "const", "anyOf", "oneOf", "allOf", "not"}
     | {"additionalProperties", "$schema", "$defs", "$ref", "format", "minimum", "maximum", "minLength", "maxLength"}
 )
-"""Keys of the protocol and of JSON Schema, which nobody has made up."""
+"""Keys defined by the protocol and by JSON Schema."""
 
 
 _VALUES: Final = frozenset(
     {"string", "number", "integer", "boolean", "object", "array", "null"}
     | {"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"}
 )
-"""Of JSON Schema, too."""
+"""Values defined by JSON Schema."""
 
 _WELL_KNOWN: Final = _KEYWORDS | _VALUES
 
 
-# -- what hides --------------------------------------------------------------------------------------------------------
+# -- hidden text -------------------------------------------------------------------------------------------------------
 
 _KINDS: Final = {
-    # kind → the code, and how many of them are no accident
+    # kind → the code, and the number from which on they are no accident
     "terminal": ("TW9121", 1),
     "control": ("TW9121", 1),
     "direction": ("TW9122", 1),
@@ -279,7 +281,7 @@ def _first_hidden(text: str) -> tuple[int, int]:
 
 
 def _may_hide(texts: Iterable[str]) -> bool:
-    """Whether one of these may hide something, or have what a person does not see."""
+    """Whether one of these texts may contain hidden characters or text out of sight."""
     together = "".join(texts)
     if not (together.isascii() and together.isprintable()) and may_hide(together):
         return True
@@ -287,17 +289,17 @@ def _may_hide(texts: Iterable[str]) -> bool:
 
 
 def _may_be_out_of_sight(text: str) -> bool:
-    """Whether a text has a long gap, or a word of a page's markup."""
+    """Whether a text has a long gap, or a word of HTML markup."""
     return "<!--" in text or "display:" in text or _WIDE.search(text) is not None
 
 
 _LONG_TEXT: Final = 100
-_WIDE: Final = re.compile(r"[ \t\n][ \t\n]{19}")  # what _BLANKS finds has one, or one of the words
+_WIDE: Final = re.compile(r"[ \t\n][ \t\n]{19}")  # any match of _BLANKS has one, or one of the words
 _BLANKS: Final = re.compile(r"[ \t]{80}|\n[ \t]{0,8}(?:\n[ \t]{0,8}){19}|<!--|\bdisplay:\s?none\b")
 
 
 def _out_of_sight(read: _Read) -> Iterator[Finding]:
-    """What a person does not see because of where it stands."""
+    """Find text that a person does not see because of its position."""
     path, text, _ = read
     for match in _BLANKS.finditer(text):
         if text[match.end() :].strip():
@@ -309,7 +311,8 @@ def _out_of_sight(read: _Read) -> Iterator[Finding]:
 
 
 def _odd_name(name: str) -> Iterator[Finding]:
-    """A name beyond what the protocol asks for. A Chinese one cannot be used everywhere; a mixed one is a mask."""
+    """Judge a name outside of the protocol's character set. A Chinese name is not portable; a mix of scripts is a
+    disguise."""
     scripts = {_script(char) for char in name if char.isalpha()}
     mixed = len(scripts) > 1 and bool(scripts & _PASS_FOR_LATIN)
     disguised = not name.isascii() and latin(name).isascii()
@@ -359,7 +362,8 @@ def _icons(definition: dict[str, Json]) -> Iterator[Finding]:
 
 
 def _is_vector(icon: Mapping[str, Json], source: str) -> bool:
-    """SVG may hold scripts. From elsewhere it is the reader's to refuse; as data it is here already."""
+    """Whether an icon is SVG, which may hold scripts, by https or as data. The reader may refuse a remote one; as data
+    it is already here."""
     lowered = source.lower()
     is_svg = "svg" in str(icon.get("mimeType", "")).lower() or lowered.partition("?")[0].endswith(".svg")
     return (is_svg and lowered.startswith("https://")) or lowered.startswith("data:image/svg+xml")

@@ -1,4 +1,4 @@
-"""Text of others as a person may see it: nothing hides in it, and nothing moves what stands beside it."""
+"""Safe display of untrusted text: invisible characters and those that reorder the text around them are escaped."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from toolwright.protocol.terminal import json_text
 
 __all__ = ["excerpt", "json_document", "shown", "shown_json"]
 
-# Beside what cannot be printed, what turns the direction of writing, and blanks that are not what they look like.
+# In addition to unprintable characters: direction marks, and blanks that do not look like blanks.
 _BLANKS: Final = "\u00a0\u00ad\u115f\u1160\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\uffa0"
 _MASKED: Final = re.compile(rf"[{_BLANKS}]")
 
 
 def shown(text: str) -> str:
-    """``text`` with an escape, ``\\u202e``, for what nobody would see; a tab and the end of a line remain."""
+    """``text`` with an escape such as ``\\u202e`` for each invisible character; tabs and line ends remain."""
     if text.isprintable() and (text.isascii() or _MASKED.search(text) is None):
         return text
     plain = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
@@ -29,16 +29,16 @@ def _escaped(char: str) -> str:
 
 
 shown_json = json_text
-"""JSON, already encoded, in which nothing hides: the same value, with escapes of JSON."""
+"""Escape invisible characters in encoded JSON with JSON escapes; the value stays the same."""
 
 
 def json_document(value: object) -> str:
-    """A value as an indented JSON document that ends with a new line and in which nothing hides."""
+    """Encode a value as an indented JSON document with a final newline; invisible characters are escaped."""
     return shown_json(encode_indented(value).decode()) + "\n"
 
 
 def excerpt(text: str, start: int, end: int, most: int = 120) -> str:
-    """What stands from ``start`` to ``end``, with a little of what surrounds it, on one line."""
+    """The text from ``start`` to ``end`` with a little context, on one line."""
     end = min(end, start + most)
     first, last = max(0, start - 20), min(len(text), end + 20)
     said = re.sub(r"[ \t\r\n]+", " ", text[first:last])

@@ -1,7 +1,7 @@
-"""The words of a text as a set: they rule out most patterns at one look, before any of them is tried.
+"""The words of a text as a set, which rules out most patterns in one step, before any of them is tried.
 
 A word is a run of letters in lower case. Chinese, Japanese and Korean have no blanks between words: there, each
-character and each two neighbours count.
+character and each pair of adjacent characters count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _LATIN: Final = re.compile("[a-z]+")
 _SIGNS: Final = frozenset({"<", ":", "@", "[", "#", "---", "===", "***", "{{"})
 _APART: Final = re.sub(rb"[^a-z\n]", b" ", bytes(range(256)).lower())
-"""ASCII letters in lower case, and blanks for all else but the ends of lines."""
+"""Translation of bytes: ASCII letters to lower case, all else but line ends to blanks."""
 
 
 def is_cjk(text: str) -> bool:
@@ -50,14 +50,14 @@ def words_of(text: str) -> set[str]:
 
 
 def signs_in(text: str) -> set[str]:
-    """The signs in a text that only few texts have, and orders often."""
+    """The signs in a text that are rare in texts and common in orders."""
     return {sign for sign in _SIGNS if sign in text}
 
 
 def needed(plainly: str) -> tuple[str, frozenset[str]]:
-    """The tokens that :func:`by_line` or :func:`signs_in` has wherever these words stand, which are :func:`folded`
-    already: a sign, the first two characters in Chinese, and else each word. Before them, the one of them that the
-    fewest texts have."""
+    """The rarest token of these words, and all of them. The words are :func:`folded` already. Every text that contains
+    them has these tokens in :func:`by_line` or :func:`signs_in`: a sign, the first two characters in Chinese, and
+    otherwise each word."""
     if plainly in _SIGNS or is_cjk(plainly):
         token = plainly if plainly in _SIGNS else plainly[:2]
         return token, frozenset({token})
@@ -66,11 +66,11 @@ def needed(plainly: str) -> tuple[str, frozenset[str]]:
 
 
 def frequency(token: str) -> int:
-    """In how many of a thousand definitions a token is met, roughly."""
+    """Roughly how many of a thousand definitions contain a token."""
     return 10_000 if token in _SIGNS else _FREQUENT.get(token, 1)
 
 
-# Words that many definitions have, from the most frequent on.
+# Words that many definitions have, the most frequent first.
 _WORDS: Final = (
     "the to object name a string description of false json http org draft get for in number id null and with or from "
     "returns array list by specific all an integer true use be this args if is format path information optional on "
