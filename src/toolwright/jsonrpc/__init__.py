@@ -1,1 +1,1 @@
-"""JSON-RPC 2.0, not one MCP word: messages and the peer that correlates them."""
+"""JSON-RPC 2.0, independent of MCP: messages, and the peer that correlates them."""

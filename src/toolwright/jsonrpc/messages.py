@@ -1,8 +1,8 @@
-"""JSON-RPC 2.0 messages: bytes in, typed values out, and back.
+"""JSON-RPC 2.0 messages: bytes to typed values, and back.
 
-What comes in is input: :func:`decode` refuses what other parsers read in different ways (duplicate keys, NaN, lone
-surrogates, bottomless nesting, endless integers), so that nobody before or behind us can see another message than we
-do.
+Incoming bytes are untrusted: :func:`decode` refuses documents that other parsers read in different ways (duplicate
+keys, NaN, lone surrogates, unbounded nesting, endless integers), so that every component before and behind us sees the
+same message as we do.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ MAX_CONTAINERS = 1_000_000
 
 encode = msgspec.json.Encoder().encode
 canonical = msgspec.json.Encoder(order="deterministic").encode
-"""The same bytes for the same value, whatever the order of its keys: what digests are made of."""
+"""Canonical encoding, independent of the order of keys: the input of digests."""
 _decode = msgspec.json.Decoder().decode
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Json]]:
-    """Whether a decoded JSON value is an object; their keys are always strings."""
+    """Whether a decoded JSON value is an object. The keys of an object are always strings."""
     return isinstance(value, dict)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a decoded JSON value is a number: to Python a truth value is one too."""
+    """Whether a decoded JSON value is a number. A boolean is not, although Python's ``bool`` is an ``int``."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -83,7 +83,7 @@ def is_array(value: object) -> TypeGuard[list[Json]]:
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """A request: somebody waits for the answer with this ``id``."""
+    """A request: the sender waits for the answer with this ``id``."""
 
     id: Id
     method: str
@@ -91,7 +91,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
-    """A notification: nobody answers it."""
+    """A notification: it has no answer."""
 
     method: str
     params: dict[str, Json]
@@ -115,11 +115,11 @@ Message: TypeAlias = Request | Notification | Answer | Failure
 
 
 def decode(data: bytes) -> Json:
-    """The JSON value in ``data``, or ``ParseError``.
+    """Decode the JSON value in ``data``; raise ``ParseError`` if it is refused.
 
-    Refused: anything that is not UTF-8 JSON, duplicate keys, NaN and infinities, numbers out of range (integers of more
-    than 4,300 digits among them), lone surrogates, nesting deeper than ``MAX_DEPTH``, and more than ``MAX_CONTAINERS``
-    arrays and objects.
+    Refused are data other than UTF-8 JSON, duplicate keys, NaN and infinities, numbers out of range (among them
+    integers of more than 4,300 digits), lone surrogates, nesting deeper than ``MAX_DEPTH``, and more than
+    ``MAX_CONTAINERS`` arrays and objects.
     """
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         _check_nesting(data)
@@ -127,22 +127,22 @@ def decode(data: bytes) -> Json:
         value = _decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ParseError.of("TW1001", problem=str(error).removeprefix("JSON is malformed: ")) from None
-    # What was decoded and encodes to the same bytes again has lost nothing on the way; compact JSON, which nearly every
-    # client sends, is proved free of duplicate keys by that.
+    # A value that encodes to the same bytes again has lost no information. For compact JSON, which nearly every client
+    # sends, this proves that no key is duplicated.
     if (again := encode(value)) != data:
         _check_keys(data, again)
     return value
 
 
-# Each bracket as the step it takes: 1 down, or -1 (as an unsigned byte) up.
+# The effect of each bracket on the depth: 1 for an opening one, -1 (as an unsigned byte) for a closing one.
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _ALL_BUT_BRACKETS, _ALL_BUT_COLONS = (bytes(set(range(256)) - set(kept)) for kept in (b'[]{}"', b':"'))
 
 
 def _check_nesting(data: bytes) -> None:
-    """Refuse by the bytes what would be costly to build: a bracket is one of them, the list that it opens sixty-four.
+    """Refuse costly structures before they are built: a bracket takes one byte, the list that it opens sixty-four.
 
-    Right for JSON; what is none may pass, and is refused by the decoder where it stops to be JSON.
+    Exact for JSON. Invalid JSON may pass; the decoder refuses it at the point where it ceases to be JSON.
     """
     steps = _outside_strings(data, _ALL_BUT_BRACKETS).translate(_STEPS)
     if steps.count(1) > MAX_CONTAINERS:
@@ -152,22 +152,22 @@ def _check_nesting(data: bytes) -> None:
 
 
 def _outside_strings(data: bytes, dropped: bytes) -> bytes:
-    """JSON without its strings and the bytes ``dropped``. Some passes of C, whatever the data."""
-    # Backslashes stand within strings only. Without escapes, every quote begins or ends a string, and two quotes with
-    # nothing to keep between them can go.
+    """JSON without its strings and without the bytes in ``dropped``. Takes a few passes in C, whatever the data."""
+    # Backslashes occur only within strings. Once escapes are removed, every quote begins or ends a string, and two
+    # quotes without a kept byte in between can be removed.
     quoted = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, dropped).replace(b'""', b"")
     return b"".join(quoted.split(b'"')[::2])
 
 
 def _check_keys(data: bytes, again: bytes) -> None:
-    """``ParseError`` for a key that stands twice in ``data``; ``again`` is what was read of it, and has it once."""
+    """Raise ``ParseError`` for a duplicate key in ``data``; ``again`` is its re-encoding, which has each key once."""
     members, read = (_outside_strings(text, _ALL_BUT_COLONS).count(b":") for text in (data, again))
     if members != read:
         _careful.decode(data.decode())
 
 
 def check_depth(value: Json) -> None:
-    """``ParseError`` for a value that is nested deeper than ``MAX_DEPTH``."""
+    """Raise ``ParseError`` for a value that is nested deeper than ``MAX_DEPTH``."""
     level, depth = [value], 0
     while level := [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list, tuple))]:
         depth += 1
@@ -194,10 +194,10 @@ _careful = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 def parse(value: Json) -> Message:
-    """The message that a decoded object is, or ``InvalidRequest`` (with the request's id where it can be read).
+    """Parse a decoded value as a message; raise ``InvalidRequest``, with the request's id if it is readable.
 
-    Unknown members are ignored. ``params`` by position (an array) is refused; absent ``params`` are an empty object,
-    and so are those of a notification that are none: it is never answered, not even with an error.
+    Unknown members are ignored. Positional ``params`` (an array) are refused; absent ``params`` become an empty object,
+    as do invalid ones of a notification, which is never answered, not even with an error.
     """
     if not is_object(value):
         raise InvalidRequest.of("TW1002", problem="it is not an object")
@@ -226,7 +226,7 @@ def _message(value: dict[str, Json]) -> Message:
 
 
 def _meant(id: Json) -> Id | None:
-    """The id that an answer gives back; some languages know numbers with floating point only."""
+    """The id that an answer carries. A whole float counts as an integer: some languages have floating point only."""
     if type(id) is float and id.is_integer():
         return int(id)
     return id if is_id(id) else None
@@ -240,8 +240,8 @@ _TAIL_BYTES = 4_096
 
 
 def answered_id(frame: bytes) -> Id | None:
-    """The id of an answer that :func:`decode` refuses, by the members before and behind its result. None where it
-    cannot be told; the result itself is not looked at, so that this costs nothing however large it is."""
+    """The id of an answer that :func:`decode` refuses, read from the members before and after its result, or None if it
+    cannot be determined. The result itself is not examined, so that the cost does not depend on its size."""
     head = _HEAD.match(frame)
     if head is None:
         return None
@@ -254,7 +254,7 @@ def answered_id(frame: bytes) -> Id | None:
 
 
 def answered_ids(frame: bytes, limit: int) -> list[Id]:
-    """The same for an array of answers, refused as a whole: the ids of the first ``limit`` that it holds."""
+    """The ids of the first ``limit`` answers in an array that is refused as a whole; like :func:`answered_id`."""
     return [id for id in map(_answered, islice(_elements(frame), limit)) if id is not None]
 
 
@@ -268,7 +268,7 @@ def _answered(part: bytes) -> Id | None:
 
 
 def _elements(frame: bytes) -> Iterator[bytes]:
-    """The elements of an array as they stand there, however deep they nest and however they end: one pass."""
+    """The raw elements of an array, at any nesting depth and even if it is truncated. Takes one pass."""
     begin, depth = 0, 0
     for found in _STRUCTURE.finditer(frame):
         sign = found[0]
@@ -282,13 +282,13 @@ def _elements(frame: bytes) -> Iterator[bytes]:
         yield frame[begin:]
 
 
-# A string without an end goes on to the end of the frame: whatever stands there, no byte is looked at twice.
+# An unterminated string extends to the end of the frame, so that no byte is examined twice, whatever follows.
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _LEVELS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
 def is_id(value: object) -> TypeGuard[Id]:
-    """Whether a value can be an id. Exact types: True is an int to Python, and no id at all on the wire."""
+    """Whether a value is a valid id. Types are exact: True is an int to Python, but not an id on the wire."""
     return type(value) is int or type(value) is str
 
 
@@ -328,12 +328,12 @@ def _received(error: Json, id: Id | None) -> RpcError:
 
 
 def encode_indented(value: object) -> bytes:
-    """JSON for a person or a file: two blanks a level."""
+    """Encode JSON for a person or a file, indented by two spaces a level."""
     return msgspec.json.format(encode(value), indent=2)
 
 
 def encode_request(id: Id, method: str, params: Json) -> bytes:
-    """A request; ``params`` may hold ``msgspec.Raw``."""
+    """Encode a request; ``params`` may hold ``msgspec.Raw``."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (encode(id), encode(method), encode(params))
 
 
@@ -342,12 +342,12 @@ def encode_notification(method: str, params: Json) -> bytes:
 
 
 def encode_answer(id: Id, result: bytes) -> bytes:
-    """A result response around a ``result`` that is encoded already."""
+    """Encode a result response around an already encoded ``result``."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id), result)
 
 
 def encode_failure(id: Id | None, error: RpcError, language: str = "en") -> bytes:
-    """An error response. Without an id the member is left out (MCP 2026-07-28, basic: "the id is omitted")."""
+    """Encode an error response. Without an id the member is omitted (MCP 2026-07-28, basic: "the id is omitted")."""
     body: dict[str, Json] = {"jsonrpc": "2.0"}
     if id is not None:
         body["id"] = id

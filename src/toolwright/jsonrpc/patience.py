@@ -1,4 +1,4 @@
-"""How long answers are waited for: limits of time that can be made to stand still, all of them together."""
+"""Time limits for answers, which can be paused together."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Limit", "Patience"]
 
 
 class Limit:
-    """Calls ``late`` after so many seconds without a sign of life, or after ``total`` of them whatever signs there are.
+    """Calls ``late`` after ``seconds`` without a sign of life, or after ``total`` seconds in any case.
 
-    Those do not count in which it stood still. Once it is ended, nothing is called any more. ``late`` is told whether
-    it was the total.
+    Paused time does not count. After :meth:`end`, ``late`` is not called. Its argument tells whether ``total`` was
+    reached.
     """
 
     __slots__ = ("_late", "_left", "_limits", "_seconds", "_since", "_timer", "_whole")
@@ -43,7 +43,7 @@ class Limit:
             self._left = max(0.0, self._left - spent)
 
     def begin_anew(self) -> None:
-        """There was a sign of life."""
+        """Restart ``seconds`` after a sign of life from the other end."""
         runs = self._timer is not None
         self.stand_still()
         self._seconds = self._whole
@@ -57,7 +57,7 @@ class Limit:
 
 
 class Patience:
-    """The limits of one end of a conversation."""
+    """The time limits of one end of a connection."""
 
     def __init__(self) -> None:
         self._limits: set[Limit] = set()
@@ -71,7 +71,7 @@ class Patience:
 
     @contextlib.contextmanager
     def paused(self) -> Generator[None]:
-        """While this is open anywhere, no limit runs out: it is not the other end that takes its time."""
+        """Pause all limits while at least one of these contexts is open: the delay is not the other end's."""
         self._pauses += 1
         if self._pauses == 1:
             for limit in self._limits:

@@ -1,8 +1,8 @@
-"""One end of a JSON-RPC conversation on a channel that both ends share (stdio, memory, sockets).
+"""One end of a JSON-RPC connection on a channel that both ends share (stdio, memory, sockets).
 
-The peer correlates answers with requests, runs what the other end asks, cancels, and owns every task it starts. It is
-the last boundary for errors: what a handler did not foresee is logged and answered as "Internal error" with an id, and
-the conversation lives. What the methods mean is the handler's business.
+The peer correlates answers with requests, runs the other end's requests, cancels, and owns every task it starts. It is
+the last boundary for errors: an unexpected exception in a handler is logged and answered as "Internal error" with an
+id, and the connection stays open. The meaning of the methods is the handler's business.
 """
 
 from __future__ import annotations
@@ -56,31 +56,32 @@ _log = logging.getLogger("toolwright")
 
 
 class Exchange(Protocol):
-    """What a request's handler may say before its answer, to whoever asked."""
+    """The caller of a request, as its handler sees it before the answer: it accepts notifications."""
 
     def notify(self, method: str, params: Json) -> None: ...
 
 
 class Dialogue(Exchange, Protocol):
-    """An exchange whose other end can be asked, too, before it has its answer."""
+    """An exchange that can also send requests to the caller before its answer is sent."""
 
     async def ask(self, method: str, params: Json, seconds: float) -> Json:
-        """The other end's answer. Its ``RpcError``, ``RequestTimeout`` after ``seconds``, or ``ConnectionLost``."""
+        """The other end's answer. Raises its ``RpcError``, ``RequestTimeout`` after ``seconds``, or
+        ``ConnectionLost``."""
         ...
 
     def detach(self) -> None:
-        """Let go of the connection, where the other end can come back for the rest; nothing elsewhere."""
+        """Release the connection if the other end can resume the exchange later; otherwise do nothing."""
         ...
 
 
 class Handler(Protocol):
-    """What a peer does with what it is asked."""
+    """Handles the requests and notifications that a peer receives."""
 
     @property
     def takes_batches(self) -> bool: ...
 
     async def on_request(self, request: Request, exchange: Dialogue) -> bytes:
-        """The encoded result, or ``RpcError``. Cancelled when the asker does not want the answer any more."""
+        """Return the encoded result, or raise ``RpcError``. Cancelled if the caller no longer wants the answer."""
         ...
 
     def on_notification(self, notification: Notification) -> None: ...
@@ -98,21 +99,21 @@ _start = _start_eager if hasattr(asyncio, "eager_task_factory") else _start_lazy
 
 
 def internal_error(error: BaseException) -> InternalError:
-    """Log ``error`` in full under a fresh id; what comes back names only the id."""
+    """Log ``error`` in full under a fresh id; the returned error reveals only the id."""
     id = secrets.token_hex(4)
     _log.error("internal error %s", id, exc_info=error)
     return InternalError.of("TW1020", id=id)
 
 
 class Dropped(NamedTuple):
-    """How much came that is no message, or an answer to nothing; and why the last of it was dropped."""
+    """The number of frames dropped, invalid ones and unmatched answers, and the reason for the last one."""
 
     messages: int = 0
     last: str = ""
 
 
 class _Wait:
-    """Somebody waits for the answer to ``method``; how long is bounded by ``limit``, where it is."""
+    """A pending request for ``method``; ``limit`` bounds the wait, if set."""
 
     __slots__ = ("future", "limit", "method")
 
@@ -123,7 +124,7 @@ class _Wait:
 
 
 class _Call:
-    """A request that runs. Once it is cancelled, nothing of it is heard any more."""
+    """A running request of the other end. Once it is cancelled, it sends no notifications and no answer."""
 
     __slots__ = ("_peer", "cancelled", "method", "task")
 
@@ -141,19 +142,19 @@ class _Call:
         return await self._peer.request(method, params, timeout=seconds, abandoned=self._take_back)
 
     def detach(self) -> None:
-        """A channel that is shared has no connection of its own for each request."""
+        """Do nothing: on a shared channel, a request has no connection of its own."""
 
     def _take_back(self, id: Id) -> None:
         self._peer.notify("notifications/cancelled", {"requestId": id})
 
 
 class Peer:
-    """One end of a conversation.
+    """One end of a connection.
 
-    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. A frame that is no
-    message is answered with its error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` takes it. Feed every frame
-    that arrives to :meth:`feed`; end with :meth:`close`. ``patience`` has the time limits of what this end asks.
-    ``lost`` is told, once, when the carrier fails.
+    ``write`` takes one encoded message and must not block. ``language`` is that of error messages. An invalid frame is
+    answered with an error (JSON-RPC 2.0, section 5.1), unless ``unreadable`` handles it. Pass every frame that arrives
+    to :meth:`feed`; end with :meth:`close`. ``patience`` holds the time limits of this end's requests. ``lost`` is
+    called once, when the transport fails.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class Peer:
         self._language = language
         self._unreadable = unreadable or self._answer_unreadable
         self._running: dict[Id, _Call] = {}
-        self._ending: set[asyncio.Task[None]] = set()  # batches, and requests that have been cancelled
+        self._ending: set[asyncio.Task[None]] = set()  # batches, and cancelled requests that still run
         self._waiting: dict[Id, _Wait] = {}
         self._held: asyncio.Event | None = None
         self.patience = patience or Patience()
@@ -181,7 +182,7 @@ class Peer:
         self._closed = False
 
     def feed(self, frame: bytes) -> None:
-        """Take one frame: a message, or an array of them where the handler takes batches. Never raises."""
+        """Accept one frame: a message, or an array of messages if the handler takes batches. Never raises."""
         try:
             value = decode(frame)
             if is_array(value):
@@ -196,7 +197,7 @@ class Peer:
             self._unreadable(error)
 
     def _undecoded(self, error: ParseError, frame: bytes) -> None:
-        """What is refused as JSON, for its depth or its size, and was an answer by what stands outside of its parts."""
+        """Fail the pending requests whose answers the frame holds, as far as their ids can be recognized."""
         is_batch = frame.lstrip().startswith(b"[") and self._handler.takes_batches
         meant = [
             id for id in (answered_ids(frame, MAX_BATCH) if is_batch else [answered_id(frame)]) if id in self._waiting
@@ -207,14 +208,14 @@ class Peer:
             self._drop(str(error))
 
     def _misread(self, error: RpcError) -> None:
-        """What cannot be read ends the request whose answer it was meant to be, if that can be told."""
+        """Fail the pending request that an invalid message was intended to answer, if it can be identified."""
         if isinstance(error, InvalidRequest) and error.answers is not None and error.answers in self._waiting:
             self._refuse(error.answers, str(error.facts.get("problem", error)))
         else:
             self._drop(str(error))
 
     def _refuse(self, id: Id, problem: str) -> None:
-        """An answer that is not valid: whoever waits for it is told at once."""
+        """Fail a pending request at once because its answer is invalid."""
         self.fail(id, InvalidAnswer.of("TW5009", method=self._waiting[id].method, problem=problem))
 
     def _drop(self, reason: str) -> None:
@@ -237,7 +238,7 @@ class Peer:
 
     def _begin(self, request: Request, reply: Callable[[bytes], None]) -> None:
         if request.id in self._running:
-            # Two answers with one id could not be told apart. The first request keeps the id and its answer.
+            # Two answers with the same id would be indistinguishable. The first request keeps the id and its answer.
             error = InvalidRequest.of("TW1009", id=request.id)
         elif len(self._running) >= MAX_RUNNING:
             error = InternalError.of("TW1021", limit=MAX_RUNNING)
@@ -257,7 +258,7 @@ class Peer:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             answer = encode_failure(request.id, internal_error(error), self._language)
         finally:
-            if not call.cancelled:  # else it is forgotten already, and its id may be in use again
+            if not call.cancelled:  # otherwise it is removed already, and its id may be in use again
                 del self._running[request.id]
         if not call.cancelled:
             reply(answer)
@@ -280,14 +281,14 @@ class Peer:
             waiting.future.set_exception(error)
 
     def _unmatched(self, id: Id | None, error: RpcError | None) -> None:
-        """An answer to none of the requests that wait; one may be meant all the same."""
+        """Handle an answer that matches no pending request. Fails the one whose id differs in type only."""
         _log.info("dropped an answer that nobody asked for")
         meant = next((known for known in self._waiting if str(known) == id), None)
         if meant is not None:
             self._refuse(meant, f"its id is the string {id!r}, and that of the request a number")
         elif id is None:
             self._drop(f"an error without an id: {error}")
-        elif isinstance(id, str) or not 0 < id <= self._last_id:  # else it is late, and nobody waits any more
+        elif isinstance(id, str) or not 0 < id <= self._last_id:  # otherwise late: its request no longer waits
             self._drop(f"an answer with the id {str(id)[:40]!r}, which no request has")
 
     def _begin_batch(self, values: list[Json]) -> None:
@@ -305,7 +306,7 @@ class Peer:
             task.add_done_callback(self._ending.discard)
 
     async def _batch(self, values: list[Json]) -> None:
-        """Run every element as if it had come alone, and answer with one array (JSON-RPC 2.0, section 6)."""
+        """Run every element as if it had arrived alone, and answer with one array (JSON-RPC 2.0, section 6)."""
         answers: list[bytes] = []
         before = set(self._owned())
         for value in values:
@@ -322,17 +323,17 @@ class Peer:
             self._write(b"[%b]" % b",".join(answers))
 
     def refuse(self, error: RpcError) -> None:
-        """Answer a frame that could not even be read."""
+        """Report a frame that could not be read."""
         self._unreadable(error)
 
     def hold(self, hold: bool) -> None:
-        """While held, requests that have not begun wait; those that run go on, and cancellations are heard."""
+        """Hold or release requests that have not begun; running requests continue, and cancellations are processed."""
         if self._held is not None:
             self._held.set()
         self._held = asyncio.Event() if hold else None
 
     def cancel(self, id: Id) -> bool:
-        """Stop the request with this id of the other end; it gets no answer. False when it is not running."""
+        """Cancel the other end's request with this id; it gets no answer. Returns False if it is not running."""
         call = self._running.pop(id, None)
         if call is None:
             return False
@@ -343,7 +344,7 @@ class Peer:
         return True
 
     def is_asked(self, method: str) -> bool:
-        """Whether a request of the other end for this method waits or runs."""
+        """Whether a request of the other end for this method is waiting or running."""
         return any(call.method == method for call in self._running.values())
 
     @property
@@ -368,12 +369,12 @@ class Peer:
         send: Callable[[bytes, Id], None] | None = None,
         abandoned: Callable[[Id], None] | None = None,
     ) -> Json:
-        """Ask the other end and return its result.
+        """Send a request to the other end and return its result.
 
         Raises the peer's ``RpcError``, ``RequestTimeout`` after ``timeout`` seconds without a sign of life
-        (:meth:`hear_of`; ``None``: never) or after ``total``, or ``ConnectionLost``. ``send`` takes the place of
-        ``write`` where a carrier wants the id too. When the wait ends without an answer, ``abandoned`` is told the id,
-        to let the other end know.
+        (:meth:`hear_of`; ``None``: no limit) or after ``total`` seconds, or ``ConnectionLost``. ``send`` replaces
+        ``write`` for transports that also need the id. If the wait ends without an answer, ``abandoned`` is called with
+        the id, to inform the other end.
         """
         if self._closed:
             raise ConnectionLost.of("TW5001")
@@ -390,7 +391,7 @@ class Peer:
             return await future
         except (RequestTimeout, asyncio.CancelledError):
             if abandoned is not None and not self._closed:
-                with contextlib.suppress(TransportError):  # who is not there any more need not be told
+                with contextlib.suppress(TransportError):  # a peer that is gone need not be informed
                     abandoned(id)
             raise
         finally:
@@ -408,24 +409,24 @@ class Peer:
         wait.future.set_exception(late)
 
     def awaits(self, id: Id) -> bool:
-        """Whether somebody waits for the answer to this request."""
+        """Whether a caller still waits for the answer to this request."""
         waiting = self._waiting.get(id)
         return waiting is not None and not waiting.future.done()
 
     def hear_of(self, id: Id) -> None:
-        """The other end is at work on this request: its time begins anew, that in total excepted."""
+        """Restart the timeout of a request that the other end is working on; the limit ``total`` continues."""
         waiting = self._waiting.get(id)
         if waiting is not None and waiting.limit is not None:
             waiting.limit.begin_anew()
 
     def fail(self, id: Id, error: Exception) -> None:
-        """The carrier could not get an answer for this request."""
+        """Fail a request for which the transport could not get an answer."""
         waiting = self._waiting.get(id)
         if waiting is not None and not waiting.future.done():
             waiting.future.set_exception(error)
 
     def lose(self, error: Exception) -> None:
-        """The carrier failed: everything that waits for an answer gets ``error``."""
+        """Fail all pending requests with ``error`` after the transport has failed."""
         if not self._closed and self._lost is not None:
             self._lost(error)
         self._end(error)
@@ -437,15 +438,15 @@ class Peer:
                 wait.future.set_exception(error)
 
     async def drain(self) -> None:
-        """Wait until all that runs has ended."""
+        """Wait until all running tasks have ended."""
         while tasks := self._owned():
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
-        """Cancel what runs, fail what waits, and return when all tasks have ended."""
+        """Cancel running tasks, fail pending requests, and return when all tasks have ended."""
         self._end(ConnectionLost.of("TW5001"))
         tasks = self._owned()
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)  # not gather, which would not let itself be cancelled while one of them goes on
+            await asyncio.wait(tasks)  # not gather, which could not be cancelled while one of the tasks continues
