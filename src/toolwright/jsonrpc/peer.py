@@ -142,7 +142,7 @@ class _Call:
         return await self._peer.request(method, params, timeout=seconds, abandoned=self._take_back)
 
     def detach(self) -> None:
-        """Do nothing: on a shared channel, a request has no connection of its own."""
+        """No-op: on a shared channel, a request has no connection of its own."""
 
     def _take_back(self, id: Id) -> None:
         self._peer.notify("notifications/cancelled", {"requestId": id})

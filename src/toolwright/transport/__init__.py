@@ -1,1 +1,1 @@
-"""Bytes ↔ messages: memory, stdio, Streamable HTTP. A transport knows nothing of servers: it is handed what to run."""
+"""Bytes ↔ messages: memory, stdio, Streamable HTTP. Independent of servers: a transport is handed the code to run."""

@@ -1,4 +1,4 @@
-"""IP addresses: which are this machine, which are the open internet, and which count as one caller. Pure."""
+"""Classification of IP addresses: loopback, private, public, and the unit that counts as one caller. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["IpAddress", "Networks", "caller_of", "is_local", "is_loopback", "is_
 IpAddress: TypeAlias = IPv4Address | IPv6Address
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 
-# What `is_global` lets through although it leads inside, or to whoever announces it: the metadata service of a cloud,
-# and the ways to write an IPv4 address as an IPv6 one.
+# Networks that `is_global` admits although they lead inside a network, or to any host that announces them: a cloud
+# metadata service, and the encodings of IPv4 addresses in IPv6.
 _NOT_PUBLIC = tuple(
     map(
         ipaddress.ip_network,
@@ -25,20 +25,20 @@ _NOT_PUBLIC = tuple(
             "64:ff9b:1::/48",
             "2001::/23",
             "2002::/16",
-            "3fff::/20",  # for documentation, of which older Pythons do not know
+            "3fff::/20",  # for documentation; unknown to older Pythons
             "fec0::/10",
             "::/96",
         ),
     )
 )
 _PRIVATE = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
-# The metadata services of clouds within the private networks of IPv6: of Amazon for machines and pods, and of Google.
+# Cloud metadata services within private IPv6 networks: Amazon's for machines and for pods, and Google's.
 _METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254")))
 _OF_A_CALLER = 64
 
 
 def parse(text: str) -> IpAddress | None:
-    """The address, an IPv4 address in IPv6 clothes as itself; ``None`` for what is no address. No zone counts."""
+    """The address, unwrapped if it is an IPv4-mapped IPv6 address; ``None`` for other text. The zone is ignored."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -52,7 +52,7 @@ def is_loopback(text: str) -> bool:
 
 
 def is_public(address: IpAddress) -> bool:
-    """Whether it lies on the open internet, and nowhere else."""
+    """Whether the address is on the public internet and cannot lead into a private network."""
     return (
         address.is_global
         and not (address.is_multicast or address.is_reserved)
@@ -61,17 +61,17 @@ def is_public(address: IpAddress) -> bool:
 
 
 def is_local(address: IpAddress) -> bool:
-    """Whether it is this machine or a private network: never link-local, where clouds keep their credentials."""
+    """Whether the address is loopback or private. Link-local ones do not count: clouds serve credentials there."""
     return address not in _METADATA and (address.is_loopback or any(address in network for network in _PRIVATE))
 
 
 def networks(texts: Iterable[str]) -> Networks:
-    """Addresses and networks (``10.0.0.0/8``). ``ValueError`` for what is neither."""
+    """Parse addresses and networks (``10.0.0.0/8``). Raises ``ValueError`` for other text."""
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
 def caller_of(address: IpAddress) -> str:
-    """What counts as one caller: an IPv4 address, or the /64 of an IPv6 one, which one customer has for itself."""
+    """The unit that counts as one caller: an IPv4 address, or the /64 network of an IPv6 one (one customer)."""
     if isinstance(address, IPv4Address):
         return str(address)
     return f"{IPv6Address(int(address) >> _OF_A_CALLER << _OF_A_CALLER)}/{_OF_A_CALLER}"

@@ -1,4 +1,4 @@
-"""What a carrier knows of a message, beside its bytes."""
+"""The interface between a client and its transport, and the transport facts of a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Auth", "Authorizer", "Carrier", "ClientLink", "Receiver", "Refusal"]
 
 
 class Carrier(Value, frozen=True):
-    """``headers`` (lower-case names) and ``peer`` (an IP address) are there on HTTP only."""
+    """Transport facts of a message. ``headers`` (lower-case names) and ``peer`` (an IP address) exist on HTTP only."""
 
     kind: Literal["stdio", "memory", "http"]
     headers: Mapping[str, str] | None = None
@@ -21,9 +21,9 @@ class Carrier(Value, frozen=True):
 
 
 class Receiver(Protocol):
-    """Where everything goes that arrives. ``fail`` ends one request, ``lose`` all of them; ``awaits`` tells whether
-    somebody still waits for the answer to a request. ``dropped`` counts what was fed that is no message, or an answer
-    to nothing, with the reason for the last."""
+    """Receives the frames of a link. ``fail`` ends one request, ``lose`` all of them; ``awaits`` tells whether a caller
+    still waits for the answer to a request. ``dropped`` counts the frames that were no valid message, or an answer to
+    no request, with the reason for the last."""
 
     @property
     def dropped(self) -> Dropped: ...
@@ -38,10 +38,10 @@ class Receiver(Protocol):
 
 
 class ClientLink(Protocol):
-    """A client's end of a carrier. Everything that arrives is fed to the receiver that ``open`` was given.
+    """A client's end of a transport. Incoming frames are fed to the receiver that was passed to ``open``.
 
-    ``shared`` says whether all messages share one channel; where they do not (HTTP), each request has an answer stream
-    of its own, and to abandon a request closes it.
+    ``shared`` tells whether all messages use one channel. Where they do not (HTTP), each request has its own answer
+    stream, and abandoning the request closes that stream.
     """
 
     @property
@@ -49,50 +49,50 @@ class ClientLink(Protocol):
 
     @property
     def key(self) -> str | None:
-        """What tells this target from others, for as long as this process lives. ``None``: remember nothing of it."""
+        """Identifies the target while this process lives. ``None``: facts about it must not be cached."""
         ...
 
     async def open(self, receiver: Receiver) -> None:
-        """Open it, for the first time or again after :meth:`close`."""
+        """Open the link, for the first time or again after :meth:`close`."""
         ...
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
-        """Send one message. ``id`` is the request's, ``None`` for other messages.
+        """Send one message. ``id`` is that of a request, ``None`` for other messages.
 
-        What follows matters on HTTP only: ``headers``, and whether an answer stream that breaks is ``resumable``.
+        Only HTTP uses the other parameters: ``headers``, and whether an interrupted answer stream is ``resumable``.
         """
         ...
 
     async def flush(self) -> None:
-        """Return once what was sent that has no answer has arrived, where messages could overtake each other."""
+        """Return once the sent messages that have no answer have arrived, on transports that could reorder messages."""
         ...
 
     def last_words(self) -> str:
-        """What the other end has written last that was not meant for us; empty where there is no such thing."""
+        """The last lines that the other end wrote besides messages; empty for most transports."""
         ...
 
     def opened(self, id: Id) -> None:
-        """The request ``id`` has opened a session: what its answer has named as such, if anything, goes with what
-        follows. No other answer names one."""
+        """The request ``id`` has opened a session: later messages carry the session id from its answer, if there is
+        one. Session ids in other answers are ignored."""
         ...
 
     def renew(self) -> None:
-        """Forget the session: the next message begins another. Where there are no sessions, nothing happens."""
+        """Forget the session; the next message begins a new one. Does nothing on transports without sessions."""
         ...
 
     def abandon(self, id: Id) -> None:
-        """Nobody waits for the answer to this request any more."""
+        """Give up a request: no caller waits for its answer any more."""
         ...
 
     async def listen(self, headers: Mapping[str, str]) -> None:
-        """Open the stream for what belongs to no request, where the carrier needs one; returns once it is open."""
+        """Open the stream for messages outside of requests, if the transport needs one; return once it is open."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Refusal(Value, frozen=True):
-    """A request to a server on HTTP that was refused for want of the right to it, with 401 or 403.
+    """A request that an HTTP server refused with 401 or 403, for lack of authorization.
 
     ``headers`` (lower-case names) are those of the answer, ``sent`` those of the request. ``peer`` is the IP address
     that answered, ``attempt`` is 0 for the first time that this request was sent.
@@ -106,19 +106,18 @@ class Refusal(Value, frozen=True):
 
 
 class Authorizer(Protocol):
-    """What tells one server on HTTP who asks."""
+    """Authenticates the requests to one HTTP server."""
 
     async def headers(self, method: str) -> Mapping[str, str]:
-        """What goes with the next request; asked before each. Nothing while nobody has wanted to know."""
+        """The credentials for the next request; called before each. Empty until the server has asked for some."""
         ...
 
     async def challenged(self, refusal: Refusal) -> bool:
-        """Whether to send the same request again. Raises ``TransportError`` where the refusal itself would say less
-        than what went wrong here."""
+        """Whether to send the request again. Raises ``TransportError`` if that explains more than the refusal does."""
         ...
 
 
 class Auth(Protocol):
-    """A way to say who asks. What it keeps for one server it gives to no other."""
+    """A method of authentication. State kept for one server is never used for another."""
 
     def for_server(self, url: str) -> Authorizer: ...

@@ -1,4 +1,4 @@
-"""How many connections are open at once: in all, and from one address. Each worker counts its own."""
+"""Limits on open connections: in total, and per address. Each worker counts its own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from toolwright.transport.addresses import caller_of, networks, parse
 __all__ = ["Connections"]
 
 _MOST = 2_000
-_OTHER_FILES = 128  # that a worker may have open besides
+_OTHER_FILES = 128  # other files that a worker may have open
 
 
 class Connections:
-    """Places for ``most`` connections, by default 2,000, or what a process may open; ``most_of_one`` for an address, or
-    an IPv6 network of 64 bits, by default half. ``proxies``, addresses or networks, speak for many: they may have all.
+    """Counts up to ``most`` connections (default: 2,000, or fewer if the process may open fewer files), and up to
+    ``most_of_one`` per address or IPv6 /64 network (default: half). ``proxies``, addresses or networks, serve many
+    callers: they are limited by the total only.
     """
 
     def __init__(self, most: int | None = None, most_of_one: int | None = None, proxies: Iterable[str] = ()) -> None:
@@ -27,7 +28,7 @@ class Connections:
         self._by_caller = Counter[str]()
 
     def enter(self, address: str) -> str | None:
-        """Whose place a connection from there takes, for :meth:`leave`; ``None`` where there is none."""
+        """Take a slot for a connection from this address; the result is for :meth:`leave`. ``None`` if none is free."""
         caller = self._caller(address)
         is_one = caller != _MANY
         if self._open >= self.most or (is_one and self._by_caller[caller] >= self.most_of_one):
@@ -53,6 +54,6 @@ _MANY = ""
 
 
 def _default() -> int:
-    """Fewer than the files that may be open: beyond these nobody at all could be let in, nor anything be written."""
+    """Below the limit of open files: at that limit no connection could be accepted and no file written."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST if limit == resource.RLIM_INFINITY else max(1, min(_MOST, limit - _OTHER_FILES))

@@ -1,14 +1,12 @@
-"""The one way to fetch what somebody else may have named: guarded, small and soon over.
+"""Guarded HTTP fetches of URLs that an untrusted party may have named, limited in size and time.
 
-HTTPS beyond loopback. Every address of the host is looked at, and the connection goes to one that was (a name that
-means something else a moment later leads nowhere else). Private networks and this machine are reached only where the
-operator has named that very host and port, or where whoever names them is there itself; link-local addresses only where
-the operator has named the address itself. Nothing is taken from the environment, no cookie is kept, and the answer is
-bounded in size and time.
+HTTPS is required beyond loopback. Every address of the host is checked, and the connection goes to a checked address,
+so that a later change of the DNS entry has no effect. Private networks and this machine are reachable only if the
+operator has named that exact host and port, or if the party that names the URL is there itself; link-local addresses
+only if the operator has named the address itself. Environment settings are ignored and cookies are not kept.
 
-``get``, ``post`` and ``post_json`` are for documents that are known beforehand: no redirect is followed. ``request`` is
-for whatever there is: it follows redirects where the fetcher may, each of them guarded as if it had been asked for, and
-undoes compression as far as the limit goes.
+``get``, ``post`` and ``post_json`` are for expected documents: they follow no redirects. ``request`` is for arbitrary
+content: it follows as many redirects as the fetcher allows, each guarded like the first URL, and decompresses bodies.
 """
 
 from __future__ import annotations
@@ -34,27 +32,27 @@ __all__ = ["Answer", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "orig
 
 _SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
-_UNPACKED = 1024 * 1024  # beyond that, what unpacks to so many times its size is no document but a trap
+_UNPACKED = 1024 * 1024  # above this, a body that unpacks to _RATIO times its size counts as a decompression bomb
 _RATIO = 200
 T = TypeVar("T")
 _PORTS = {"https": 443, "http": 80}
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""The addresses of a host."""
+"""Resolves a host and port to addresses."""
 
 Why: TypeAlias = Literal["refused", "malformed", "late", "large", "redirects", "failed"]
 Told: TypeAlias = Callable[[int, int | None], None]
-"""Hears how many bytes have come, and of how many, where that is known."""
+"""Progress callback: the number of bytes received, and the total if it is known."""
 Before: TypeAlias = Callable[[str], Awaitable[None]]
-"""Hears each URL before it is asked for, the first and those of redirects; what it raises ends the request."""
+"""Callback for each URL before it is requested, redirects included; an exception that it raises ends the request."""
 
 _MOVED = frozenset((301, 302, 303, 307, 308))
 _ANYWHERE = frozenset(("accept", "accept-language", "user-agent"))
-"""What is sent on to another origin that a redirect leads to: nothing that says who asks."""
+"""The headers that are kept when a redirect leads to another origin: those that do not identify the caller."""
 
 
 class NotFetched(TransportError):
-    """Nothing came: the guard refused (TW4210), or it failed (TW4211). ``why`` says it to a program."""
+    """A fetch that the guard refused (TW4210) or that failed (TW4211). ``why`` is the reason in a form for programs."""
 
     why: Why = "failed"
 
@@ -63,12 +61,11 @@ class Fetched(Value, frozen=True):
     status: int
     body: bytes
     nonce: str | None = None
-    """What the next proof of a key shall hold (RFC 9449, section 8)."""
+    """The nonce for the next DPoP proof (RFC 9449, section 8)."""
 
 
 class Answer(Value, frozen=True):
-    """What came of a request. ``url`` is where it came from, redirects followed; the names of ``headers`` are in lower
-    case."""
+    """The answer to a request. ``url`` is the final one, after redirects; the names of ``headers`` are lower-case."""
 
     url: str
     status: int
@@ -83,7 +80,7 @@ class Origin(Value, frozen=True):
 
 
 def origin_of(url: str) -> Origin:
-    """Where a URL leads. ``ValueError`` for what is no plain ``http(s)`` URL."""
+    """The origin of a URL. Raises ``ValueError`` for anything but a plain ``http(s)`` URL."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or not url.isascii():
         raise ValueError("it is not an http(s) URL with a host and without a user")
@@ -92,17 +89,17 @@ def origin_of(url: str) -> Origin:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """What the system says."""
+    """Resolve a host with the system's resolver."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
 
 class Fetcher:
-    """``named``: URLs that the operator has set; where they lead is trusted further than other places. ``beside``: the
-    address of whoever names what is fetched; who is on this machine may name what is there, who is in a private network
-    what is in one. ``plain``: HTTP without TLS is good enough. ``ports``: those open of places that the operator has
-    not named; all unless said. ``redirects``: how many ``request`` follows.
+    """Fetches URLs. ``named``: URLs set by the operator; their origins are trusted further than others. ``beside``: the
+    address of the party that names the URL; a party on this machine may name addresses of this machine, a party in a
+    private network those of private networks. ``plain``: allow HTTP without TLS. ``ports``: the ports allowed at
+    origins that the operator has not named; default: all. ``redirects``: the maximum that ``request`` follows.
     """
 
     def __init__(
@@ -128,7 +125,7 @@ class Fetcher:
         self._tls: ssl.SSLContext | None = None
 
     async def get(self, url: str) -> Fetched:
-        """What is there. Raises :class:`NotFetched`."""
+        """GET a document. Raises :class:`NotFetched`."""
         return await self._bounded("GET", url)
 
     async def post(
@@ -138,12 +135,12 @@ class Fetcher:
         login: tuple[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Fetched:
-        """The answer to a form, sent with a name and a password where there are any. Raises :class:`NotFetched`."""
+        """POST a form, with a user name and password if given. Raises :class:`NotFetched`."""
         auth = None if login is None else httpx2.BasicAuth(*login)
         return await self._bounded("POST", url, auth=auth, data=form, headers=headers)
 
     async def post_json(self, url: str, value: Json) -> Fetched:
-        """The answer to a JSON value. Raises :class:`NotFetched`."""
+        """POST a JSON value. Raises :class:`NotFetched`."""
         return await self._bounded("POST", url, content=encode(value), headers={"content-type": "application/json"})
 
     async def request(
@@ -156,12 +153,12 @@ class Fetcher:
         told: Told | None = None,
         before: Before | None = None,
     ) -> Answer:
-        """What there is to be had, whatever its status. Only a GET is redirected. Raises :class:`NotFetched`, and
-        whatever ``before`` raises."""
+        """Request a URL and return the answer, whatever its status. Redirects are followed for GET only. Raises
+        :class:`NotFetched`, and the exceptions of ``before``."""
         return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, told, before))
 
     async def check(self, url: str) -> None:
-        """Raise :class:`NotFetched` for a URL that the guard would not fetch; nothing is fetched."""
+        """Raise :class:`NotFetched` for a URL that the guard would refuse. Nothing is fetched."""
         await self._guarded(url, self._address(url))
 
     async def _bounded(self, method: str, url: str, **content: Any) -> Fetched:
@@ -235,10 +232,10 @@ class Fetcher:
             },
             data=data,
             content=content,
-            extensions={"sni_hostname": parts.hostname or ""},  # the certificate is the name's, not the address's
+            extensions={"sni_hostname": parts.hostname or ""},  # the certificate is for the name, not the address
         )
         async with (
-            # A connection is never used again: another name may lead to the same address.
+            # Connections are not reused: another name may lead to the same address.
             httpx2.AsyncClient(verify=self._context(parts.scheme), trust_env=False, timeout=self._seconds) as client,
             contextlib.aclosing(await client.send(request, auth=auth, stream=True, follow_redirects=False)) as response,
         ):
@@ -252,7 +249,7 @@ class Fetcher:
         return self._tls
 
     async def _address(self, url: str) -> IpAddress:
-        """Where to connect to: an address that may be. All that the name has are looked at, for any may be taken."""
+        """The address to connect to. All addresses of the host must pass the check, since any of them may be used."""
         origin = origin_of(url)
         literal = parse(origin.host)
         texts = [origin.host] if literal else await self._resolve(origin.host, origin.port)
@@ -275,16 +272,16 @@ class Fetcher:
 
 
 def _are_together(one: IpAddress, other: IpAddress) -> bool:
-    """Whether both are this machine, or both in a private network."""
+    """Whether both addresses are of this machine, or both of a private network."""
     return is_local(one) and is_local(other) and one.is_loopback == other.is_loopback
 
 
 class _Guarded(Exception):
-    """Why the guard refuses."""
+    """The reason why the guard refused a fetch."""
 
 
 class _Failed(Exception):
-    """Why nothing came, as far as a program may want to know."""
+    """The reason why a fetch failed, with a code for programs."""
 
     def __init__(self, why: Why, problem: str) -> None:
         super().__init__(problem)
@@ -303,7 +300,7 @@ def _headers(response: httpx2.Response) -> dict[str, str]:
 
 
 async def _raw(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
-    """The bytes as they were sent, up to the limit."""
+    """The body as it was sent, up to the limit."""
     size = 0
     async for part in response.aiter_raw():
         size += len(part)
@@ -313,7 +310,7 @@ async def _raw(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
 
 
 async def _decoded(response: httpx2.Response, limit: int, told: Told | None) -> bytes:
-    """The body without compression. Never more than ``limit`` bytes are made of it."""
+    """The decompressed body. Never produces more than ``limit`` bytes."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
         raise _Failed("failed", f"the answer is compressed by {coding[:40]!r}, which was not asked for")

@@ -1,7 +1,7 @@
-"""Streamable HTTP, the client's half: each message is a POST, answered in JSON or by a stream, which httpx2 reads.
+"""The client of Streamable HTTP: each message is a POST, answered with JSON or an event stream, which httpx2 parses.
 
-A stream of a legacy server that breaks off is taken up again where it stopped (2025-11-25, basic/transports
-"Resumability and Redelivery"), no sooner than the server has said.
+An interrupted stream of a session-based server is resumed where it stopped (2025-11-25, basic/transports
+"Resumability and Redelivery"), no sooner than the server allows.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _LONGEST_PAUSE_SECONDS = 60.0
 _MAX_BREAKS = 5
 
 Unreadable = httpx2.HTTPError
-"""A stream of events that is none, or has one that is too large."""
+"""A malformed event stream, or one with an event that is too large."""
 
 _log = logging.getLogger("toolwright")
 
 
 class HttpStatus(TransportError):
-    """The endpoint refused a message with a status and no JSON-RPC error that would explain it."""
+    """The endpoint refused a message with a status, and without a JSON-RPC error that would explain it."""
 
     status: int = 0
 
     @classmethod
     def by(cls, url: str, answer: Answer, problem: str = "") -> HttpStatus:
-        """The refusal that ``answer`` is; a redirect is named with its target."""
+        """The error for the refusal ``answer``. A redirect is named with its target."""
         target = _target(url, answer)
         if target:
             error = cls.of("TW5031", url=url, status=answer.status, target=target)
@@ -65,7 +65,7 @@ class HttpStatus(TransportError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A server on HTTP: its URL, the headers that go with every request, and what tells it who asks."""
+    """A server on HTTP: its URL, the headers of every request, and the authorizer, if any."""
 
     url: str
     headers: Mapping[str, str]
@@ -75,7 +75,7 @@ class Place:
     async def asking(
         self, connections: Connections, method: str, body: bytes | None, headers: Mapping[str, str]
     ) -> AsyncGenerator[Answer]:
-        """The answer to one request, which is sent again while ``authorize`` knows what to do about a refusal."""
+        """The answer to one request. The request is repeated as long as ``authorize`` can handle the refusal."""
         for attempt in itertools.count():
             sent = {**self.headers, **headers, **await self.credentials(method)}
             async with connections.request(method, body, sent) as answer:
@@ -94,7 +94,7 @@ class Place:
 
 @dataclass(slots=True)
 class _Reading:
-    """How far an event stream has been read, which is what it takes to go on with it."""
+    """The position in an event stream, as needed to resume it."""
 
     last: str = ""
     problem: str = ""
@@ -108,7 +108,7 @@ class _Reading:
             self.last, self.breaks = event.id, 0
 
     async def wait(self) -> None:
-        """As long as the server wants; twice as long each time that nothing new has come."""
+        """Wait as long as the server asks, and twice as long after each attempt that brought no new event."""
         self.breaks += 1
         await asyncio.sleep(min(self.pause * 2.0 ** min(self.breaks - 1, 10), _LONGEST_PAUSE_SECONDS))
 
@@ -118,7 +118,7 @@ class _Reading:
 
 
 class _Parts(httpx2.AsyncByteStream):
-    """The body of an answer, for who reads its events."""
+    """The body of an answer as a byte stream for httpx2, which parses its events."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -129,7 +129,7 @@ class _Parts(httpx2.AsyncByteStream):
 
 @contextlib.contextmanager
 def _forgiven(reading: _Reading) -> Generator[None]:
-    """That a stream broke off is no failure, once there is a place at which to go on with it."""
+    """Ignore the loss of a stream that has reached a point from which it can be resumed."""
     try:
         yield
     except (OSError, httpx2.HTTPError) as error:
@@ -153,7 +153,7 @@ def is_stream(answer: Answer) -> bool:
 
 
 async def events(answer: Answer, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """The events of a stream, none of them larger than ``most`` bytes."""
+    """The events of a stream. An event larger than ``most`` bytes is an error."""
     request = httpx2.Request("GET", url)
     response = httpx2.Response(answer.status, headers=answer.headers, stream=_Parts(answer), request=request)
     async for event in httpx2.EventSource(response, max_event_size=most):
@@ -161,7 +161,7 @@ async def events(answer: Answer, url: str, most: int) -> AsyncIterator[httpx2.Se
 
 
 def _target(url: str, answer: Answer) -> str:
-    """Where a redirect leads, for a person to read; empty where the answer is none, or leads nowhere."""
+    """The target of a redirect, for a person to read; empty if there is none."""
     location = answer.headers.get("location", "").strip()
     if answer.status not in _REDIRECTS or not location:
         return ""
@@ -182,10 +182,10 @@ async def _body(answer: Answer) -> bytes:
 
 
 class HttpLink:
-    """The client's end. ``headers`` go with every request, and so does what ``authorize`` says; the session that a
-    legacy server opens is kept here.
+    """The client's end. Every request carries ``headers`` and the credentials from ``authorize``; the id of a session
+    that a session-based server opens is kept here.
 
-    Waiting for an answer is bounded by the request's own timeout, not by the connection's.
+    The wait for an answer is limited by the request's timeout, not by the connection's.
     """
 
     shared = False
@@ -197,7 +197,7 @@ class HttpLink:
         self.place = Place(url, own | {name.lower(): value for name, value in (headers or {}).items()}, authorize)
         self._url = url
         self._session: str | None = None
-        self._named: tuple[Id, str] | None = None  # a request, and the session that its answer has named
+        self._named: tuple[Id, str] | None = None  # a request, and the session id in its answer
         self._standing: asyncio.Task[None] | None = None
         self._tasks: dict[Id | None, set[asyncio.Task[None]]] = {}
         self._receiver: Receiver | None = None
@@ -234,7 +234,7 @@ class HttpLink:
             self._standing.cancel()
 
     async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
-        """Send what nobody waits for an answer to; a server that does not take it is given up on."""
+        """Send a message that has no answer; give up on a server that does not accept it in time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_TELL_SECONDS):
                 await self._post(frame, None, headers, False)
@@ -250,7 +250,7 @@ class HttpLink:
         tasks = self._tasks[id]
         tasks.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            self._fail(id, error)  # nobody foresaw it; who waits is told at once
+            self._fail(id, error)  # unexpected: the waiting caller is informed at once
         if not tasks:
             del self._tasks[id]
 
@@ -276,9 +276,9 @@ class HttpLink:
             self._fail(id, ConnectionLost.of("TW5006", url=self._url, problem=str(error) or type(error).__name__))
 
     async def _resume(self, id: Id, headers: Mapping[str, str], reading: _Reading, session: str | None) -> None:
-        """Go on with an answer stream that has broken off, until the answer has come or nothing new comes.
+        """Resume an interrupted answer stream until the answer has come, or repeated attempts bring no new event.
 
-        The place in the stream belongs to the session in which it was opened; another session never sees it.
+        The position in the stream belongs to the session in which it was opened; it is never sent to another session.
         """
         while self._receiver is not None and self._receiver.awaits(id):
             if reading.breaks >= _MAX_BREAKS:
@@ -294,12 +294,12 @@ class HttpLink:
 
     @contextlib.asynccontextmanager
     async def _stream(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
-        """The answer to one request, in the session if there is one."""
+        """The answer to one request, sent with the session id if there is one."""
         if self._connections is None:
             raise ConnectionLost.of("TW5001")
         session = {} if self._session is None else {_SESSION: self._session}
         async with self.place.asking(self._connections, method, body, {**session, **headers}) as answer:
-            # A request that names its method in its head belongs to no session; its 404 is an answer.
+            # A request with the method header belongs to no session; its 404 is an answer.
             if answer.status == 404 and session and METHOD_HEADER not in headers:
                 raise self._lost_session(method == "POST")
             yield answer
@@ -315,7 +315,7 @@ class HttpLink:
         elif _kind(answer) == "application/json" and (body := await _body(answer)):
             problem = self._feed(body)
             if self._awaits(id):
-                # What was not an answer to this request ends it all the same; nothing more will come.
+                # A response that does not answer this request ends it all the same: it is the only one.
                 self._fail(id, self._not_an_answer(problem) if answer.status < 300 else self._refused(answer, problem))
         elif id is not None or answer.status >= 400:
             self._fail(id, self._refused(answer, _instead(answer) if answer.status < 300 else ""))
@@ -336,7 +336,7 @@ class HttpLink:
                 reading.problem = self._feed(event.data.encode()) or reading.problem
 
     def _feed(self, frame: bytes) -> str:
-        """Why the frame was dropped; empty where it was not."""
+        """Pass on a frame; return the reason if it was dropped, else an empty string."""
         if self._receiver is None:
             return ""
         before = self._receiver.dropped.messages
@@ -349,12 +349,12 @@ class HttpLink:
             self._receiver.fail(id, error)
 
     def abandon(self, id: Id) -> None:
-        """Close the stream of a request: to a modern server that is a cancellation."""
+        """Close the stream of a request; a stateless server takes that as a cancellation."""
         for task in tuple(self._tasks.get(id, ())):
             task.cancel()
 
     async def listen(self, headers: Mapping[str, str]) -> None:
-        """Open a legacy session's stream for what belongs to no request. A server need not have one."""
+        """Open the stream of a session for messages outside of requests. A server need not offer one."""
         settled = asyncio.Event()
         self._standing = self._start(None, self._listen(headers, settled))
         with contextlib.suppress(TimeoutError):
@@ -362,8 +362,8 @@ class HttpLink:
                 await settled.wait()
 
     async def _listen(self, headers: Mapping[str, str], settled: asyncio.Event) -> None:
-        """Read that stream for as long as the session lives; where it breaks off, it is taken up again, or opened anew
-        where there is no place to go on from: nobody else would notice that it has gone."""
+        """Read that stream while the session lives. If it is interrupted, resume it, or open it anew if no position is
+        known: its loss would not be noticed elsewhere."""
         reading = _Reading()
         while True:
             try:
@@ -375,14 +375,14 @@ class HttpLink:
             except TransportError as error:
                 _log.info("no stream for notifications: %s", error)
                 return
-            except Exception as error:  # noqa: BLE001 - of the carrier, or of a store of credentials; it may pass
+            except Exception as error:  # noqa: BLE001 - of the transport or a store of credentials; may be temporary
                 _log.warning("the stream for notifications broke off and is opened again: %s", error)
             finally:
                 settled.set()
             await reading.wait()
 
     async def close(self) -> None:
-        """End every stream, and the legacy session if there is one."""
+        """Close every stream, and end the session if there is one."""
         connections, self._connections = self._connections, None
         for tasks in tuple(self._tasks.values()):
             for task in tuple(tasks):
@@ -390,7 +390,7 @@ class HttpLink:
         await asyncio.gather(*(task for tasks in self._tasks.values() for task in tasks), return_exceptions=True)
         if connections is not None:
             try:
-                # Whether the server is told of the end of its session, and what it says to it, is nobody's concern.
+                # Ending the session is best effort: neither its failure nor the server's answer matters.
                 with contextlib.suppress(OSError, TransportError, StateError):
                     if self._session is not None:
                         await self._end_session(connections, self._session)

@@ -1,7 +1,7 @@
-"""HTTP/1.1 to one place: connections that are used again, and answers as they come. Owns httptools.
+"""HTTP/1.1 connections to one origin, kept alive and reused; answers are streamed. Owns httptools.
 
-Only what a client of MCP needs, since a call costs little beside a general HTTP client: no redirects, no proxies, no
-cookies, no compression, no second try. Whatever fails is an ``OSError``.
+Limited to the needs of an MCP client, because a general HTTP client costs more than the call itself: no redirects,
+proxies, cookies, compression or retries. All failures are an ``OSError``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import httptools
 __all__ = ["Answer", "Broken", "Connections"]
 
 _CONNECT_SECONDS = 10.0
-_IDLE_SECONDS = 4.0  # less than servers wait for the next request
+_IDLE_SECONDS = 4.0  # shorter than servers keep idle connections open
 _MAX_IDLE = 32
 _MAX_HEAD_BYTES = 64 * 1024
 _UNREAD_BYTES = 1024 * 1024
@@ -32,11 +32,11 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 class Broken(ConnectionError):
-    """The other end has closed the connection too early, or does not speak HTTP."""
+    """The other end closed the connection too early, or does not speak HTTP."""
 
 
 class Answer:
-    """Status and headers (lower-case names) of an answer; its body comes by :meth:`parts`, once."""
+    """Status and headers (lower-case names) of an answer; :meth:`parts` reads its body, once."""
 
     def __init__(self, connection: _Connection, status: int, headers: dict[str, str]) -> None:
         self.status = status
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def peer(self) -> str | None:
-        """The IP address that has answered."""
+        """The IP address of the server."""
         return self._connection.peer
 
     async def parts(self) -> AsyncIterator[bytes]:
@@ -54,7 +54,7 @@ class Answer:
 
 
 class Connections:
-    """Connections to where ``url`` leads; ``ValueError`` where it leads nowhere."""
+    """Connections to the origin of ``url``. Raises ``ValueError`` unless it is an http(s) URL with a host."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -75,7 +75,7 @@ class Connections:
 
     @contextlib.asynccontextmanager
     async def request(self, verb: str, body: bytes | None, headers: Mapping[str, str]) -> AsyncGenerator[Answer]:
-        """One request. Its connection is closed at the end unless the whole answer has been read."""
+        """Send one request. Its connection is closed at the end unless the whole answer has been read."""
         head = self._head(verb, body, headers)
         connection = self._take() or await self._open()
         try:
@@ -130,7 +130,7 @@ class Connections:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection; one answer at a time."""
+    """One connection, with one answer at a time."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -244,11 +244,11 @@ class _Connection(asyncio.Protocol):
     # --- what the parser finds ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        if self._is_whole:  # an answer behind the answer: nobody gets it, and nobody the next one from here
+        if self._is_whole:  # an answer after the answer: it is dropped, and the connection is not reused
             self._stays_open = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._is_whole or self._has_head:  # what follows a body changes nothing of its head
+        if self._is_whole or self._has_head:  # fields after the body (trailers) do not change the headers
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
@@ -271,6 +271,6 @@ class _Connection(asyncio.Protocol):
             return
         if self._has_head:
             self._is_whole = True
-            self._stays_open = self._parser.should_keep_alive()  # known at this moment only
+            self._stays_open = self._parser.should_keep_alive()  # known only at this point
         else:
-            self._headers = {}  # 1xx: the answer is still to come
+            self._headers = {}  # 1xx: the final answer is still to come

@@ -1,4 +1,4 @@
-"""Runs an ASGI application: where it may listen, and uvicorn with the settings that we stand for. Owns uvicorn."""
+"""Runs an ASGI application under uvicorn: listening addresses, and uvicorn's settings. Owns uvicorn."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """``HOST:PORT``, ``[IPV6]:PORT`` or ``:PORT``, which is loopback. ``ConfigurationError`` for anything else."""
+    """Parse ``HOST:PORT``, ``[IPV6]:PORT`` or ``:PORT`` (loopback). Raises ``ConfigurationError`` for anything else."""
     host, colon, port = text.rpartition(":")
     is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if is_bare_ipv6 or not colon or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
@@ -70,19 +70,19 @@ def parse_address(text: str) -> Address:
 
 
 def check_bind(address: Address, *, authenticates: bool) -> None:
-    """Refuse to listen beyond loopback for whoever comes (``ConfigurationError`` with the ways out)."""
+    """Raise ``ConfigurationError``, with the remedies, for listening beyond loopback without authentication."""
     if not address.is_loopback and not authenticates:
         raise ConfigurationError.of("TW4005", address=address.shown)
 
 
 def hosts_of(address: Address) -> tuple[str, ...]:
-    """The names under which the endpoint is reached: loopback's, and the address itself."""
+    """The host names of the endpoint: those of loopback, and the address itself."""
     shown = f"[{address.host}]" if ":" in address.host else address.host
     return tuple(dict.fromkeys((*LOOPBACK, shown.lower())))
 
 
 def bind(address: Address) -> socket.socket:
-    """A socket that is bound there; port 0 takes a free one. ``ConfigurationError`` when it cannot be."""
+    """Bind a socket to the address; port 0 selects a free port. Raises ``ConfigurationError`` if that fails."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -96,7 +96,7 @@ def bind(address: Address) -> socket.socket:
 
 
 class _Porter:
-    """Lets in whom there is room for, and turns the others away; one for each worker."""
+    """Admits connections up to the limit and refuses the others; one per worker."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -104,7 +104,7 @@ class _Porter:
         self._complained = float("-inf")
 
     def enter(self, transport: asyncio.Transport) -> str | None:
-        """Whose place the connection has, for :meth:`leave`. Without a place it is told so, and ends."""
+        """Admit a connection; the result is for :meth:`leave`. If no slot is free, refuse it and return ``None``."""
         peer = get_remote_addr(transport)
         caller = self._connections.enter(peer[0] if peer else "")  # a local socket has no address
         if caller is None:
@@ -126,7 +126,7 @@ class _Porter:
         self._leaving -= 1
 
     def _complain(self) -> None:
-        """Say so in the log, though not for every connection."""
+        """Log a warning, at most once in ``_COMPLAIN_SECONDS``."""
         now = asyncio.get_running_loop().time()
         if now - self._complained >= _COMPLAIN_SECONDS:
             self._complained = now
@@ -135,7 +135,7 @@ class _Porter:
 
 
 class _TurnedAway(asyncio.Protocol):
-    """A connection without a place. It stays for a moment, for who is cut off while sending may read no answer."""
+    """A refused connection. It stays open briefly: a client that is cut off while sending may not read the answer."""
 
     def __init__(self, transport: asyncio.Transport, gone: Callable[[], None]) -> None:
         self._gone = gone
@@ -158,17 +158,16 @@ _NO_ROOM = _no_room()
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's own, with a bound on how many there are, and an end to how long the head of a request may take to come,
-    and how large it may be. An HTTP/1.0 client gets no chunks.
+    """uvicorn's protocol with a limit on connections, and limits on the size of a request head and the time it takes to
+    arrive. An HTTP/1.0 client gets no chunks.
 
-    Between two requests uvicorn's keep-alive limit holds. A head that comes in one piece, as nearly all do, has no
-    timer.
+    Between two requests, uvicorn's keep-alive limit applies. A head that arrives in one piece needs no timer; most do.
     """
 
     _in_head = True
-    _received = 0  # of a head that has not ended yet
-    _read = 0  # of a head, in the fields that the parser has found
-    _follows = False  # the head began behind another request, in the same piece
+    _received = 0  # bytes of an unfinished head
+    _read = 0  # bytes of a head, in the fields parsed so far
+    _follows = False  # the head began after another request, in the same piece
     _timer: asyncio.TimerHandle | None = None
     _caller: str | None = None
 
@@ -245,12 +244,12 @@ class _HeadTooLarge(Exception):
 
 
 def _send_until_close(cycle: Any) -> None:
-    """Have uvicorn send an answer without chunks: its end is that of the connection (RFC 9112, section 6.3)."""
+    """Make uvicorn send an answer without chunks; it ends with the connection (RFC 9112, section 6.3)."""
     send = cycle.send
 
     async def unchunked(message: Any) -> None:
         cycle.chunked_encoding = False
-        cycle.expected_content_length = len(message.get("body", b""))  # or uvicorn would miss a length
+        cycle.expected_content_length = len(message.get("body", b""))  # otherwise uvicorn would report a wrong length
         await send(message)
 
     cycle.send = unchunked
@@ -259,8 +258,8 @@ def _send_until_close(cycle: Any) -> None:
 def run(
     factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: Connections | None = None
 ) -> None:
-    """Serve the application that ``factory`` makes until SIGINT or SIGTERM; no child is left. It is called by each
-    worker; where there are several, it is pickled, and ``connections`` is, which bounds those of each worker.
+    """Serve the application created by ``factory`` until SIGINT or SIGTERM; leaves no child process behind. Each worker
+    calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
     """
     porter = _Porter(connections or Connections())
     config = uvicorn.Config(
@@ -273,14 +272,14 @@ def run(
         lifespan="on",
         access_log=False,
         log_level="warning",
-        proxy_headers=False,  # who the peer is, the connection says
+        proxy_headers=False,  # the peer is the other end of the connection
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         backlog=2048,
     )
     processes.adopt_orphans()
-    # uvicorn ends in good order, and then raises the signal again for whoever was there before it: us.
+    # uvicorn shuts down cleanly, then raises the signal again for the handler installed before its own: ours.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if workers == 1:
@@ -295,7 +294,7 @@ def run(
 
 
 class _Workers(Multiprocess):
-    """Passes every signal to end on to the workers: the second one ends those that are draining."""
+    """Forwards every termination signal to the workers: the second one ends workers that are draining."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
@@ -310,7 +309,7 @@ class _Workers(Multiprocess):
         super().handle_term()
 
     def join_all(self) -> None:
-        # From here on uvicorn does not look into its queue of signals any more.
+        # From here on uvicorn no longer reads its signal queue.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda _number, _frame: self._end_again())
         self.handle_signals()
@@ -321,21 +320,21 @@ class _Workers(Multiprocess):
     def _end_again(self) -> None:
         for worker in self.processes:
             if worker.pid is not None and worker.exitcode is None:
-                # The other signal: two of one kind are one to a process that has not looked yet.
+                # SIGINT, because a second pending SIGTERM would merge with the first.
                 os.kill(worker.pid, signal.SIGINT)
 
 
 def _in_worker(factory: Callable[[], Any], parent: int) -> Any:
-    """A worker does not outlive who has started it, not even where that is killed: it would keep the port."""
+    """Create the application in a worker, which ends with its parent, even a killed one: it would keep the port."""
     processes.die_with_parent(signal.SIGTERM)
-    if os.getppid() != parent:  # that has ended meanwhile
+    if os.getppid() != parent:  # the parent has ended meanwhile
         signal.raise_signal(signal.SIGTERM)
     return factory()
 
 
 @contextlib.contextmanager
 def beside(app: Any) -> Generator[str]:
-    """Serve ``app`` on a free port of loopback, in a thread, for as long as the block runs: its URL. For tests."""
+    """Serve ``app`` on a free loopback port, in a thread, while the block runs; yields the URL. For tests."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, server_header=False)
         server = uvicorn.Server(config)

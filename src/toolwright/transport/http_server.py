@@ -1,7 +1,7 @@
-"""Streamable HTTP, the server's half: one ASGI application around an endpoint that is handed to it.
+"""The server of Streamable HTTP: one ASGI application around an endpoint that is handed to it.
 
-Answers are JSON; the first notification of a request turns its answer into a stream (text/event-stream). Host and
-Origin are checked on every path, before anything else is looked at; then who asks, before a body is read.
+Answers are JSON; the first notification of a request turns its answer into an event stream (text/event-stream). Host
+and Origin are checked first, on every path; the caller is authenticated before a body is read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
 UNTIL_CLOSE = "toolwright.until_close"
-"""The ASGI extension of an HTTP server that sends a stream to an HTTP/1.0 client as it comes, until it closes."""
+"""The ASGI extension of an HTTP server that streams to an HTTP/1.0 client without chunks, until the stream closes."""
 
 SSE_POSTS = "/messages"
 _SSE_PATH = "/sse"
@@ -62,7 +62,7 @@ _DIGITS = re.compile("[0-9]+")
 
 
 class Reply(Value, frozen=True):
-    """A whole HTTP answer; a body is JSON unless ``headers`` say otherwise."""
+    """A complete HTTP answer; the body is JSON unless ``headers`` say otherwise."""
 
     status: int
     body: bytes = b""
@@ -70,14 +70,14 @@ class Reply(Value, frozen=True):
 
 
 Page: TypeAlias = Callable[[Carrier], Awaitable[Reply]]
-"""What answers a GET beside the endpoint: metadata, health. Nobody has said who asks."""
+"""Handler of a GET outside the endpoint: metadata, health. The caller is not authenticated."""
 
 CallerT = TypeVar("CallerT")
 CallerIn = TypeVar("CallerIn", contravariant=True)
 
 
 class Endpoint(Protocol[CallerT]):
-    """What is served. ``admit`` says who asks, or refuses; it is asked once a request, before a body is read."""
+    """Serves requests. ``admit`` authenticates or refuses the caller, once per request and before a body is read."""
 
     async def open(self) -> None: ...
 
@@ -93,7 +93,7 @@ class Endpoint(Protocol[CallerT]):
 
 
 class SseEndpoint(Protocol[CallerIn]):
-    """The two endpoints of HTTP+SSE (2024-11-05): a stream, and where its client posts to."""
+    """The two endpoints of HTTP+SSE (2024-11-05): the stream, and the URL for the client's messages."""
 
     async def listen(self, caller: CallerIn, stream: Stream) -> Reply | None: ...
 
@@ -101,16 +101,15 @@ class SseEndpoint(Protocol[CallerIn]):
 
 
 class Access(Value, frozen=True):
-    """Which ``Host`` and ``Origin`` may reach the endpoint: names without port, any port. Loopback unless said.
+    """The ``Host`` and ``Origin`` names that may reach the endpoint, at any port. Default: loopback.
 
-    A page of another site that a browser shows (CSRF), or that has its name point here (DNS rebinding), is refused by
-    it.
+    Protects against requests from other sites in a browser (CSRF) and from names made to point here (DNS rebinding).
     """
 
     hosts: tuple[str, ...] = LOOPBACK
 
     def refusal(self, headers: dict[str, str]) -> str | None:
-        """Why a request may not come in, or ``None``."""
+        """The reason to refuse a request, or ``None``."""
         host = _host_name(headers.get("host", ""))
         if host not in self.hosts:
             return f"Host {host[:80]!r} is not served here"
@@ -128,19 +127,19 @@ class Access(Value, frozen=True):
 
 
 def _host_name(host: str) -> str:
-    """``host:port`` without its port, in lower case; brackets of an IPv6 address stay."""
+    """``host:port`` without the port, in lower case; brackets of an IPv6 address stay."""
     name, colon, port = host.rpartition(":")
     return (name if colon and _DIGITS.fullmatch(port) else host).lower()
 
 
 class HttpApp:
-    """The ASGI application. ``path`` is the endpoint's; everything else is 404, but for the paths of ``sse`` and
-    ``pages``, which anyone may GET who may reach the host.
+    """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse`` and ``pages``,
+    which any client that reaches the host may GET.
 
-    A request is refused in which a header of ``once`` stands twice. ``around`` is open while requests are served, and
-    ``ready`` says whether more should come; whoever is about to end the server may say no before it does. A body may
-    have ``max_body`` bytes, and ``body_seconds`` to arrive. With ``signals``, SIGINT and SIGTERM call :meth:`closing`
-    before the HTTP server's own handler runs.
+    A request that repeats a header in ``once`` is refused. ``around`` is a context that is open while requests are
+    served. ``ready`` tells whether more requests should come; it can be cleared before the server ends. A body may have
+    ``max_body`` bytes and must arrive within ``body_seconds``. With ``signals``, SIGINT and SIGTERM call
+    :meth:`closing` before the HTTP server's own handler runs.
     """
 
     def __init__(
@@ -178,13 +177,13 @@ class HttpApp:
 
     @property
     def long(self) -> int:
-        """How many requests are open that take longer than a moment: streams, and slow calls."""
+        """The number of open long-running requests: streams, and slow calls."""
         return len(self._long)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
-        """Around all requests, on the event loop that serves; the ASGI lifespan enters it. Outside of it the endpoint
-        answers 503, for nothing would be recorded, nor be held against the operator's rules.
+        """Context in which requests are served, on the serving event loop; the ASGI lifespan enters it. Outside of it
+        the endpoint answers 503, because neither the audit log nor the operator's rules would be in effect.
         """
         async with self._around():
             await self._endpoint.open()
@@ -196,7 +195,7 @@ class HttpApp:
                     self._serves = self.ready = False
 
     def closing(self) -> None:
-        """The server is about to end: what is still asked after a moment is told so. On the event loop that serves."""
+        """Announce the end of the server: requests open after a moment get an error. Call it on the serving loop."""
         self.ready = False
         self._endpoint.closing()
         asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_long)
@@ -242,7 +241,7 @@ class HttpApp:
         if isinstance(caller, Reply):
             return await _send(send, caller)
         for name in _CREDENTIALS:
-            headers.pop(name, None)  # from here on nobody has them, so nobody can pass them on
+            headers.pop(name, None)  # removed, so that no later code can pass them on
         return await handle(_Asked(caller, headers, scope, receive, send))
 
     async def _post(self, asked: _Asked) -> None:
@@ -254,12 +253,12 @@ class HttpApp:
             await stream.finish(await self._endpoint.post(body, asked.caller, stream))
 
     async def _read(self, asked: _Asked) -> bytes | None:
-        """The body; ``None`` when there is nothing to do with it, and that has been said."""
+        """The body; ``None`` if the request has been answered already, or the client is gone."""
         headers = asked.headers
         if (reason := _unreadable(headers.get("content-type", ""))) is not None:
             return await _send(asked.send, _refusal(415, reason))
         if (coding := _foreign_coding(headers.get("content-encoding", ""))) is not None:
-            # The header tells this 415 from one for a media type (RFC 9110, section 12.5.3).
+            # The header distinguishes this 415 from one for a media type (RFC 9110, section 12.5.3).
             reason = f"Content-Encoding {coding[:40]!r} is not read; send the body as it is"
             return await _send(asked.send, _refusal(415, reason, ("accept-encoding", "identity")))
         length = headers.get("content-length", "0")
@@ -268,11 +267,11 @@ class HttpApp:
         try:
             body = await self._body(asked.receive) if self._has_room_for(length) else None
         except TimeoutError:
-            # An idle connection has 30 s more; one that holds half a request is not waited for again.
+            # An idle connection stays open for 30 s; one with half a request is closed.
             reason = f"the body did not arrive within {self._body_seconds:g} s"
             return await _send(asked.send, _refusal(408, reason, ("connection", "close")))
         except ConnectionError:
-            return None  # nobody is left to answer
+            return None  # the client is gone
         if body is None:
             return await _send(asked.send, _refusal(413, f"a body may have {self._max_body} bytes"))
         return body
@@ -282,7 +281,7 @@ class HttpApp:
         return len(digits) <= _MAX_DIGITS and int(digits or "0") <= self._max_body
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """The whole body, or ``None`` when it is too large."""
+        """The whole body, or ``None`` if it is too large."""
         deadline = Deadline(self._body_seconds)
         try:
             return await self._parts(receive)
@@ -306,7 +305,7 @@ class HttpApp:
                 return None
             if not event.get("more_body"):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
-            await asyncio.sleep(0)  # a server may have each part ready; the time limit of the body needs the loop
+            await asyncio.sleep(0)  # parts may all be ready at once; the body's time limit needs the event loop to run
 
     async def _get(self, asked: _Asked) -> None:
         if "text/event-stream" not in asked.headers.get("accept", "").lower():
@@ -335,7 +334,7 @@ class HttpApp:
 
 
 class _Asked(Value, frozen=True):
-    """One request that was admitted."""
+    """An admitted request."""
 
     caller: Any
     headers: Mapping[str, str]
@@ -345,8 +344,8 @@ class _Asked(Value, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Whether an answer has to have its length. Chunks do not exist in HTTP/1.0 (RFC 9112, section 6.1), and not
-        every HTTP server leaves them out for such a client."""
+        """Whether the answer must be sent whole, with its length. HTTP/1.0 has no chunks (RFC 9112, section 6.1), and
+        not every HTTP server omits them for such a client."""
         return self.scope.get("http_version") == "1.0" and UNTIL_CLOSE not in (self.scope.get("extensions") or ())
 
 
@@ -354,12 +353,12 @@ _Handler: TypeAlias = Callable[[_Asked], Awaitable[None]]
 
 
 def _unreadable(content_type: str) -> str | None:
-    """Why a body of this type is not read, or ``None``. ``application/json`` as nearly all send it costs nothing."""
+    """The reason to refuse a content type, or ``None``. Fast for plain ``application/json``, the usual one."""
     if content_type == "application/json":
         return None
     kind, _, parameters = content_type.lower().partition(";")
     if kind.strip() != "application/json":
-        # A browser may send text/plain to another site without asking; JSON it may not.
+        # A browser may send text/plain to another site without asking, but not JSON.
         return "send application/json"
     for name, _, value in (parameter.partition("=") for parameter in parameters.split(";")):
         if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
@@ -368,13 +367,13 @@ def _unreadable(content_type: str) -> str | None:
 
 
 def _foreign_coding(content_encoding: str) -> str | None:
-    """The first coding of a body that would have to be undone, or ``None``."""
+    """The first content coding that would need decoding, or ``None``."""
     codings = (coding.strip().lower() for coding in content_encoding.split(","))
     return next((coding for coding in codings if coding not in ("", "identity")), None)
 
 
 def _read_headers(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> tuple[dict[str, str], str | None]:
-    """Headers by name, and the first that is repeated although it may not be. Others are lists (RFC 9110, 5.3)."""
+    """Headers by name, and the first one repeated against the rules. Others are joined as lists (RFC 9110, 5.3)."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
     if len(headers) == len(raw):
         return headers, None
@@ -394,7 +393,7 @@ def _repeated(raw: Sequence[tuple[bytes, bytes]], once: frozenset[bytes]) -> str
     return None
 
 
-# Read twice, these could mean one thing to whoever stands before us and another to us.
+# If repeated, these could be read differently by a proxy in front of us and by us.
 _ONCE = frozenset({b"host", b"origin", b"content-type", b"content-length", b"authorization", b"x-api-key"})
 
 
@@ -403,17 +402,17 @@ def _refusal(status: int, reason: str, *headers: tuple[str, str]) -> Reply:
 
 
 def needs_http_1_1() -> Reply:
-    """The refusal of a stream without an end to a client that could only get it as a whole."""
+    """The refusal of an endless stream to a client that could only receive it whole."""
     reason = "a stream without an end takes HTTP/1.1, and the request came by HTTP/1.0"
     return _refusal(426, reason, ("upgrade", "HTTP/1.1"), ("connection", "upgrade"))
 
 
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
-_DECODINGS = 3  # a proxy in front may decode once, and so may what wrote the URL
+_DECODINGS = 3  # a proxy in front may decode once, and so may the program that wrote the URL
 
 
 def _has_token(query: bytes) -> bool:
-    """Whether a query says ``access_token`` anywhere, in any case and however often it is percent-encoded."""
+    """Whether a query contains ``access_token``, in any case and percent-encoded up to ``_DECODINGS`` times."""
     for _ in range(_DECODINGS):
         query = unquote_to_bytes(query)
     return b"access_token" in query.lower()
@@ -434,11 +433,11 @@ _STREAM = (
 
 async def _send(send: Send, reply: Reply) -> None:
     headers: list[tuple[bytes, bytes]] = []
-    if reply.status != 204:  # which has neither a body nor its length (RFC 9110, section 8.6)
+    if reply.status != 204:  # a 204 has neither a body nor a length (RFC 9110, section 8.6)
         headers.append((b"content-length", b"%d" % len(reply.body)))
     if reply.body and (not reply.headers or all(name != "content-type" for name, _ in reply.headers)):
         headers.append(_JSON)
-    if reply.status >= 400:  # a cache may keep 404, 405 and 410 unless it is told not to (RFC 9110, section 15.1)
+    if reply.status >= 400:  # a cache may store 404, 405 and 410 by default (RFC 9110, section 15.1)
         headers.append((b"cache-control", b"no-store"))
     for name, value in reply.headers:
         headers.append((name.encode(), value.encode("latin-1")))
@@ -447,11 +446,10 @@ async def _send(send: Send, reply: Reply) -> None:
 
 
 async def client_left(receive: Callable[[], Awaitable[Mapping[str, Any]]]) -> bool:
-    """Wait until the client disconnects. ``False`` where the application server does not report it.
+    """Wait until the client disconnects. ``False`` if the application server does not report it.
 
-    After the end of a body only ``http.disconnect`` may come (ASGI, HTTP connection scope). Some servers answer at once
-    with another message, as often as they are asked: asking goes on neither after a second end, nor without giving the
-    event loop its turn.
+    After the end of a body, only ``http.disconnect`` may follow (ASGI, HTTP connection scope). Some servers instead
+    return another message at once on every call, so the loop yields to the event loop, and stops after a second end.
     """
     has_ended = False
     while (event := await receive())["type"] != "http.disconnect":
@@ -463,10 +461,10 @@ async def client_left(receive: Callable[[], Awaitable[Mapping[str, Any]]]) -> bo
 
 
 class _ends_with_the_client(Alarm):
-    """Cancels the current task when the client goes away, and swallows that cancellation: nobody is left to answer.
+    """Cancels the current task when the client disconnects, and swallows that cancellation: there is no one to answer.
 
-    Short requests, nearly all, never start the watcher. Long ones stand in ``long``, where :meth:`dismiss` finds
-    them when the server is about to end.
+    Short requests, which are nearly all, never start the watcher. Long ones are in ``long``, where :meth:`dismiss`
+    finds them when the server is about to end.
     """
 
     def __init__(self, receive: Receive, stream: Stream, long: set[_ends_with_the_client]) -> None:
@@ -491,7 +489,7 @@ class _ends_with_the_client(Alarm):
             self._cancel()
 
     def dismiss(self) -> None:
-        """Answer that the server is about to end, if there is no answer yet."""
+        """Answer that the server is about to end, unless there is an answer already."""
         self._ending = True
         self._cancel()
 
@@ -512,12 +510,12 @@ class _ends_with_the_client(Alarm):
 
 
 class Stream:
-    """The way back of one request: JSON at the end, or a stream from the first notification on.
+    """The answer of one request: JSON at the end, or an event stream from the first notification on.
 
-    ``send`` does not block; a writer task sends what has been queued, and a comment line when there is nothing for a
-    while, so that nobody between closes the connection. A reader who does not keep up loses the oldest events, unless
-    whoever sends waits for ``room``, or gives up on one who is ``behind``. A ``whole`` stream is sent at its end, with
-    its length; it holds the newest events, up to 8 MiB.
+    ``send`` does not block; a writer task sends the queued events, and a comment line after a period of silence, so
+    that no proxy closes the connection. A reader that falls behind loses the oldest events, unless the sender waits for
+    ``room``, or gives up on a reader that is ``behind``. A ``whole`` stream is sent at its end, with its length; it
+    holds the newest events, up to 8 MiB.
     """
 
     def __init__(self, send: Send, *, whole: bool = False) -> None:
@@ -527,7 +525,7 @@ class Stream:
         self._abandoned = False
 
     def open(self) -> None:
-        """Begin the stream before there is anything to say."""
+        """Start the stream before there is an event to send."""
         if self._writer is None and not self._abandoned:
             self._queue: deque[bytes] = deque(maxlen=_MAX_QUEUED)
             self._more = asyncio.Event()
@@ -545,7 +543,7 @@ class Stream:
         self._event(b"event: message\n" + _id_line(id) + b"data: %b\n\n" % frame)
 
     def say(self, kind: str, data: str) -> None:
-        """Queue an event that is no message: one line of text of a kind of its own."""
+        """Queue an event other than a message: one line of text of the given kind."""
         self._event(f"event: {kind}\ndata: {data}\n\n".encode())
 
     def prime(self, id: str) -> None:
@@ -562,24 +560,24 @@ class Stream:
 
     @property
     def behind(self) -> bool:
-        """Whether more waits for the reader than should; what is sent next may push out what came first."""
+        """Whether the queue for the reader is too long; further events may displace the oldest."""
         if self._abandoned or self._writer is None:
             return False
         return len(self._queue) >= _MAX_QUEUED or self._waiting > _MAX_WAITING
 
     async def room(self) -> None:
-        """Wait while the reader is behind; one who reads nothing at all is given up in the end."""
+        """Wait while the reader is behind. A reader that accepts no data at all is given up eventually."""
         while self.behind:
             self._taken.clear()
             await self._taken.wait()
 
     @property
     def gone(self) -> bool:
-        """Whether nobody reads, or ever will."""
+        """Whether the stream has no reader, and will not have one."""
         return self._abandoned
 
     def leave(self, retry: int | None = None) -> None:
-        """Let go of the connection without an answer. ``retry``: come back after so many milliseconds."""
+        """Release the connection without an answer. ``retry``: milliseconds until the client should return."""
         if retry is not None:
             self._event(b"retry: %d\n\n" % retry)
         if self._writer is not None and not self._abandoned:
@@ -588,22 +586,22 @@ class Stream:
             self._taken.set()
 
     async def finish(self, reply: Reply | None) -> None:
-        """Send the answer: the whole of it, or the last event of the stream, which it ends. A stream that has begun has
-        had its status; that the server cannot answer (5xx), its end says.
+        """Send the answer: the whole of it, or the last event of the stream, which it ends. The status of an open
+        stream is sent already; an answer of 5xx is expressed by its end alone.
         """
         if self._writer is None:
             await _send(self._send, reply or Reply(202))
             return
         if reply is not None and reply.body and reply.status < 500:
             self.send(reply.body)
-        del reply  # what waits for its reader is there once
+        del reply  # a queued answer is held once, not twice
         self._last = True
         self._more.set()
         with contextlib.suppress(TimeoutError):
             await self._writer
 
     def abandon(self) -> None:
-        """Nobody reads any more; a call that goes on all the same has nobody to tell."""
+        """Drop the stream: there is no reader, and later events of a call that continues are discarded."""
         self._abandoned = True
         if self._writer is not None:
             self._writer.cancel()
@@ -652,7 +650,7 @@ class Stream:
                 await self._more.wait()
 
     async def _chunk(self, data: bytes) -> None:
-        # A client that keeps its connection and reads nothing is not waited for.
+        # A client that keeps its connection open without reading times out.
         async with asyncio.timeout(_READ_SECONDS):
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
 

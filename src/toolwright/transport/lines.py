@@ -1,4 +1,4 @@
-"""Lines out of chunks of bytes, with a bound on their length."""
+"""Splitting of byte chunks into lines of limited length."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ MAX_LINE = 16 * 1024 * 1024
 
 
 class LineSplitter:
-    """Bytes → lines. A line of more than ``limit`` bytes is reported as soon as it is that long, and ends the input:
-    what comes after it is not looked at."""
+    """Splits bytes into lines. A line longer than ``limit`` bytes is reported as soon as it exceeds the limit, and ends
+    the input: later bytes are ignored."""
 
     def __init__(self, line: Callable[[bytes], None], too_long: Callable[[], object], limit: int = MAX_LINE) -> None:
         self._line = line
@@ -31,7 +31,7 @@ class LineSplitter:
             self._keep(rest)
 
     def end(self) -> None:
-        """The input ended; a last line without its newline counts."""
+        """End the input; a last line without a newline counts."""
         if self._size and not self._ended:
             self._end(b"")
 

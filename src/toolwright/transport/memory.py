@@ -1,4 +1,4 @@
-"""A client and a server in one process, over bytes all the same: what tests see is what a wire would carry."""
+"""A client and a server in one process, connected by bytes: tests see exactly the frames that a wire would carry."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class ServerEnd(Protocol):
 
 
 class Connectable(Protocol):
-    """Anything that serves a channel: ``write`` is the way back, and takes one message without blocking."""
+    """A server for a channel. ``write`` sends to the client, one message per call, without blocking."""
 
     def connect(self, write: Callable[[bytes], None]) -> ServerEnd: ...
 
 
 class MemoryLink:
-    """The client's end. Frames arrive in a later turn of the loop, as they would from anywhere else."""
+    """The client's end. Frames arrive in a later iteration of the event loop, as they would from another process."""
 
     shared = True
-    key = None  # what a name in this process means may change at any time
+    key = None  # a name in this process may refer to another server at any time
 
     def __init__(self, server: Connectable) -> None:
         self._connect = server.connect
@@ -51,22 +51,22 @@ class MemoryLink:
         asyncio.get_running_loop().call_soon(self._server.feed, frame)
 
     def abandon(self, id: Id) -> None:
-        """A shared channel is told by a notification, which is the client's to send."""
+        """No-op: on a shared channel the client cancels by sending a notification."""
 
     async def listen(self, headers: Mapping[str, str]) -> None:
-        """Everything arrives on the one channel."""
+        """No-op: all messages arrive on the one channel."""
 
     async def flush(self) -> None:
-        """No message overtakes another."""
+        """No-op: messages are delivered in order."""
 
     def last_words(self) -> str:
         return ""
 
     def opened(self, id: Id) -> None:
-        """A session needs no name on a channel of its own."""
+        """No-op: the channel identifies its session."""
 
     def renew(self) -> None:
-        """A session lives as long as its channel."""
+        """No-op: a session lives as long as its channel."""
 
     async def close(self) -> None:
         if self._server is not None:

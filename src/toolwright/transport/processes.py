@@ -1,4 +1,4 @@
-"""Children of a server that ends: none is left behind. Linux only; elsewhere nothing is done."""
+"""Cleanup of child processes when a server ends: none is left behind. Linux only; a no-op elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GRACE_SECONDS = 0.4
 
 
 def end_children() -> None:
-    """Ask every descendant to end, and kill those that have not within 0.4 s. Never raises."""
+    """Terminate every descendant, and kill those still running after 0.4 s. Never raises."""
     if not any(descendants()):
         return
     waited = [*_watch(descendants())]
@@ -29,7 +29,7 @@ def end_children() -> None:
 
 
 def exit_within(seconds: float) -> None:
-    """Whatever blocks the event loop: after ``seconds`` this process is gone, and so are its children."""
+    """End this process and its children after ``seconds``, even if the event loop is blocked."""
 
     def leave() -> None:
         end_children()
@@ -41,7 +41,7 @@ def exit_within(seconds: float) -> None:
 
 
 def _watch(processes: Iterator[int]) -> Iterator[int]:
-    """A descriptor for each process, readable once it has ended."""
+    """A descriptor for each process, readable once the process has ended."""
     for process in processes:
         with contextlib.suppress(OSError):
             yield os.pidfd_open(process)

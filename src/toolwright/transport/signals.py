@@ -1,7 +1,7 @@
-"""SIGINT and SIGTERM under an HTTP server that is not ours: open streams end before that server waits for them.
+"""SIGINT and SIGTERM under a foreign HTTP server: ends open streams before that server waits for them.
 
-The server's own handler is chained: it runs after ours, and is put back at the end. All applications of a process share
-one handler.
+The server's own handler is chained: it runs after ours and is restored at the end. A process has one handler for all
+its applications.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 _Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
-# Applications that serve, by what ends their streams. The main thread alone reads and writes it.
+# Serving applications, by the function that ends their streams. Accessed by the main thread only.
 _closings: dict[Callable[[], None], asyncio.AbstractEventLoop] = {}
 
 
@@ -29,8 +29,8 @@ def ends_on_signal(closing: Callable[[], None]) -> Generator[None]:
     """While the block runs, SIGINT and SIGTERM call ``closing`` on the running event loop, and then the handler that
     the server had installed before.
 
-    Installs nothing outside the main thread, and nothing for a signal that has no handler of the server's: there it
-    ends the process at once, or is ignored.
+    Installs no handler outside the main thread, nor for a signal for which the server has none: such a signal ends the
+    process at once, or is ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -48,7 +48,7 @@ def ends_on_signal(closing: Callable[[], None]) -> Generator[None]:
 
 
 class _Chained:
-    """Our handler in front of another one."""
+    """Our handler, chained before another one."""
 
     def __init__(self, before: _Handler) -> None:
         self.before = before
@@ -67,7 +67,7 @@ def _install(number: int) -> None:
 
 
 def _put_back(number: int) -> None:
-    """Only where the handler is still ours: a server may have changed it since."""
+    """Restore the previous handler if ours is still installed: a server may have replaced it."""
     current = signal.getsignal(number)
     if isinstance(current, _Chained):
         signal.signal(number, current.before)

@@ -1,8 +1,8 @@
-"""HTTP+SSE, the client's half: the transport of 2024-11-05, which many servers still have and no other.
+"""The client of HTTP+SSE: the transport of 2024-11-05, which is the only one of many servers.
 
-One stream brings everything that the server says; its first event names the URL that messages are posted to. That URL
-is taken on the server's own origin only, since whatever goes with a request (headers, tokens) goes there too. Nothing
-is resumed: where the stream ends, the session does.
+One stream carries all messages of the server; its first event names the URL to post messages to. That URL must be of
+the server's own origin, because the headers and tokens of the requests are sent there too. Streams are not resumed: the
+session ends with its stream.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger("toolwright")
 
 
 class SseLink:
-    """The client's end. ``place`` is the URL of the stream; ``seconds`` bound the wait for its first event."""
+    """The client's end. ``place`` has the URL of the stream; ``seconds`` limit the wait for its first event."""
 
     shared = True
 
@@ -50,10 +50,10 @@ class SseLink:
 
     @property
     def key(self) -> str | None:
-        return None  # a URL is remembered by what Streamable HTTP found there
+        return None  # a URL is cached with the findings of Streamable HTTP only
 
     async def open(self, receiver: Receiver) -> None:
-        """Open the stream, and return once it has said where to post."""
+        """Open the stream, and return once the server has named the endpoint."""
         self._receiver = receiver
         try:
             self._stream = Connections(self._place.url)
@@ -72,8 +72,7 @@ class SseLink:
             raise
 
     async def _read(self, stream: Connections, receiver: Receiver, named: asyncio.Future[Connections]) -> None:
-        """Read the stream to its end, which is the end of the connection. ``named`` gets the way to post, or why there
-        is none."""
+        """Read the stream to its end, which ends the connection. ``named`` gets the POST connections or an error."""
         try:
             await self._listen(stream, receiver, named)
             lost: Exception = ConnectionLost.of("TW5034", url=self._place.url)
@@ -100,7 +99,7 @@ class SseLink:
                 endpoint = self._named_once(endpoint, event.data)
                 if not named.done():
                     named.set_result(Connections(endpoint))
-            elif not endpoint:  # nothing has been asked yet
+            elif not endpoint:  # no request has been sent yet
                 before += 1
                 if before > _MAX_BEFORE:
                     raise ConnectionLost.of("TW5033", url=self._place.url, seconds=self._seconds)
@@ -108,7 +107,7 @@ class SseLink:
                 receiver.feed(event.data.encode())
 
     def _named_once(self, before: str, said: str) -> str:
-        """The endpoint. It is named once: another one later would move a session that is open."""
+        """The endpoint. It is named once: a different one later would move an open session."""
         endpoint = endpoint_of(self._place.url, said)
         if before and endpoint != before:
             raise ConnectionLost.of("TW5032", url=self._place.url, endpoint=_shown(said), problem="it is the second")
@@ -129,7 +128,7 @@ class SseLink:
         return task
 
     async def _ask(self, posts: Connections, frame: bytes, id: Id) -> None:
-        """Post a request; its answer comes by the stream."""
+        """Post a request; its answer arrives on the stream."""
         try:
             await self._post(posts, frame)
         except Exception as error:  # noqa: BLE001 - whoever waits for the answer is told
@@ -137,7 +136,7 @@ class SseLink:
                 self._receiver.fail(id, error if isinstance(error, TransportError) else self._unreachable(error))
 
     async def _tell(self, posts: Connections, frame: bytes) -> None:
-        """Post what nobody waits for an answer to; a server that does not take it is given up on."""
+        """Post a message that has no answer; give up on a server that does not accept it in time."""
         try:
             async with asyncio.timeout(_TELL_SECONDS):
                 await self._post(posts, frame)
@@ -157,19 +156,19 @@ class SseLink:
         return ""
 
     def opened(self, id: Id) -> None:
-        """A session is the stream."""
+        """No-op: the stream is the session."""
 
     def renew(self) -> None:
-        """A session lives as long as its stream."""
+        """No-op: a session lives as long as its stream."""
 
     def abandon(self, id: Id) -> None:
-        """A shared channel is told by a notification, which is the client's to send."""
+        """No-op: on a shared channel the client cancels by sending a notification."""
 
     async def listen(self, headers: Mapping[str, str]) -> None:
-        """Everything arrives on the one stream."""
+        """No-op: all messages arrive on the one stream."""
 
     async def close(self) -> None:
-        """End the stream, and with it the session."""
+        """Close the stream, and with it the session."""
         reading, self._reading = self._reading, None
         tasks = [*self._tasks, *([] if reading is None else [reading])]
         for task in tasks:
@@ -186,7 +185,7 @@ class SseLink:
 
 
 def endpoint_of(url: str, said: str) -> str:
-    """The URL to post to that the server at ``url`` names. ``ConnectionLost`` for any that is not of its own origin."""
+    """The URL for posting, as named by the server at ``url``. ``ConnectionLost`` if it is of another origin."""
     base = urlsplit(url)
     bare = base._replace(netloc=base.netloc.rpartition("@")[2]).geturl()
     problem = _fault(said)
@@ -195,13 +194,13 @@ def endpoint_of(url: str, said: str) -> str:
         with contextlib.suppress(ValueError):
             endpoint = joined(bare, said)
             if origin_of(endpoint) == origin_of(joined(bare, "")):
-                # As the operator has written the host, and with the user that stands before it.
+                # With the host as the operator wrote it, and the user name before it.
                 return urlsplit(endpoint)._replace(netloc=base.netloc).geturl()
     raise ConnectionLost.of("TW5032", url=bare, endpoint=_shown(said), problem=problem)
 
 
 def _fault(said: str) -> str:
-    """Why a reference is refused before anybody resolves it; empty where it is plain."""
+    """The reason to refuse a reference before it is resolved; empty if there is none."""
     if not said.strip():
         return "it is empty"
     if len(said) > _MAX_URL:
@@ -210,7 +209,7 @@ def _fault(said: str) -> str:
         return "it holds white space, a control character, a backslash, or what is not ASCII"
     with contextlib.suppress(ValueError):
         parts = urlsplit(said)
-        # Readers of URLs do not agree on these: to some, the first name of the path is the host.
+        # Parsers of URLs disagree on these: some take the first path segment for the host.
         if not parts.netloc and (parts.scheme or said.startswith("//")):
             return "it has a scheme or two slashes, and no host"
     return ""

@@ -1,7 +1,7 @@
-"""A server on standard input and output: one JSON message a line (basic/transports/stdio).
+"""A server on standard input and output: one JSON message per line (basic/transports/stdio).
 
-The protocol has descriptors of its own. What anything else in this process or in its children prints goes to standard
-error, and nothing else reads standard input.
+The protocol has descriptors of its own. Other output of this process and its children goes to standard error, and no
+other code reads standard input.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FAREWELL_SECONDS = 0.2
 
 
 class Session(Protocol):
-    """What is served: takes lines and ends."""
+    """A served session: it accepts lines and can be ended."""
 
     @property
     def busy(self) -> bool: ...
@@ -53,7 +53,7 @@ class Session(Protocol):
 
 
 class _Writer:
-    """Writes lines in order, at once while the reader keeps up, later what it has not taken; the loop never blocks."""
+    """Writes lines in order without blocking the loop: at once while the reader keeps up, otherwise later."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -66,7 +66,7 @@ class _Writer:
         self._transport: asyncio.WriteTransport | None = None
 
     async def open(self, gone: Callable[[], None]) -> None:
-        """``gone`` is called when nobody reads any more."""
+        """``gone`` is called when the reader has closed its end."""
         self._reader.ended = gone
         if _can_wait_for(self._descriptor):  # all others never block
             self._transport, _ = await self._loop.connect_write_pipe(
@@ -78,7 +78,7 @@ class _Writer:
         self._reader.crowded = call
 
     def write(self, frame: bytes) -> None:
-        """Send now, or together with the answers that are about to come."""
+        """Send now, or together with answers that are about to follow."""
         self._pending += (frame, b"\n")
         self._size += len(frame)
         if self._size > _CHUNK or not (self._scheduled or self.more_to_come()):
@@ -111,7 +111,7 @@ class _Writer:
             self._reader.connection_lost(error)
 
     async def close(self) -> None:
-        """Let the reader take what has been written, for a second at most."""
+        """Flush to the reader, for at most a second."""
         self._flush()
         if self._transport is not None:
             self._transport.close()
@@ -121,7 +121,7 @@ class _Writer:
 
 
 class _Watch(asyncio.BaseProtocol):
-    """Notices that the other end of a pipe has gone."""
+    """Detects that the other end of a pipe has closed."""
 
     def __init__(self) -> None:
         self.ended: Callable[[], object] = lambda: None
@@ -167,10 +167,10 @@ def _take_descriptors() -> tuple[int, int]:
 
 
 async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
-    """Serve until the input ends or SIGINT or SIGTERM comes; then end what runs, children included, within 3 seconds.
+    """Serve until the input ends, or SIGINT or SIGTERM arrives; then end all work and child processes within 3 seconds.
 
-    ``make(write)`` makes the session; ``write`` takes one message without its newline. When the input ends, what has
-    been asked may still finish for a second; a signal ends it at once.
+    ``make(write)`` creates the session; ``write`` takes one message without its newline. When the input ends, pending
+    requests have a second to finish; a signal ends them at once.
     """
     source, target = _take_descriptors()
     ended, stopped = asyncio.Event(), asyncio.Event()
@@ -184,7 +184,7 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
     reading = await _read(source, splitter.feed, lambda: (splitter.end(), ended.set()))
 
     def crowded(is_crowded: bool) -> None:
-        # Who does not read the answers asks nothing more until they do, and what they have asked waits.
+        # A client that does not read answers can send no more requests, and its pending ones wait.
         reading.pause_reading() if is_crowded else reading.resume_reading()
         session.hold(is_crowded)
 
@@ -197,7 +197,7 @@ async def serve(make: Callable[[Callable[[bytes], None]], Session]) -> None:
 
 
 def _on_signals(stop: Callable[[], object]) -> None:
-    """Call ``stop`` on the loop. When a tool blocks that (and the loop's own signal handlers with it), end without."""
+    """Call ``stop`` on the loop. If a tool blocks the loop (and with it the loop's own signal handlers), end anyway."""
     loop = asyncio.get_running_loop()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -209,7 +209,7 @@ def _on_signals(stop: Callable[[], object]) -> None:
 
 
 class _Unstoppable(asyncio.ReadTransport):
-    """A file is read to its end; what it holds is all that there is."""
+    """A file is always read to its end; its content is finite."""
 
     def pause_reading(self) -> None: ...
 
@@ -233,7 +233,7 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
 
 
 async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], object]) -> asyncio.ReadTransport:
-    """Feed what comes until ``ended``; what is returned pauses and stops it."""
+    """Feed the input until ``ended``; the returned transport pauses and stops it."""
     loop = asyncio.get_running_loop()
     if not _can_wait_for(source):
         threading.Thread(
@@ -249,7 +249,7 @@ async def _read(source: int, feed: Callable[[bytes], None], ended: Callable[[], 
 
 
 def _watch_end(source: int) -> None:
-    """When the other end has closed, the process ends within its time even if a tool blocks the event loop."""
+    """After the other end has closed, end the process in time even if a tool blocks the event loop."""
     poll = select.poll()
     poll.register(source, select.POLLRDHUP)
     poll.poll()
@@ -257,7 +257,7 @@ def _watch_end(source: int) -> None:
 
 
 def _can_wait_for(descriptor: int) -> bool:
-    """Whether the loop can wait for it: pipes, sockets and terminals; files and devices can only be read."""
+    """Whether the loop can wait for the descriptor: a pipe, socket or terminal. Files and devices can only be read."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 

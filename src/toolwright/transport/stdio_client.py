@@ -1,7 +1,7 @@
-"""A client of a server that it starts: one JSON message a line on the child's standard input and output.
+"""A client of a server that it starts: one JSON message per line on the child's standard input and output.
 
-The child gets a small environment, a process group of its own, and is gone when the link is closed, with all that it
-has started: on Linux wherever that is by then, elsewhere as far as it is still in its group.
+The child gets a small environment and its own process group. When the link is closed, it is gone, with all processes
+that it has started: on Linux wherever these are by then, elsewhere if they are still in its group.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from toolwright.transport.lines import LineSplitter
 
 __all__ = ["StdioLink"]
 
-# What a program needs to run at all; secrets that happen to be in the environment are not among it.
+# The variables that a program needs to run at all; secrets that may be in the environment are not passed on.
 _PASSED_ON = (
     *("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV"),
-    "XDG_STATE_HOME",  # a server of ours and `toolwright approvals` look in the same place
+    "XDG_STATE_HOME",  # so that a server of ours and `toolwright approvals` use the same folder
 )
 
 _PATIENCE_SECONDS = 2.0
@@ -35,7 +35,7 @@ _MAX_UNREAD = 64 * 1024 * 1024
 
 
 class StdioLink:
-    """The client's end. ``env`` is added to the small environment; ``cwd`` is where the child runs."""
+    """The client's end. ``env`` is added to the small environment; ``cwd`` is the child's working directory."""
 
     shared = True
 
@@ -75,42 +75,42 @@ class StdioLink:
         pipe.write(frame + b"\n")
 
     async def flush(self) -> None:
-        """No message overtakes another."""
+        """No-op: messages are delivered in order."""
 
     def last_words(self) -> str:
         return "" if self._child is None else self._child.last_words()
 
     @property
     def stderr(self) -> str:
-        """What the child has written to its standard error, the last of it."""
+        """The end of the child's standard error output."""
         return "" if self._child is None else self._child.stderr
 
     def opened(self, id: Id) -> None:
-        """A session needs no name on a channel of its own."""
+        """No-op: the channel identifies its session."""
 
     def renew(self) -> None:
-        """A session lives as long as the child."""
+        """No-op: a session lives as long as the child."""
 
     def abandon(self, id: Id) -> None:
-        """A shared channel is told by a notification, which is the client's to send."""
+        """No-op: on a shared channel the client cancels by sending a notification."""
 
     async def listen(self, headers: Mapping[str, str]) -> None:
-        """Everything arrives on the one channel."""
+        """No-op: all messages arrive on the one channel."""
 
     @property
     def pid(self) -> int | None:
-        """The child's process, while the link is open."""
+        """The child's process id, while the link is open."""
         return None if self._transport is None else self._transport.get_pid()
 
     async def end_input(self) -> bool:
-        """Close the child's input; whether it ends by itself within the time that :meth:`close` would give it."""
+        """Close the child's input; return whether the child ends within the time that :meth:`close` allows."""
         if self._transport is None or self._child is None:
             return True
         return await _end_input(self._transport, self._child)
 
     async def close(self) -> None:
         """Close the child's input, wait, then terminate and at last kill its process group (basic/transports/stdio),
-        and what has left that. Who does not wait for that has it killed at once."""
+        and processes that have left the group. If this is cancelled, they are killed at once."""
         if self._transport is None or self._child is None:
             return
         transport, self._transport = self._transport, None
@@ -120,7 +120,7 @@ class StdioLink:
                 _signal_group(transport.get_pid(), signal.SIGTERM)
                 await self._child.ended_within(_PATIENCE_SECONDS)
         finally:
-            _signal_group(transport.get_pid(), signal.SIGKILL)  # also what the child has left behind
+            _signal_group(transport.get_pid(), signal.SIGKILL)  # also processes that the child has left behind
             kill_strays(self._name, seen)
             await self._child.ended_within(_PATIENCE_SECONDS)
             transport.close()
@@ -151,7 +151,7 @@ class _Child(asyncio.SubprocessProtocol):
             self._transport = transport
 
     def _too_long(self) -> None:
-        """Give the connection up, and read no more of it: a line need never end."""
+        """Give up the connection and stop reading: the line may be endless."""
         self._receiver.lose(ConnectionLost.of("TW5005"))
         if self._transport is not None and (pipe := self._transport.get_pipe_transport(1)) is not None:
             pipe.close()
@@ -164,7 +164,7 @@ class _Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._ended.set()
-        # What it wrote last is still to be read; a grandchild may keep the pipe open for longer than anybody waits.
+        # Its last output is still to be read; a grandchild may keep the pipe open, so the wait is limited.
         asyncio.get_running_loop().call_later(_LAST_WORDS_SECONDS, self._lost)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:

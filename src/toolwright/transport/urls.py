@@ -1,4 +1,4 @@
-"""URLs as people and pages write them, made into what goes over the wire. Pure; nothing is looked up."""
+"""Conversion of URLs as written by people and pages to their form on the wire. Pure; no lookups."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _KEPT = "!$%&'()*+,-./:;=?@_~[]|"
 
 
 def ascii_url(url: str) -> str:
-    """``url`` in ASCII, without its fragment: the host as IDNA has it, other letters quoted.
+    """``url`` in ASCII, without its fragment: the host in IDNA, other characters quoted.
 
-    ``ValueError`` for what two readers might read differently: a user before the host, white space, control characters,
-    backslashes.
+    Raises ``ValueError`` for parts that parsers read differently: a user before the host, white space, control
+    characters, backslashes.
     """
     if any(ord(sign) <= 0x20 or ord(sign) == 0x7F or sign == "\\" for sign in url):
         raise ValueError("it holds white space, a control character or a backslash")
@@ -29,7 +29,7 @@ def ascii_url(url: str) -> str:
 
 
 def check_place(parts: SplitResult) -> None:
-    """``ValueError`` where a URL has a host and a port that two readers might read differently."""
+    """Raise ``ValueError`` if the host and port of a URL could be read differently by two parsers."""
     _, bracket, behind = parts.netloc.rpartition("]")
     if bracket and behind[:1] not in ("", ":"):
         raise ValueError("text stands behind the brackets of its host")
@@ -38,5 +38,5 @@ def check_place(parts: SplitResult) -> None:
 
 
 def joined(url: str, location: str) -> str:
-    """Where ``location`` leads that stands on the page ``url``. ``ValueError`` as above."""
+    """Resolve ``location`` relative to the page ``url``. Raises ``ValueError`` as above."""
     return ascii_url(urljoin(url, location))
