@@ -1,1 +1,1 @@
-"""The algebra: toolsets, what they are made from, and what is put around them."""
+"""The toolset algebra: toolsets, their sources, and wrappers around them."""

@@ -1,4 +1,4 @@
-"""Advice to authors who write what another library of this protocol calls it: the name that it has here."""
+"""Hints for authors who use the name that another MCP library has for a feature: its name here."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SERVER: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
-    """The error for an attribute that is not there, with the name that it has here, where that is known."""
+    """Return the ``AttributeError`` for a missing attribute, with its name here, if that is known."""
     said = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if name in here:
         said = f"{said}. {sentence('TW3044', 'en', {'here': here[name]})} [TW3044]"

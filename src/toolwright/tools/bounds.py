@@ -1,4 +1,4 @@
-"""What an author or an operator may say about how often something may be called."""
+"""Rate limits that an author or an operator declares."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["Rate"]
 
 
 class Rate(Value, frozen=True):
-    """``burst`` calls at once, and ``per_second`` in the long run: what was used comes back at that pace."""
+    """A token bucket: ``burst`` calls at once, refilled at ``per_second``."""
 
     per_second: float
     burst: int
 
     @property
     def holds(self) -> bool:
-        """Whether these are figures that a limit can go by."""
+        """Whether the figures form a valid limit."""
         return 0 < self.per_second < float("inf") and self.burst >= 1 and int(self.burst) == self.burst
 
     def __str__(self) -> str:

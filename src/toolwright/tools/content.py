@@ -1,4 +1,4 @@
-"""A Python value → the result of a call, right in every client.
+"""Turns a Python value into the result of a call, right in every client.
 
 Text is text. Content blocks are themselves. Any other value is JSON: once as ``structuredContent`` and once as text,
 for clients that show their model only one of the two (2026-07-28, server/tools "Structured Content").
@@ -30,7 +30,7 @@ BLOCKS: tuple[type, ...] = get_args(ContentBlock)
 
 
 def present(value: Any) -> ToolOutcome:
-    """The outcome that ``value`` stands for. ``InvalidResult`` when it is not JSON (NaN, lone surrogates, objects)."""
+    """Return the outcome for ``value``. Raises ``InvalidResult`` if it is not JSON (NaN, lone surrogates, objects)."""
     if isinstance(value, str):
         return CallToolResult([TextContent(text=value)])
     if value is None:
@@ -43,7 +43,7 @@ def present(value: Any) -> ToolOutcome:
 
 
 def structured(value: Any) -> ToolOutcome:
-    """``value`` as structured content with its text copy; an outcome stays what it is."""
+    """Return ``value`` as structured content with its text copy; an outcome stays as it is."""
     if type(value) is InputRequiredResult:
         return value
     if type(value) is CallToolResult:
@@ -53,7 +53,7 @@ def structured(value: Any) -> ToolOutcome:
 
 
 def _completed(result: CallToolResult) -> CallToolResult:
-    """A result that a tool made itself, held to the same rules."""
+    """Apply the same rules to a result that a tool made itself."""
     check_metas(result, *result.content)
     if result.structuredContent is UNSET:
         return result
@@ -68,13 +68,15 @@ class _Packed(msgspec.Struct):
 
 
 def unpacked(result: bytes) -> ToolOutcome:
-    """The result that another process of ours has encoded."""
+    """Decode a result that another process of ours has encoded."""
     read = msgspec.json.decode(result, type=_Packed)
     return _completed(CallToolResult(list(read.content), read.structuredContent, read.isError, read.meta))
 
 
 def check_metas(*parts: object) -> None:
-    """``InvalidResult`` where the ``_meta`` of one of these, or of what it embeds, has a key that is no author's."""
+    """Raise ``InvalidResult`` if the ``_meta`` of a part, or of an embedded resource, has a key that authors may not
+    set.
+    """
     for part in parts:
         if meta := getattr(part, "meta", None):
             try:
@@ -86,21 +88,23 @@ def check_metas(*parts: object) -> None:
 
 
 def encoded_value(value: Any) -> bytes:
-    """``value`` as JSON. ``InvalidResult`` for what JSON does not have, or is nested too deeply."""
+    """Encode ``value`` as JSON. Raises ``InvalidResult`` for values that JSON does not have, or that are nested too
+    deeply.
+    """
     try:
         encoded = encode(value)
         # NaN and infinities encode as null.
         if encoded.find(b"null") >= 0 and not is_finite(value):
             raise ValueError("a number that JSON does not have")
         if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
-            check_depth(value)  # nobody may have to read what we would not read ourselves
+            check_depth(value)  # we do not send values that we would refuse to read
     except (TypeError, ValueError, RecursionError, RpcError) as error:
         raise InvalidResult(f"the result is not JSON: {error}") from error
     return encoded
 
 
 def is_blocks(value: object) -> TypeGuard[Sequence[ContentBlock]]:
-    """Whether a value is a list of content blocks, one at least."""
+    """Whether a value is a list of content blocks, at least one."""
     return isinstance(value, list | tuple) and bool(value) and all(map(_is_block, value))  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -109,5 +113,5 @@ def _is_block(value: object) -> bool:
 
 
 def failed(text: str) -> CallToolResult:
-    """A result that says what went wrong, in words for the model."""
+    """Return an error result with this text for the model."""
     return CallToolResult([TextContent(text=text)], isError=True)

@@ -1,4 +1,6 @@
-"""What a docstring says of a function and of its parameters (Google, NumPy, Sphinx styles). Owns docstring-parser."""
+"""Reads docstrings: descriptions of a function and its parameters (Google, NumPy, Sphinx styles). Owns
+docstring-parser.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ __all__ = ["read_docstring"]
 
 
 def read_docstring(text: str | None) -> tuple[str | None, Mapping[str, str]]:
-    """The description without its sections for parameters, and each parameter's own description, on one line."""
+    """Return the description without its sections for parameters, and each parameter's own description, on one line."""
     if not text:
         return None, {}
     clean = inspect.cleandoc(text)

@@ -1,10 +1,8 @@
-"""``isolation="process"``: each call in a process of its own, which can be ended whatever it does.
+"""``isolation="process"``: each call runs in a process of its own, which can be killed at any time.
 
-The process loads the module of the function anew, calls it once, and says what came of it as JSON. So it takes a
-function of a module, without context and without dependencies; and what the function changes in memory is gone
-afterwards. It is the leader of a group of its own, and is killed with everything that it has started.
-
-``isolated_child.py`` is the other end.
+The process imports the function's module again, calls the function once, and returns the result as JSON. So it needs a
+module-level function without context and dependencies; changes that the function makes in memory are lost. It leads a
+process group of its own, and is killed with everything that it has started. ``isolated_child.py`` is the other end.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _CHILD = "from toolwright.tools.isolated_child import main; main()"
 
 
 def check_isolated(function: Callable[..., Any]) -> None:
-    """``DefinitionError`` for what another process could not find under its name."""
+    """Raise ``DefinitionError`` for a function that another process could not find by its name."""
     if not inspect.isfunction(function) or "." in function.__qualname__ or "<" in function.__qualname__:
         raise DefinitionError.of("TW3016", name="isolation", wanted="left out: this is no function of a module")
 
@@ -41,7 +39,7 @@ def check_isolated(function: Callable[..., Any]) -> None:
 def isolated(
     function: Callable[..., Any], name: str, lane: Lane
 ) -> Callable[[Mapping[str, Json]], Awaitable[ToolOutcome]]:
-    """The function as one that takes checked arguments. The threads of ``lane`` wait for the processes."""
+    """Wrap the function as one that takes checked arguments. The threads of ``lane`` wait for the processes."""
 
     async def call(arguments: Mapping[str, Json]) -> ToolOutcome:
         child = _Child(encode({**_place(function), "tool": name, "arguments": arguments, "path": sys.path}))
@@ -61,7 +59,7 @@ def _place(function: Callable[..., Any]) -> dict[str, Json]:
 
 
 class _Child:
-    """One process. ``run`` waits for it on a thread; ``kill`` comes from any other, at any time."""
+    """One process. ``run`` waits for it on a thread; ``kill`` may be called from any other, at any time."""
 
     def __init__(self, job: bytes) -> None:
         self._job = job
@@ -71,7 +69,7 @@ class _Child:
         self.status = 0
 
     def run(self) -> bytes:
-        """What it said; nothing where it was killed or fell."""
+        """Return its output; empty if it was killed or crashed."""
         with self._lock:
             if self._killed:
                 return b""

@@ -1,5 +1,6 @@
-"""The process of one call: reads what to call from standard input, and says what came of it where its standard output
-was. What the function itself prints goes to standard error."""
+"""The process of one call: reads the job from standard input, and writes the result to its original standard output.
+Output of the function itself goes to standard error.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Say what came of the call, and end with everything that it has started."""
+    """Run the call, write its result, and end together with everything that it has started."""
     adopt_orphans()
     job: dict[str, Any] = decode(sys.stdin.buffer.read())
     words = os.dup(1)
     os.dup2(2, 1)
-    # A copy of this process has nothing to say; if it held the pipe, its life would be waited for.
+    # A forked copy of this process writes no result; if it held the pipe, the parent would wait for it.
     os.register_at_fork(after_in_child=partial(os.close, words))
     answer = encode(_answer(job))
     with os.fdopen(words, "wb") as said:
@@ -39,7 +40,7 @@ def main() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     kill_descendants()
-    os._exit(0)  # whatever threads of the tool still run
+    os._exit(0)  # even if threads of the tool still run
 
 
 def _answer(job: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"broken": str(error)}
     except ToolError as error:
         return {"code": error.code, "facts": error.facts, "text": str(error)}
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the log of the server tells
+    except BaseException as error:  # noqa: BLE001 - any crash is reported, for the log of the server
         return {"crash": trace_text(error)}
 
 
@@ -63,7 +64,7 @@ async def _run(run: Run, call: ToolCall) -> ToolOutcome:
 
 
 def _module(name: str, file: str | None) -> ModuleType:
-    """The module again, from its file where its name is not that of an import: a script, or what was loaded by path."""
+    """Import the module again, from its file if its name cannot be imported: a script, or a module loaded by path."""
     if file is None or (name != "__main__" and importlib.util.find_spec(name) is not None):
         return importlib.import_module(name)
     name = "__isolated__" if name == "__main__" else name
@@ -77,7 +78,7 @@ def _module(name: str, file: str | None) -> ModuleType:
 
 
 class _Nobody:
-    """The channel of a function that has no context: it says nothing."""
+    """The channel of a function without a context: it sends no messages."""
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 

@@ -1,7 +1,7 @@
-"""What a tool hands out by reference: text or bytes that are kept for the caller, for a while, behind a URI.
+"""Stored results: text or bytes that a tool hands out by reference, stored for the caller, for a while, behind a URI.
 
-A result that is too large for one answer becomes a link; whoever made the call reads it, part by part, as a resource.
-To everybody else there is nothing at that URI.
+A result that is too large for one answer becomes a link; the caller reads it, in parts, as a resource. To all other
+callers the URI does not exist.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["PART", "SCHEME", "Kept", "Part", "parts_of"]
 
 SCHEME = "kept:"
 PART = 524_288
-"""Bytes of one part: as JSON it stays below the limit of a result."""
+"""The size of one part in bytes: as JSON it stays below the limit of a result."""
 
 
 class Kept(Value, frozen=True):
-    """One thing to keep. ``is_text``: its bytes are UTF-8."""
+    """One stored result. ``is_text``: its bytes are UTF-8."""
 
     link: ResourceLink
     data: bytes
@@ -29,7 +29,7 @@ class Kept(Value, frozen=True):
 
     @classmethod
     def of(cls, value: object, name: str, mime_type: str | None, description: str | None, seconds: float) -> Kept:
-        """Text stays text, bytes stay bytes, and any other value, which has to be plain, is kept as JSON."""
+        """Store text as text, bytes as bytes, and any other value, which has to be plain, as JSON."""
         match value:
             case str():
                 data, default = value.encode(errors="replace"), "text/plain"
@@ -43,7 +43,7 @@ class Kept(Value, frozen=True):
 
 
 class Part(Value, frozen=True):
-    """What one URI of it reads as. ``next_uri`` is that of the part that follows, if one does."""
+    """The contents of one URI of a stored result. ``next_uri`` is that of the following part, if there is one."""
 
     uri: str
     name: str
@@ -60,7 +60,7 @@ class Part(Value, frozen=True):
 
 
 def parts_of(kept: Kept) -> tuple[Part, ...]:
-    """The parts in their order. Text is divided behind a line where there is one, and never within a character."""
+    """Return the parts in their order. Text is split after a line if possible, and never within a character."""
     pieces = tuple(_pieces(kept.data, is_text=kept.is_text))
     link, mime_type = kept.link, kept.link.mimeType or ""
     return tuple(

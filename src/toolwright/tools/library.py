@@ -1,6 +1,7 @@
-"""Resources, resource templates and prompts of this process: functions that are read, and functions that say something.
+"""Resources, resource templates and prompts of this process, each backed by a function.
 
-They stand beside the tools, go through the same layers, and come and go at any time; whoever watches is told.
+They stand beside the tools, go through the same layers, and can be added and removed at any time; watchers are
+notified.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class ResourceSettings(TypedDict, total=False):
     """The arguments of the ``resource`` decorator.
 
     ``size`` is in bytes. ``blocking=False``: a plain function that is known to be quick is called without a thread.
-    ``untrusted=True``: what is read comes from strangers, and is marked so for the client.
+    ``untrusted=True``: the contents come from strangers, and are marked so for the client.
     """
 
     name: str
@@ -87,10 +88,10 @@ class _Template(Value, frozen=True):
     untrusted: bool
 
     def arguments_of(self, uri: str) -> Mapping[str, Any] | None:
-        """What the function is called with; ``None`` where ``uri`` is not one of its resources.
+        """Return the arguments for the function, or ``None`` if ``uri`` is not one of its resources.
 
-        What is no value of its parameters is none, and neither is another spelling of a value: what has been decided
-        about a URI would not hold for it.
+        A text that is not a valid value matches no resource, and neither does another spelling of a value: decisions
+        made about a URI would not hold for it.
         """
         texts = self.template.match(uri)
         if texts is None:
@@ -108,7 +109,7 @@ class _Prompt(Value, frozen=True):
 
 
 class _Reading(Value, frozen=True):
-    """What one URI stands for: its entries, and the function with its arguments."""
+    """The resolution of one URI: its entries, and the function with its arguments."""
 
     entries: tuple[Entry, ...]
     function: TextFunction
@@ -121,11 +122,11 @@ _MAX_NAME = 128
 
 
 class LocalLibrary(NoTools):
-    """What can be read and prompted here. It is a provider without tools."""
+    """The resources and prompts of this process. It is a provider without tools."""
 
     def __init__(self, *, threads: int = 32) -> None:
         self.pool = ThreadPool(threads)
-        self._lock = threading.Lock()  # entries come and go on any thread
+        self._lock = threading.Lock()  # entries are added and removed on any thread
         self._resources: dict[str, _Resource] = {}
         self._templates: dict[str, _Template] = {}
         self._prompts: dict[str, _Prompt] = {}
@@ -146,11 +147,11 @@ class LocalLibrary(NoTools):
         return register
 
     def add_resource(self, uri: str, function: Callable[..., Any], /, **settings: Unpack[ResourceSettings]) -> None:
-        """Let ``uri``, or each URI that the template ``uri`` matches, read as what ``function`` returns.
+        """Serve the return value of ``function`` at ``uri``, or at each URI that the template ``uri`` matches.
 
         Text is text, ``bytes`` are binary, :class:`TextResource`, :class:`BlobResource` and lists of them are
-        themselves, ``None`` says that there is nothing, and any other value is JSON. Raises ``DefinitionError``, also
-        for a URI that is taken.
+        themselves, ``None`` means not found, and any other value is JSON. Raises ``DefinitionError``, also for a URI
+        that is taken.
         """
         _check_uri(uri)
         _check_settings(settings, ResourceSettings)
@@ -178,7 +179,8 @@ class LocalLibrary(NoTools):
 
     def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
         """Make a prompt of a function: ``@library.prompt``, ``@library.prompt(title="…", …)``, or
-        ``library.prompt(function, title="…", …)``."""
+        ``library.prompt(function, title="…", …)``.
+        """
 
         def register(function: F) -> F:
             self.add_prompt(function, **settings)
@@ -187,9 +189,9 @@ class LocalLibrary(NoTools):
         return register if function is None else register(function)
 
     def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
-        """Make a prompt of any callable; its parameters are made of text, and required without a default.
+        """Make a prompt of any callable; its parameters are converted from text, and required without a default.
 
-        It returns text or a content block, which a user says, a :class:`PromptMessage`, a list of these, or a
+        It returns text or a content block, as a message of the user, a :class:`PromptMessage`, a list of these, or a
         :class:`PromptResult`. Raises ``DefinitionError``, also for a name that is taken.
         """
         if isinstance(function, str):
@@ -215,7 +217,7 @@ class LocalLibrary(NoTools):
         self._tell(Change(kind))
 
     def remove_resource(self, uri: str) -> None:
-        """Take a resource or a template away; what is being read ends as it would. Raises ``UnknownEntry``."""
+        """Remove a resource or a template; reads that already run finish. Raises ``UnknownEntry``."""
         with self._lock:
             if (self._templates if is_template(uri) else self._resources).pop(uri, None) is None:
                 raise UnknownEntry.of("TW1025", uri=uri)
@@ -223,7 +225,7 @@ class LocalLibrary(NoTools):
         self._tell(Change("resources"))
 
     def remove_prompt(self, name: str) -> None:
-        """Take a prompt away. Raises ``UnknownEntry``."""
+        """Remove a prompt. Raises ``UnknownEntry``."""
         with self._lock:
             if self._prompts.pop(name, None) is None:
                 raise UnknownEntry.of("TW1026", name=name)
@@ -231,7 +233,7 @@ class LocalLibrary(NoTools):
         self._tell(Change("prompts"))
 
     def resource_updated(self, uri: str) -> None:
-        """Tell whoever has subscribed to ``uri`` that it reads differently now. From any thread."""
+        """Notify the subscribers of ``uri`` that its contents have changed. Thread-safe."""
         self._tell(Change("resource", uri))
 
     def _tell(self, change: Change) -> None:
@@ -320,7 +322,7 @@ def _check_settings(said: Mapping[str, Any], known: type) -> None:
 
 
 def _about(settings: Mapping[str, Any], name: str, bound: TextFunction) -> dict[str, Any]:
-    """What resources, templates and prompts have in common."""
+    """Return the common fields of resources, templates and prompts."""
     check_meta(settings.get("meta", {}))
     about = {
         "name": settings.get("name") or name,
@@ -345,7 +347,7 @@ def _check_fixed(uri: str, bound: TextFunction) -> None:
 
 
 def _check_parameters(uri: str, bound: TextFunction, variables: Sequence[str]) -> None:
-    """Each variable has a parameter, and each parameter that is required a variable."""
+    """Check that each variable has a parameter, and each required parameter a variable."""
     needed = {argument.name for argument in bound.arguments.values() if argument.required}
     if wrong := sorted((needed - set(variables)) | (set(variables) - bound.arguments.keys())):
         raise DefinitionError.of("TW3034", uri=uri, names=", ".join(wrong))
@@ -357,7 +359,7 @@ def _offered(what: str, bound: TextFunction | None = None) -> frozenset[str]:
 
 
 def shelved(tools: Provider, library: LocalLibrary) -> Provider:
-    """The tools of the one, and the library of the other."""
+    """Combine the tools of the one with the library of the other."""
     return _Shelved(tools, library)
 
 

@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ToolSettings(TypedDict, total=False):
-    """The arguments of the ``tool`` decorator; :class:`toolwright.tools.binding.Settings` says what they mean."""
+    """The arguments of the ``tool`` decorator; described in :class:`toolwright.tools.binding.Settings`."""
 
     name: str
     title: str
@@ -80,24 +80,24 @@ def _shows(bound: Bound, context: RequestContext) -> bool:
         shown: object = bound.visible(context.principal)
         if isinstance(shown, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             return shown
-        # The coroutine of an async function is true, and says nothing.
+        # The coroutine of an async function is truthy, but no answer.
         raise TypeError(f"visible of a tool returns True or False, not {type(shown).__name__}")
-    # Not `(Exception, SystemExit)`: nothing is awaited here, so that a cancellation is of the author's making too.
-    except BaseException as error:  # noqa: BLE001 - whatever `visible` raises, this tool is hidden and no other one
+    # Not `(Exception, SystemExit)`: there is no await here, so that a cancellation is of the author's making too.
+    except BaseException as error:  # noqa: BLE001 - if `visible` raises, this tool alone is hidden
         log_crash("visible of tool %s failed: hidden", bound.tool.name, error=error)
         return False
 
 
 class LocalToolset(NoLibrary):
-    """Tools that may be added and removed at any time; whoever watches is told."""
+    """Tools that may be added and removed at any time; watchers are notified."""
 
     def __init__(self, *, threads: int = 32) -> None:
         self.pool = ThreadPool(threads)
-        self._lock = threading.Lock()  # tools come and go on any thread
+        self._lock = threading.Lock()  # tools are added and removed on any thread
         self._bound: dict[str, Bound] = {}
-        self._now: dict[str, str] = {}  # what was called so → what it is called now
+        self._now: dict[str, str] = {}  # old name → present name
         self._listed: tuple[Tool, ...] | None = None
-        self._varies = False  # whether it depends on the caller what there is
+        self._varies = False  # whether the list depends on the caller
         self._lists = Remembered[Tool]()
         self._watchers: list[Callable[[Change], None]] = []
 
@@ -108,8 +108,9 @@ class LocalToolset(NoLibrary):
     def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
 
     def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
-        """Make a tool of a function: ``@tools.tool``, ``@tools.tool(effect="read", …)``, or
-        ``tools.tool(function, effect="read", …)``. It stays a function."""
+        """Make a tool of a function: ``@tools.tool``, ``@tools.tool(effect="read", …)``, or ``tools.tool(function,
+        effect="read", …)``. The function itself is returned unchanged.
+        """
 
         def register(function: F) -> F:
             self.add(function, **settings)
@@ -157,7 +158,7 @@ class LocalToolset(NoLibrary):
                 raise DefinitionError.of("TW3901", tool=tool.name, name=name, other=other)
 
     def remove(self, name: str) -> None:
-        """Take a tool away, its old names too; calls that run already finish. Raises ``UnknownTool``."""
+        """Remove a tool, its old names too; calls that already run finish. Raises ``UnknownTool``."""
         with self._lock:
             if (bound := self._bound.pop(name, None)) is None:
                 raise UnknownTool(name)
@@ -172,18 +173,18 @@ class LocalToolset(NoLibrary):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its tools are called now, sorted."""
+        """The present names of its tools, sorted."""
         with self._lock:
             return tuple(sorted(self._bound))
 
     def abandoned(self) -> dict[str, int]:
-        """How many threads of each tool run for nobody: their calls were given up, and they cannot be stopped."""
+        """Return the number of threads of each tool that run abandoned calls: they cannot be stopped."""
         with self._lock:
             lanes = {name: bound.lane for name, bound in sorted(self._bound.items())}
         return {name: lane.abandoned for name, lane in lanes.items() if lane is not None and lane.abandoned}
 
     def changed(self) -> None:
-        """What ``visible`` goes by has changed, so that tools have come or gone for some callers: tell who watches."""
+        """Notify watchers that ``visible`` has changed for some callers, so that tools appeared or disappeared."""
         self._tell()
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:

@@ -1,4 +1,4 @@
-"""Lists that differ by caller: the same object while nothing has changed for that caller."""
+"""Lists that differ by caller: the same object until that caller's list changes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _REMEMBERED = 256
 
 
 class Remembered(Generic[T]):
-    """The list that each caller was given last; forgets all of them when there are too many."""
+    """The last list of each caller; all are dropped when there are too many."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[T, ...]] = {}
 
     def same(self, items: tuple[T, ...], caller: str) -> tuple[T, ...]:
-        """``items``, or the equal list that this caller was given last."""
+        """Return ``items``, or the equal list that this caller was given last."""
         last = self._last.get(caller, ())
         if last == items:
             return last

@@ -1,7 +1,7 @@
-"""A Python value → what a resource reads as, and what a prompt says.
+"""Turns a Python value into the contents of a resource, or into the messages of a prompt.
 
-Text is text, bytes are base64, ready parts are themselves, and any other value is JSON. What is binary has to be base64
-that can be decoded, whoever made it (server/resources, server/prompts "Security").
+Text is text, bytes are base64, ready parts are themselves, and any other value is JSON. Binary data has to be valid
+base64, even if the author encoded it (server/resources, server/prompts "Security").
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _MIME_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*
 
 
 def was_read(value: Any, uri: str, mime_type: str | None) -> ReadOutcome | None:
-    """What ``uri`` reads as; ``None`` where nothing is there. ``InvalidResult`` for a value that has no such form."""
+    """Return the contents of ``uri``; ``None`` if it does not exist. Raises ``InvalidResult`` for a value without such
+    a form.
+    """
     if isinstance(value, InputRequiredResult):
         return value
     if isinstance(value, ReadResourceResult):
@@ -73,7 +75,7 @@ def _check_part(part: object) -> None:
 
 
 def said(value: Any, description: str | None) -> PromptOutcome:
-    """The messages that ``value`` stands for. ``InvalidResult`` for a value that is none."""
+    """Return the messages for ``value``. Raises ``InvalidResult`` for a value that is not a message."""
     if isinstance(value, InputRequiredResult):
         return value
     if isinstance(value, PromptResult):

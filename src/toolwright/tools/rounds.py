@@ -1,9 +1,9 @@
-"""Questions from inside of a tool, answered by replay: one body for both eras.
+"""Questions from inside of a tool, answered by replay: one function body for both eras.
 
-A body cannot be suspended between two requests, so a question *ends* its round: the call comes back with what is asked,
-and when the answers are there the body runs again from its start, and finds them (2026-07-28, basic/patterns/mrtr).
-What has been answered, and what :meth:`Rounds.once` has made, is the :class:`Memory` that a door carries from one round
-to the next: sealed through the client in the modern era, in the running request in the legacy one.
+A body cannot be suspended between two requests, so a question *ends* its round: the call returns the question, and when
+the answers are there the body runs again from its start, and finds them (2026-07-28, basic/patterns/mrtr). Answers, and
+values from :meth:`Rounds.once`, are the :class:`Memory` that a handler carries from one round to the next: sealed
+through the client in stateless revisions, in the running request in session-based ones.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ T = TypeVar("T")
 
 
 class Memory(Value, frozen=True):
-    """What a call remembers over its rounds; plain JSON.
+    """The memory of a call over its rounds; plain JSON.
 
-    ``answered``: key → the question's digest and its answer. ``asked``: key → digest, of what waits for an answer.
-    ``once``: what was made only once, and whether it was awaited. ``own``: the ``requestState`` of a handler that does
-    without us. ``misfits``: key → digest, and how many answers there were that did not fit.
+    ``answered``: key → the question's digest and its answer. ``asked``: key → digest, of open questions. ``once``:
+    values that were made only once, and whether they were awaited. ``own``: the ``requestState`` of a handler that
+    keeps its own. ``misfits``: key → digest, and the number of answers that did not fit.
     """
 
     round: int = 0
@@ -71,8 +71,10 @@ class Memory(Value, frozen=True):
 
 
 class Answer(Value, Generic[T], frozen=True):
-    """What a person said: ``action`` is accept, decline or cancel. True when it was accepted, and then only is there a
-    ``value``: the filled-in form; ``None`` for a visit, of which it says no more than that the page was opened."""
+    """A person's answer: ``action`` is accept, decline or cancel. It is true if accepted, and only then has a
+    ``value``: the filled-in form; ``None`` for a visit, for which acceptance means only that the person agreed to
+    open the page.
+    """
 
     action: str
     value: T
@@ -82,7 +84,7 @@ class Answer(Value, Generic[T], frozen=True):
 
 
 class Sampled(Value, frozen=True):
-    """What a model of the client's said."""
+    """The answer of the client's model."""
 
     role: str
     content: list[Any]
@@ -102,9 +104,9 @@ class Root(Value, frozen=True):
 
 
 class Question(Generic[T]):
-    """Something to ask. ``request`` is its form on the wire, ``read`` what an answer to it means.
+    """A question to the client. ``request`` is its wire form, ``read`` interprets an answer to it.
 
-    ``read`` raises ``ValueError``, in words for the person, where the answer does not fit the question.
+    ``read`` raises ``ValueError``, in words for the person, if the answer does not fit the question.
     """
 
     request: InputRequest
@@ -113,15 +115,16 @@ class Question(Generic[T]):
         raise NotImplementedError
 
     def again(self, problem: str) -> InputRequest:
-        """The question once more, saying what was wrong with the answer."""
+        """Return the question once more, with the problem of the last answer."""
         params = self.request["params"]
         return {**self.request, "params": {**params, "message": f"{params['message']}\n\n{problem}"}}
 
 
 @dataclass(frozen=True)
 class Link(Question[Answer[None]]):
-    """A page that the person is asked to open: for signing in, paying, and all else that is secret. The answer says
-    only whether they agreed to open it; what came of it, the page itself has to tell the server."""
+    """A page that the person is asked to open: for signing in, paying, and other secret matters. The answer tells only
+    whether they agreed to open it; the page itself has to report the result to the server.
+    """
 
     message: str
     url: str
@@ -138,9 +141,9 @@ class Link(Question[Answer[None]]):
 @deprecated("Sampling is deprecated by the protocol: call a model provider directly.")
 @dataclass(frozen=True)
 class Sampling(Question[Sampled]):
-    """A completion of the client's model. Deprecated since 2026-07-28, and there for the clients that have it.
+    """A completion of the client's model. Deprecated since 2026-07-28, and kept for clients that support it.
 
-    ``messages``: text, or messages as ``sampling/createMessage`` has them. ``more``: its other parameters.
+    ``messages``: text, or messages as in ``sampling/createMessage``. ``more``: its other parameters.
     """
 
     messages: str | Sequence[Mapping[str, Json]]
@@ -167,7 +170,7 @@ class Sampling(Question[Sampled]):
 @deprecated("Roots is deprecated by the protocol: take folders as arguments, or from the configuration.")
 @dataclass(frozen=True)
 class Roots(Question[list[Root]]):
-    """The folders that the client offers. Deprecated since 2026-07-28, and there for the clients that have it."""
+    """The folders that the client offers. Deprecated since 2026-07-28, and kept for clients that support it."""
 
     request: InputRequest = field(init=False, repr=False)
 
@@ -175,7 +178,7 @@ class Roots(Question[list[Root]]):
         object.__setattr__(self, "request", {"method": LIST_ROOTS})
 
     def read(self, answer: Mapping[str, Json]) -> list[Root]:
-        # Others than files mean nothing here, and whoever opens a root has to check it all the same.
+        # Only files are supported, and code that opens a root has to check it all the same.
         return [Root(one["uri"], one.get("name")) for one in answer["roots"] if one["uri"].startswith("file://")]
 
 
@@ -183,8 +186,9 @@ class Roots(Question[list[Root]]):
 
 
 class InputRequired(BaseException):
-    """Ends a round: with a question, or because what came back was no answer. Not an ``Exception``: a body that catches
-    those swallows neither."""
+    """Ends a round: with a question, or because of an invalid answer. Not an ``Exception``, so that a body that catches
+    those does not swallow it.
+    """
 
     def __init__(self, outcome: InputRequiredResult | InvalidParams) -> None:
         super().__init__("the round ends here; an answer starts the next")
@@ -192,9 +196,9 @@ class InputRequired(BaseException):
 
 
 def how_it_ended(error: BaseException) -> InputRequiredResult:
-    """The question with which a round ended. What was no question is raised as it is.
+    """Return the question with which a round ended. Other exceptions are raised as they are.
 
-    Of several that were put side by side (a task group), the first counts; the others are put in later rounds.
+    Of several that were asked side by side (a task group), the first counts; the others are asked in later rounds.
     """
     first, *others = _leaves(error)
     if not isinstance(first, InputRequired) or not all(isinstance(other, InputRequired) for other in others):
@@ -212,11 +216,11 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 class Rounds:
-    """One round of a call: what is known already, and what the client has just answered.
+    """One round of a call: the answers so far, and the client's new responses.
 
-    ``responses`` are the client's, in any shape: they are judged when the body asks for them. ``state`` names what the
-    client brought the memory back in; empty where it never left. ``is_taken``: they belong to a call already, and one
-    that its tool makes has them :meth:`within`.
+    ``responses`` are the client's, in any shape: they are checked when the body asks for them. ``state`` identifies the
+    state in which the client returned the memory; empty if it never left. ``is_taken``: they belong to a call already;
+    a nested call of its tool gets them by :meth:`within`.
     """
 
     __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "responses", "state")
@@ -232,30 +236,30 @@ class Rounds:
         self.state = state
 
     def within(self, scope: str) -> Rounds:
-        """The same for a call inside of this one, whose keys all begin with ``scope``."""
+        """Return the rounds for a nested call, whose keys all begin with ``scope``."""
         return _Within(self, scope)
 
     @property
     def number(self) -> int:
-        """How many rounds there were before: 0 for the call itself, which is when it is counted and recorded."""
+        """The number of earlier rounds: 0 for the call itself, which is when it is counted and recorded."""
         return 0 if self._memory is None else self._memory.round
 
     @property
     def own(self) -> str | None:
-        """The ``requestState`` that the handler itself gave last."""
+        """The ``requestState`` that the handler itself returned last."""
         return None if self._memory is None else self._memory.own
 
     def ask(self, question: Question[T], key: str | None = None) -> T:
-        """The answer to one question; ends the round where there is none yet."""
+        """Return the answer to one question; ends the round if there is none yet."""
         if key is None:
             self._unnamed += 1
             key = f"question-{self._unnamed}"
         return self.ask_all({key: question})[key]
 
     def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
-        """The answers to all of them; those that are missing are asked for together.
+        """Return the answers to all questions; missing ones are asked together.
 
-        ``ToolError`` once so many answers to one question did not fit.
+        Raises ``ToolError`` once ``MAX_MISFITS`` answers to one question did not fit.
         """
         memory = self._memory or _NOTHING
         answered, missing, values = dict(memory.answered), dict[str, InputRequest](), dict[str, Any]()
@@ -279,7 +283,7 @@ class Rounds:
         raise InputRequired(InputRequiredResult(dict(missing), memory=self.after(asked)))
 
     def _answer(self, memory: Memory, key: str, request: InputRequest, digest: str) -> tuple[bool, Any]:
-        """Whether this very question has been answered, and how."""
+        """Return whether this exact question has been answered, and the answer."""
         earlier = memory.answered.get(key)
         if earlier is not None and earlier[0] == digest:
             return True, earlier[1]
@@ -291,7 +295,7 @@ class Rounds:
         return True, answer
 
     def once(self, key: str, make: Callable[[], Any]) -> Any:
-        """What ``make`` gave in the first round that came here; see :meth:`Context.once`."""
+        """Return the value that ``make`` gave in the first round that came here; see :meth:`Context.once`."""
         made = self._made()
         if key in made:
             awaited, kept = made[key]
@@ -305,7 +309,7 @@ class Rounds:
         return self._keep(key, await value, awaited=True)
 
     def _keep(self, key: str, value: Any, *, awaited: bool) -> Any:
-        """What a later round gets has been JSON in between; the first gets the same, and each a copy of its own."""
+        """Store a value as JSON. The first round, too, gets the decoded value, and each round a copy of its own."""
         try:
             kept = encode(value)
             value = decode(kept)
@@ -321,7 +325,7 @@ class Rounds:
         return self._once
 
     def after(self, asked: Mapping[str, str], own: str | None = None) -> Memory:
-        """The memory of the next round. ``ToolError`` when there have been too many."""
+        """Return the memory of the next round. Raises ``ToolError`` if there have been too many."""
         memory = self._memory or _NOTHING
         if memory.round + 1 >= MAX_ROUNDS:
             raise ToolError.of("TW2010", limit=MAX_ROUNDS)
@@ -330,7 +334,7 @@ class Rounds:
 
 
 class _Within(Rounds):
-    """What is known and asked is known and asked by ``outer``, under longer keys."""
+    """Delegates to ``outer``, under prefixed keys."""
 
     __slots__ = ("_outer", "_scope")
 
@@ -366,7 +370,7 @@ async def _ready(value: Any) -> Any:
 
 
 def _one_more(known: tuple[str, int] | None, key: str, digest: str, problem: str) -> int:
-    """How many answers to this very question did not fit by now. ``ToolError`` when nobody should be asked again."""
+    """Return the number of invalid answers to this question so far. Raises ``ToolError`` at the limit."""
     count = known[1] + 1 if known is not None and known[0] == digest else 1
     if count >= MAX_MISFITS:
         raise ToolError.of("TW2013", key=key, count=count, problem=problem)
@@ -374,12 +378,12 @@ def _one_more(known: tuple[str, int] | None, key: str, digest: str, problem: str
 
 
 def _digest(request: InputRequest) -> str:
-    """Names a question, so that an answer counts for the question that was put and for no other."""
+    """Identify a question, so that an answer counts for exactly the question that was asked."""
     return hashlib.sha256(canonical(request)).hexdigest()[:32]
 
 
 def remembered(outcome: InputRequiredResult, rounds: Rounds) -> Memory:
-    """The memory with which the round after ``outcome`` begins, also for one that a handler made by itself."""
+    """Return the memory for the round after ``outcome``, even if a handler made that itself."""
     if outcome.memory is not None:
         return cast("Memory", outcome.memory)
     requests: Iterable[tuple[str, InputRequest]] = (outcome.inputRequests or {}).items()

@@ -1,6 +1,6 @@
-"""What a host does for one request of its user: how much it may take, what it has taken, and what it has met.
+"""A host's work on one user request: its budget, its consumption, and its taint.
 
-A task goes through the layers with the context of each call. Nothing in it is the model's to write.
+A task goes through the layers with the context of each call. The model cannot write any of it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from toolwright.protocol.types import Value
 __all__ = ["Budget", "Leg", "Met", "Task"]
 
 Leg: TypeAlias = Literal["private", "untrusted", "sends"]
-"""What a call may do that is harmless alone: read what is private, bring in text of strangers, send something out."""
+"""A leg of the lethal trifecta, harmless alone: a call reads private data, brings in untrusted text, or sends data
+out.
+"""
 
 _HISTORY = 64
 
 
 class Budget(Value, frozen=True):
-    """What one task may take; ``None`` is no limit. ``bytes`` are those of results. ``seconds`` do not count while a
-    person is asked. ``tokens`` and ``money`` count as far as somebody tells the task of them."""
+    """The budget of one task; ``None`` means no limit. ``bytes`` are those of results. ``seconds`` do not count while a
+    person is asked. ``tokens`` and ``money`` count as far as they are reported to the task.
+    """
 
     calls: int | None = 200
     bytes: int | None = 8_388_608
@@ -33,7 +36,7 @@ class Budget(Value, frozen=True):
 
 
 class Met(Value, frozen=True):
-    """What a task had met at one time: which tools have brought in what, and from which servers all of it came."""
+    """The taint of a task at one time: the first tool for each leg, and the servers that the content came from."""
 
     tools: Mapping[Leg, str]
     sources: frozenset[str]
@@ -41,10 +44,12 @@ class Met(Value, frozen=True):
 
 @dataclass(slots=True)
 class Task:
-    """One task. ``stopped`` is why nothing runs for it any more; whoever drives the model ends its loop then.
+    """One task. ``stopped`` is the reason why no call runs for it any more; the code that drives the model ends its
+    loop then.
 
-    ``met`` says which tools have brought in what, ``sources`` from which servers all of it came, ``history`` which
-    calls had which results, the newest last, ``running`` how many identical ones have not ended yet.
+    ``met`` is the first tool for each leg of the trifecta, ``sources`` are the servers that the content came from,
+    ``history`` are calls and their results, the newest last, ``running`` counts identical calls that have not ended
+    yet.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -70,12 +75,12 @@ class Task:
         self.began = self.clock()
 
     def note(self, *, tokens: int = 0, money: float = 0.0) -> None:
-        """What a step of the model has taken."""
+        """Add the consumption of one step of the model."""
         self.tokens += tokens
         self.money += money
 
     def meet(self, leg: Leg, name: str, source: str) -> None:
-        """``name`` has brought this in, from ``source``."""
+        """Record that ``name`` has this leg, from ``source``."""
         self.met.setdefault(leg, name)
         self.sources.add(source)
 
@@ -83,13 +88,13 @@ class Task:
         return Met(dict(self.met), frozenset(self.sources))
 
     def meet_all(self, met: Met) -> None:
-        """What another task has met has been met here, too."""
+        """Add the taint of another task."""
         for leg, name in met.tools.items():
             self.met.setdefault(leg, name)
         self.sources |= met.sources
 
     def meets_with(self, other: Task) -> None:
-        """From now on, what one of the two meets is met by both."""
+        """Share taint from now on: each of the two tasks has the taint of both."""
         other.meet_all(self.has_met())
         self.met, self.sources = other.met, other.sources
 
@@ -109,7 +114,7 @@ class Task:
         return self.clock() - self.began - self.asked_seconds
 
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """Of each limit that there is: what is used of it, and how much it is."""
+        """Return the used amount and the limit, for each limit that is set."""
         budget = self.budget
         limits = {
             "calls": (self.calls, budget.calls),

@@ -1,8 +1,8 @@
 """Worker threads for plain functions, so that a slow one holds up neither the event loop nor another function.
 
 asyncio's own executor joins its threads at exit, so one stuck tool would keep the process alive; these are daemons and
-never delay exit. A thread cannot be stopped: a call that nobody waits for any more keeps its thread until it ends, and
-with it the place that was held for the call.
+never delay exit. A thread cannot be stopped: an abandoned call keeps its thread until it ends, and with it the slot of
+the call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger("toolwright")
 
 
 class Held:
-    """The place of a call, given back once nobody holds it any more: neither the call itself nor a thread of it."""
+    """The concurrency slot of a call, released once neither the call itself nor a thread of it holds it."""
 
     __slots__ = ("_count", "_give_back")
 
@@ -46,12 +46,13 @@ class Held:
 
 
 HELD: contextvars.ContextVar[Held | None] = contextvars.ContextVar("held", default=None)
-"""The place of the call that is running; kept by what may go on after it. Used on the event loop only."""
+"""The slot of the running call; held on by work that may outlast it. Used on the event loop only."""
 
 
 class _Job:
-    """A function on its way through a thread. Whoever takes the lock first decides: a thread, and it runs; or who gives
-    it up, and it never begins."""
+    """A function on its way through a thread. The first to take the lock decides: if a thread does, it runs; if its
+    caller gives up first, it never begins.
+    """
 
     __slots__ = ("_abandoned", "_began", "_ended", "_function", "_held", "_loop", "_taken", "future", "lane")
 
@@ -69,18 +70,18 @@ class _Job:
         self.future.add_done_callback(self._settled)
 
     def run(self) -> Callable[[], None]:
-        """On the thread: call the function, unless it was given up. Returns what tells the loop."""
+        """Call the function on this thread, unless it was abandoned. Returns the function that reports to the loop."""
         if not self._taken.acquire(blocking=False):
             return lambda: None
         self._began = time.monotonic()
         try:
             end, value = self._finish, self._function()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
+        except BaseException as error:  # noqa: BLE001 - any exception belongs to the caller
             end, value = self._fail, error
         return lambda: self._tell(end, value)
 
     def _tell(self, end: Callable[[Any], None], value: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and no caller waits
             self._loop.call_soon_threadsafe(end, value)
 
     def _finish(self, value: Any) -> None:
@@ -107,7 +108,7 @@ class _Job:
     def _settled(self, future: asyncio.Future[Any]) -> None:
         if not future.cancelled() or self._ended:
             return
-        if self._taken.acquire(blocking=False):  # no thread has come to it yet, and none will
+        if self._taken.acquire(blocking=False):  # no thread has begun it yet, and none will
             self._end()
         else:
             self._abandoned = True
@@ -116,10 +117,10 @@ class _Job:
 
 
 class Lane:
-    """The calls of one function. At most ``share`` of them are on threads at once; the others wait their turn.
+    """The calls of one function. At most ``share`` of them are on threads at once; the others are queued.
 
-    ``abandoned`` of the threads run for nobody: their calls were given up, and they cannot be stopped. Whoever wrote a
-    tool is warned of that; work of our own, which ends, is ``silent``.
+    ``abandoned`` counts the threads of abandoned calls, which cannot be stopped. The log warns the author of the tool
+    about them; our own work, which ends, is ``silent``.
     """
 
     def __init__(self, pool: ThreadPool, name: str, share: int, *, silent: bool = False) -> None:
@@ -132,7 +133,7 @@ class Lane:
         self.waiting: deque[_Job] = deque()
 
     def give_up(self, more: int) -> None:
-        """So many more threads run for nobody now, here and in all."""
+        """Add ``more`` to the abandoned threads, of this lane and of the pool."""
         self.abandoned += more
         self._pool.abandoned += more
 
@@ -141,8 +142,9 @@ class Lane:
             _log.warning("%s [%s]", sentence(code, "en", {"tool": self.name, **facts}), code)
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """A future for ``function()``, called on a thread in the caller's context. ``RuntimeError`` where it would need
-        one more, and the system has none."""
+        """Return a future for ``function()``, called on a thread in the caller's context. Raises ``RuntimeError`` if it
+        needs another thread, and the system has none.
+        """
         job = _Job(function, self)
         try:
             self._pool.begin(job)
@@ -153,25 +155,26 @@ class Lane:
 
 
 class ThreadPool:
-    """At most ``size`` threads, started when they are needed, and one more for a lane that would have none: however
-    many functions are stuck, the others are called."""
+    """At most ``size`` threads, started on demand, and one more for a lane that would have none: stuck functions never
+    block the others.
+    """
 
     def __init__(self, size: int = 32) -> None:
         self._size = size
         self.abandoned = 0
         self._lock = threading.Lock()
         self._handed: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        self._turns: deque[Lane] = deque()  # lanes where somebody waits; each gets a thread in its turn
+        self._turns: deque[Lane] = deque()  # lanes with queued jobs; each gets a thread in its turn
         self._threads = 0
         self._idle = 0
         self._rest = self.lane("", size)
 
     def lane(self, name: str, share: int | None = None, *, silent: bool = False) -> Lane:
-        """A way in for one function, which can have half of the threads unless it is said how many."""
+        """Return the lane of one function, which gets half of the threads unless ``share`` is given."""
         return Lane(self, name, share or max(1, self._size // 2), silent=silent)
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """As :meth:`Lane.run`, for what has no lane of its own."""
+        """Like :meth:`Lane.run`, for functions without a lane of their own."""
         return self._rest.run(function)
 
     def begin(self, job: _Job) -> None:
@@ -193,7 +196,7 @@ class ThreadPool:
     def _work(self, job: _Job | None) -> None:
         while job is not None:
             tell, lane = job.run(), job.lane
-            # Free before anybody hears of the result: the next call that it leads to finds this thread.
+            # Free before the result is reported: the next call that it leads to finds this thread.
             with self._lock:
                 job = self._next(lane)
                 ends = job is None and self._threads > self._size
@@ -202,12 +205,14 @@ class ThreadPool:
                 elif job is None:
                     self._idle += 1
             tell()
-            del tell  # what was returned is not kept while the thread waits
+            del tell  # the result is released while the thread waits
             if job is None and not ends:
                 job = self._handed.get()
 
     def _next(self, before: Lane) -> _Job | None:
-        """Whose turn it is on a thread that did something for ``before``: its own, if it would have no thread left."""
+        """Return the next job for a thread that worked for ``before``: one of that lane, if it would have no thread
+        left.
+        """
         before.threads -= 1
         if before.waiting and not before.threads:
             self._turns.remove(before)

@@ -1,7 +1,7 @@
 """The one idea: a *toolset* lists tools, finds one by name and calls it; a *layer* is a toolset around a toolset.
 
 Resources and prompts go the same way: a :class:`Provider` offers all three, and a :class:`Layer` treats reading a
-resource, getting a prompt and completing an argument as it treats a call, so that nothing has a way around it.
+resource, getting a prompt and completing an argument like a call, so that no operation bypasses it.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ __all__ = [
 
 Effect: TypeAlias = Literal["read", "write", "destructive", "open-world"]
 Secrets: TypeAlias = Literal["mask", "keep"]
-"""What becomes of secrets in what leaves."""
+"""The treatment of secrets in output."""
 Personal: TypeAlias = Literal["mask", "keep"]
-"""What becomes of personal data in what leaves."""
+"""The treatment of personal data in output."""
 
 UNTRUSTED = "toolwright/untrusted"
-"""The key of ``_meta`` that marks what a tool says, or a resource reads as, whose text comes from strangers."""
+"""The key of ``_meta`` that marks output of tools and resources as text from strangers."""
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
@@ -82,14 +82,14 @@ Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
 
 
 class Change(Value, frozen=True):
-    """What has changed: the list of tools, prompts or resources (templates included), or the one resource ``uri``."""
+    """A change: the list of tools, prompts or resources (templates included), or the one resource ``uri``."""
 
     kind: Kind
     uri: str = ""
 
 
 class Principal(Value, frozen=True):
-    """Who calls: ``local`` on stdio, ``local:http`` on loopback, otherwise what authentication says."""
+    """The caller: ``local`` on stdio, ``local:http`` on loopback, otherwise the authenticated identity."""
 
     id: str
     scopes: frozenset[str] = frozenset()
@@ -98,11 +98,11 @@ class Principal(Value, frozen=True):
 LOCAL = Principal("local")
 
 EVERYONE = Principal("everyone")
-"""Nobody who calls: who lists as this very object sees what there is for anyone, to check rules against it."""
+"""Sentinel principal whose lists contain every tool; used only to validate rules. Compared by identity."""
 
 
 class Channel(Protocol):
-    """The way back to whoever asked, while the request runs. It takes nothing after the answer."""
+    """The way back to the client, while the request runs. After the answer, messages are dropped."""
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
@@ -112,15 +112,16 @@ class Channel(Protocol):
 
 
 class Trail(Mutable):
-    """What its record will say of an operation, written by whoever learns it on the way.
+    """The audit data of an operation, filled in by the layers on the way.
 
-    ``tool`` is what was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are whether and by which rule
-    it was allowed, ``code`` is that of the failure, and ``intent`` the id of a record that was written before.
-    ``edited`` are the arguments that a person has put in the place of those that came, and ``notes`` what else was done
-    about it: what a person said, what was repaired, why a run was stopped. ``called`` is the old name that a tool was
-    called by. ``wrong`` says of arguments that do not fit where that is, and which keyword of the schema refuses them.
-    ``paused``: for so many seconds its caller is paused from here on.
-    ``taken``: it belongs to an operation already, and whatever a tool does with its context needs one of its own.
+    ``tool`` is the tool that was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are the verdict and
+    the rule it came from, ``code`` is the code of the failure, and ``intent`` the id of the write-ahead audit record.
+    ``edited`` are the arguments that a person has substituted, and ``notes`` are other events: a person's answer, a
+    repair, the reason why a run was stopped. ``called`` is the old name that a tool was called by. ``wrong`` locates
+    arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
+    many seconds from here on.
+
+    ``taken``: it belongs to an operation already, and nested operations of a tool need one of their own.
     """
 
     tool: Tool | None = None
@@ -158,9 +159,10 @@ SILENT = _Silent()
 
 
 class Slice(Value, frozen=True):
-    """A text of a result that is cut out of a longer one: ``data`` with what stands before and behind it there, where a
-    secret may begin or end. ``shown`` is how the result has it: as text, of which the bytes are in ``encoding``, or
-    else in base64. ``within`` is the text of the result that ``shown`` is a part of, where it is no text by itself."""
+    """A text in a result that is cut out of a longer one: ``data`` with the bytes before and after it there, where a
+    secret may begin or end. ``shown`` is its form in the result: text, whose bytes are in ``encoding``, or else
+    base64. ``within`` is the text of the result that contains ``shown``, if that is not a text by itself.
+    """
 
     shown: str
     before: bytes
@@ -171,26 +173,26 @@ class Slice(Value, frozen=True):
 
     @classmethod
     def of(cls, text: str, start: int, end: int, within: str = "") -> Slice:
-        """The characters of ``text`` from ``start`` up to ``end``, as a result shows them."""
+        """Return the characters of ``text`` from ``start`` up to ``end``, in the form that a result has them."""
         before, behind = text[max(0, start - cls.BEFORE) : start], text[end : end + cls.BEHIND]
         return cls(
             text[start:end], before.encode(errors="replace"), b"", behind.encode(errors="replace"), within=within
         )
 
     BEFORE: ClassVar[int] = 8_192
-    """So much is looked at before a slice: a private key begins that far off."""
+    """How far before a slice secrets are searched for: a private key may begin that far off."""
     BEHIND: ClassVar[int] = 512
 
 
 class RequestContext(Value, frozen=True):
     """The facts of one request. A tool gets it by a parameter annotated ``Context``, which its schema does not show.
 
-    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds``
-    is what is known from earlier rounds of this call, ``kept`` what :meth:`keep` has taken in this one, ``slices``
-    which of its texts are cut out of longer ones. ``has_words``: whether the client's revision can put a question.
-    ``trail`` is for the layers, and absent where nothing is recorded. ``task`` is what this request is a part of,
-    on a host. ``agreed``: a person has been shown this very call, and has agreed to it, so that a tool need not ask
-    the same once more. ``language`` is that of questions to a person: ``en`` or ``zh``.
+    ``capabilities`` are the client's, valid for this request only. ``meta`` is the request's ``_meta``. ``rounds`` are
+    the earlier rounds of this call, ``kept`` are the results stored by :meth:`keep` in this one, ``slices`` are those
+    of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
+    ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
+    on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
+    again. ``language`` is that of questions to a person: ``en`` or ``zh``.
     """
 
     principal: Principal
@@ -206,7 +208,7 @@ class RequestContext(Value, frozen=True):
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
 
-    if not TYPE_CHECKING:  # a type checker names what is not there better
+    if not TYPE_CHECKING:  # a type checker reports missing names better
 
         def __getattr__(self, name: str) -> Any:
             raise missing(self, name, CONTEXT)
@@ -220,11 +222,11 @@ class RequestContext(Value, frozen=True):
         description: str | None = None,
         seconds: float = 900.0,
     ) -> wire.ResourceLink:
-        """Hand out something large by reference: return the link, and whoever made this call can read it for a while.
+        """Store a large value and return a link to it, which the caller of this call can read for a while.
 
-        To all others there is nothing at its URI. Text stays text, ``bytes`` stay bytes, any other value has to be
-        plain, and becomes JSON. What is long is read in parts, and each says which comes next. At most about 64 MiB
-        are kept for a caller at once; beyond that the call fails. Nothing is kept of a call that fails or asks.
+        To all other callers its URI does not exist. Text stays text, ``bytes`` stay bytes, any other value has to be
+        plain, and becomes JSON. A long value is read in parts, and each links to the next. At most about 64 MiB are
+        stored for a caller at once; beyond that the call fails. Values of a call that fails or asks are not stored.
         """
         thing = Kept.of(value, name, mime_type, description, seconds)
         self.kept.append(thing)
@@ -233,11 +235,11 @@ class RequestContext(Value, frozen=True):
     def ask(self, question: Question[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
 
-        The function ends here, and begins again from its start once the answer is there; then ``ask`` returns it. So
-        effects belong behind the last question, or into :meth:`once`. ``key`` names the question among those of the
+        The function ends here, and runs again from its start once the answer is there; then ``ask`` returns it. So
+        effects belong after the last question, or into :meth:`once`. ``key`` names the question among those of the
         call; without one, questions are numbered in their order, which has to be the same each time.
 
-        A client that cannot be asked so is told by an error; :meth:`can_ask` looks first.
+        Raises an error for a client that cannot answer such a question; :meth:`can_ask` tells in advance.
         """
         return self._rounds().ask(question, key)
 
@@ -246,8 +248,9 @@ class RequestContext(Value, frozen=True):
         return self._rounds().ask_all(questions)
 
     def can_ask(self, question: Question[Any]) -> bool:
-        """Whether this client can be asked so: it says that it answers such a question, and its revision has words for
-        it."""
+        """Whether this client can answer such a question: it has declared the capability, and its revision can express
+        the question.
+        """
         request: InputRequest = question.request
         return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
 
@@ -258,9 +261,10 @@ class RequestContext(Value, frozen=True):
     def once(self, key: str, make: Callable[[], AnswerT]) -> AnswerT: ...
 
     def once(self, key: str, make: Callable[[], Any]) -> Any:
-        """Do something a single time, although questions make the function begin again: what ``make`` returned when it
-        was first called here, then and in every later round. It has to be plain JSON, for it travels, encrypted,
-        through the client. Where ``make`` is ``async``, await the result."""
+        """Run ``make`` a single time, although questions restart the function: returns the value of its first run, then
+        and in every later round. The value has to be plain JSON, because it travels, encrypted, through the client.
+        If ``make`` is ``async``, await the result.
+        """
         return self._rounds().once(key, make)
 
     def _rounds(self) -> Rounds:
@@ -269,46 +273,47 @@ class RequestContext(Value, frozen=True):
         return self.rounds
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the call is. Numbers must increase; others are dropped. Of what comes quicker than 20 times a
-        second the newest is told, and what reaches ``total``. Free when nobody asked for progress."""
+        """Report progress. Numbers must increase; others are dropped. Above 20 reports a second, only the newest is
+        sent, and one that reaches ``total``. Costs nothing if the client did not ask for progress.
+        """
         self.channel.progress(progress, total, message)
 
     @deprecated("Context.log is deprecated by the protocol: write to standard error, or use a tracing library.")
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client, where this request asked for its level (2026-07-28, utilities/logging).
-        Deprecated since that revision, and there for the clients that ask for it.
+        """Send a log message to the client, if this request asked for its level (2026-07-28, utilities/logging).
 
-        ``level`` is one of debug, info, notice, warning, error, critical, alert, emergency; ``ValueError`` otherwise.
-        Of more than 100 messages a second, one says that the others are left out.
+        Deprecated since that revision, and kept for clients that ask for it. ``level`` is one of debug, info, notice,
+        warning, error, critical, alert, emergency; ``ValueError`` otherwise. Above 100 messages a second, one reports
+        that the others are left out.
         """
         if level not in LOG_LEVELS:
             raise ValueError(f"unknown log level {level!r}; one of {', '.join(LOG_LEVELS)}")
         self.channel.log(level, data, logger)
 
     def detach(self) -> None:
-        """Let go of the connection; the call goes on, and the client comes back for the rest (2025-11-25, basic/
-        transports). For calls that take minutes. Does nothing where a client could not come back: on other carriers,
-        in other revisions, and without a session.
+        """Release the connection; the call goes on, and the client comes back for the rest (2025-11-25,
+        basic/transports). For calls that take minutes. No effect if a client could not come back: on other
+        transports, in other revisions, and without a session.
         """
         self.channel.detach()
 
 
 Context: TypeAlias = RequestContext
-"""The name under which authors know it."""
+"""The public name of the request context."""
 
 
 class Tool(Value, frozen=True):
-    """A tool as layers see it: the published definition, and what the author declared beside it.
+    """A tool as layers see it: the published definition, and the author's declarations.
 
-    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: its
-    effect says whether a person is asked, and that of a call with all of ``read_when`` is ``read``, for its author says
-    that such a call changes nothing. ``preview`` says what a call with these arguments would do, without doing it.
-    ``server`` is the label of the server that it comes from, on a host; of such a tool nobody here vouches for what its
-    definition says of itself. ``instance`` tells that server from others of its label. ``repair``: arguments that miss
-    the schema by their spelling alone are mended. ``sends``: the arguments go to somebody else, so there must be no
-    secret in them. ``replaces`` are names that it had before, by which it can still be called; ``deprecated`` is what
-    to use instead of it. ``excused`` are the rules of ``toolwright check`` that its author does not follow, each with
-    the reason; ``written`` is the file and line of its function.
+    A limit of ``None`` is the server's. ``requires`` are the scopes that a caller needs. ``confirm`` of ``None``: the
+    effect decides whether a person is asked, and a call with all of ``read_when`` has the effect ``read``, because its
+    author declares that such a call changes nothing. ``preview`` describes the effect of a call with these arguments,
+    without making it. ``server`` is the label of the server that it comes from, on a host; the definition of such a
+    tool is unverified. ``instance`` distinguishes that server from others of its label. ``repair``: arguments whose
+    spelling alone misses the schema are repaired. ``sends``: the arguments go to a third party, so they must not
+    contain a secret. ``replaces`` are former names, by which it can still be called; ``deprecated`` is its replacement.
+    ``excused`` are the rules of ``toolwright check`` that its author does not follow, each with the reason; ``written``
+    is the file and line of its function.
     """
 
     definition: wire.Tool
@@ -344,20 +349,21 @@ class Tool(Value, frozen=True):
         return self.definition.name
 
     def effect_with(self, arguments: Mapping[str, Any]) -> Effect:
-        """The effect of a call with these arguments, the defaults among them."""
+        """Return the effect of a call with these arguments, including defaults."""
         marks = self.read_when
         return "read" if marks and all(arguments.get(name) is mark for name, mark in marks.items()) else self.effect
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that it can be called by; the first is the one that is listed."""
+        """All names that it can be called by; the first is the listed one."""
         return (self.definition.name, *self.replaces)
 
 
 class Grant(Protocol):
-    """A person's consent to one call. It is used up by ``take``, right before the run; ``ToolError`` when it has been.
-    After it ``give_back`` when the call only asked on, or ``settle`` when it has run. ``keep`` when the call failed:
-    what was not used up by then holds for the identical call. ``by`` says what the consent was.
+    """A person's consent to one call. ``take`` consumes it, right before the run, and raises ``ToolError`` if it is
+    already consumed. Afterwards ``give_back`` follows if the call only asked on, or ``settle`` if it has run.
+    ``keep`` follows if the call failed: an unconsumed grant then holds for the identical call. ``by`` describes the
+    consent.
     """
 
     @property
@@ -373,13 +379,13 @@ class Grant(Protocol):
 
 
 class ToolCall(Value, frozen=True):
-    """One call. ``tool`` is there once a layer has found it; views replace both together. ``called`` is the old name
-    that it came by, where that is not ``name``.
+    """One call. ``tool`` is set once a layer has found it; views replace both together. ``called`` is the old name that
+    it was called by, if that is not ``name``.
 
-    ``admit`` is what the door still has to check once it is known that the caller may know the tool; it raises
-    ``RpcError``, and belongs where the arguments are checked. ``asks`` is why a rule wants a person to decide,
-    ``stake`` what else is at stake, so that no earlier yes counts that did not know of it, and ``grant`` what they have
-    said.
+    ``admit`` is the check of the handler that remains until it is known that the caller may see the tool; it raises
+    ``RpcError``, and belongs with the validation of arguments. ``asks`` is the reason why a rule wants a person to
+    decide, ``stake`` are further risks, so that an earlier consent that did not cover them does not count, and
+    ``grant`` is the person's consent.
     """
 
     name: str
@@ -399,7 +405,7 @@ class ResourceRead(Value, frozen=True):
 
 
 class ResourceFollow(ResourceRead, frozen=True):
-    """To be told of changes of a resource. It goes the whole way of reading it, and then nothing is read."""
+    """A subscription to changes of a resource. It passes all layers like a read, but reads no contents."""
 
 
 class PromptGet(Value, frozen=True):
@@ -409,7 +415,7 @@ class PromptGet(Value, frozen=True):
 
 
 class CompletionGet(Value, frozen=True):
-    """Which values may ``argument`` have that begins with ``value``? ``name`` is a prompt's, or a URI template.
+    """A request for values of ``argument`` that begin with ``value``. ``name`` is that of a prompt, or a URI template.
 
     ``arguments`` are those that are settled already.
     """
@@ -426,11 +432,11 @@ LibraryOperation: TypeAlias = ResourceRead | PromptGet | CompletionGet
 Operation: TypeAlias = ToolCall | LibraryOperation
 
 Entry: TypeAlias = wire.Resource | wire.ResourceTemplate | wire.Prompt
-"""What a library has."""
+"""An entry of a library."""
 
 
 def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
-    """The resource of a template that ``uri`` is; its name is the template's."""
+    """Return the resource at ``uri`` of a template; its name is the template's."""
     return wire.Resource(
         uri, template.name, template.title, template.description, template.mimeType, annotations=template.annotations
     )
@@ -439,10 +445,10 @@ def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.Resource:
 class Toolset(Protocol):
     """Lists tools, finds one and calls it.
 
-    ``list_tools`` returns the tools that this caller may see, sorted by name, and *the same tuple object* while nothing
-    has changed for that caller. ``find_tool`` raises ``UnknownTool`` for all others, hidden ones included, and
-    ``call_tool`` refuses what ``find_tool`` would. Both take the old names of a tool for its name. ``watch`` calls back
-    after each change, from any thread.
+    ``list_tools`` returns the tools that this caller may see, sorted by name, and *the same tuple object* until that
+    caller's list changes. ``find_tool`` raises ``UnknownTool`` for all others, hidden ones included, and ``call_tool``
+    refuses the same ones. Both accept the old names of a tool. ``watch`` registers a callback for changes, which may
+    come from any thread.
     """
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]: ...
@@ -457,11 +463,10 @@ class Toolset(Protocol):
 class Library(Protocol):
     """Lists resources, templates and prompts, reads, gets and completes.
 
-    Lists are sorted, by URI, template and name, and each is *the same tuple object* while nothing has changed for that
-    caller. ``offers`` says what of ``resources``, ``prompts`` and ``completions`` there is; what has been offered once
-    is not taken back. ``find_entries`` tells what an operation is about: the resource to read, before it the template
-    that it comes from, or the prompt. That and the operations raise ``UnknownEntry`` for what there is not, hidden ones
-    included.
+    Lists are sorted, by URI, template and name, and each is *the same tuple object* until that caller's list changes.
+    ``offers`` returns which of ``resources``, ``prompts`` and ``completions`` are supported; an offer is never
+    withdrawn. ``find_entries`` returns the subject of an operation: the resource to read, after the template that it
+    comes from, or the prompt. It and the operations raise ``UnknownEntry`` for missing entries, hidden ones included.
     """
 
     def offers(self) -> frozenset[str]: ...
@@ -482,11 +487,11 @@ class Library(Protocol):
 
 
 class Provider(Toolset, Library, Protocol):
-    """All that a server serves, as one object that can be guarded as one."""
+    """Everything that a server serves, as one object that can be guarded as one."""
 
 
 def unknown(operation: LibraryOperation) -> UnknownEntry:
-    """The error for an operation on what there is not, or what this caller may not know."""
+    """Return the error for an operation on an entry that does not exist, or is hidden from this caller."""
     match operation:
         case ResourceRead():
             error = UnknownEntry.of("TW1025", uri=operation.uri)
@@ -499,7 +504,7 @@ def unknown(operation: LibraryOperation) -> UnknownEntry:
 
 
 class NoTools:
-    """The tools of a library that has none."""
+    """Mixin for a library without tools."""
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return ()
@@ -512,7 +517,7 @@ class NoTools:
 
 
 class NoLibrary:
-    """The library of a toolset that has none."""
+    """Mixin for a toolset without resources and prompts."""
 
     def offers(self) -> frozenset[str]:
         return frozenset()
@@ -540,10 +545,9 @@ class NoLibrary:
 
 
 class Wrapper(Value, frozen=True, dict=True):
-    """A provider around a provider that changes nothing; views and layers override what they change.
+    """A transparent provider around a provider; views and layers override methods.
 
-    What is not overridden *is* the inner provider's own method, so that standing in the way without doing anything
-    costs nothing.
+    A method that is not overridden *is* the inner provider's own method, so that a wrapper adds no cost to it.
     """
 
     inner: Provider
@@ -627,16 +631,16 @@ class Layer(Wrapper, frozen=True):
 
 
 def guarded(provider: Provider, *layers: Callable[[Provider], Provider]) -> Provider:
-    """``provider`` inside ``layers``, the outermost named first."""
+    """Wrap ``provider`` in ``layers``, the outermost first."""
     for layer in reversed(layers):
         provider = layer(provider)
     return provider
 
 
 async def found(toolset: Toolset, call: ToolCall) -> tuple[ToolCall, Tool]:
-    """The call with its tool, looked up unless an outer layer has done so. Raises ``UnknownTool``.
+    """Return the call with its tool, looked up unless an outer layer has done so. Raises ``UnknownTool``.
 
-    Of a tool that was called by an old name, the call has the present one: whatever goes by names goes by that.
+    For a tool that was called by an old name, the call gets the present one, so that all layers use the same name.
     """
     if call.tool is not None:
         return call, call.tool

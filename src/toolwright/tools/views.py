@@ -1,4 +1,6 @@
-"""Toolsets made from toolsets: combined, prefixed, renamed, filtered. What a view does not list it does not call."""
+"""Toolsets made from toolsets: combined, prefixed, renamed, filtered. A view refuses calls to tools that it does not
+list.
+"""
 
 from __future__ import annotations
 
@@ -47,20 +49,22 @@ Tools = tuple[Tool, ...]
 
 
 def filtered(inner: Provider, visible: Callable[[Tool, RequestContext], bool]) -> Provider:
-    """The tools for which ``visible(tool, context)`` holds. To a caller, the others do not exist."""
+    """Return the tools for which ``visible(tool, context)`` holds. To a caller, the others do not exist."""
     return _Filtered(inner, visible)
 
 
 def prefixed(inner: Provider, prefix: str) -> Provider:
-    """The same tools as ``prefix_name``. Raises ``DefinitionError`` for a prefix that no tool name can have; one with
-    which a tool's name gets too long is noticed when it is listed."""
+    """Return the same tools as ``prefix_name``. Raises ``DefinitionError`` for a prefix that no tool name can have; a
+    name that gets too long by it is reported when it is listed.
+    """
     mark = _named(f"{prefix}_")
     return _Named(inner, mark.__add__, lambda name: [name.removeprefix(mark)] if name.startswith(mark) else [])
 
 
 def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
-    """The same tools, those in ``names`` (old → new) under their new name only. Raises ``DefinitionError`` for a new
-    name that is none, or is given twice."""
+    """Return the same tools, those in ``names`` (old → new) under their new name only. Raises ``DefinitionError`` for
+    an invalid or repeated new name.
+    """
     back = {_named(new): old for old, new in names.items()}
     if len(back) < len(names):
         raise DefinitionError.of("TW3021", names=", ".join(sorted(names.values())))
@@ -72,19 +76,21 @@ def renamed(inner: Provider, names: Mapping[str, str]) -> Provider:
 
 
 def _named(name: str) -> str:
-    """``name``, or ``DefinitionError``: what views make of names is held to what every host accepts."""
+    """Return ``name``, or raise ``DefinitionError``: names that views make must be valid in every host."""
     if not is_name(name):
         raise DefinitionError.of("TW3024", name=name)
     return name
 
 
 def combined(*inner: Provider) -> Provider:
-    """The tools of all of them. A name that two have is a ``DefinitionError`` when it is listed or called."""
+    """Return the tools of all of them. A name that two of them have is a ``DefinitionError`` when it is listed or
+    called.
+    """
     return _Combined(inner)
 
 
 class _Memo(Mutable, Generic[T]):
-    """Keeps the last list, so that a view too returns the same tuple while nothing has changed."""
+    """Remembers the last list, so that a view too returns the same tuple until its source changes."""
 
     source: object = None
     made: tuple[T, ...] = ()
@@ -117,7 +123,9 @@ class _Filtered(Wrapper, frozen=True):
 
 
 class _Named(Wrapper, frozen=True):
-    """Other names outward; ``inward`` gives the inner names that one may stand for. Two that exist are a clash."""
+    """Presents other names outward; ``inward`` returns the inner names that a name may stand for. If two exist, they
+    clash.
+    """
 
     outward: Callable[[str], str]
     inward: Callable[[str], list[str]]
@@ -158,7 +166,7 @@ def _replacing(tool: Tool, names: tuple[str, ...]) -> Tool:
 
 
 def _only(name: str, found: list[T]) -> T:
-    """The one that was found. The error has the name that the caller used, not the one behind it."""
+    """Return the only one found. Errors have the name that the caller used, not the one behind it."""
     if not found:
         raise UnknownTool(name)
     if len(found) > 1:
@@ -180,15 +188,18 @@ def _without_taken(tools: Tools) -> Tools:
 
 
 def _left(tool: Tool, taken: frozenset[str]) -> Tool:
-    """The tool without the old names that stand for other tools: what is said of those is not said of it."""
+    """Return the tool without those old names that are present names of other tools: rules for those do not apply to
+    it.
+    """
     if taken.isdisjoint(tool.replaces):
         return tool
     return _replacing(tool, tuple(name for name in tool.replaces if name not in taken))
 
 
 class _Combined(Value, frozen=True):
-    """Several providers as one. The first that has a resource or prompt answers for it; a resource of anybody's goes
-    before the templates of all."""
+    """Several providers as one. The first that has a resource or prompt serves it; a fixed resource of any part
+    precedes the templates of all.
+    """
 
     parts: tuple[Provider, ...]
     _memo: _Memo[Tool] = field(default_factory=_Memo[Tool])
@@ -203,7 +214,7 @@ class _Combined(Value, frozen=True):
         for part in self.parts:
             with contextlib.suppress(UnknownTool):
                 owners.append((part, await part.find_tool(name, context)))
-        # Who is called so now goes before who was.
+        # A present name takes precedence over an old one.
         return _only(name, [one for one in owners if one[1].name == name] or owners)
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
@@ -211,7 +222,9 @@ class _Combined(Value, frozen=True):
         return _left(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
 
     async def _is_there(self, name: str, context: RequestContext) -> bool:
-        """Whether a tool is called so now. What two were called in one part is what none is called."""
+        """Whether a tool has this present name. A name that is an old name of two tools in one part is no present
+        name.
+        """
         for part in self.parts:
             with contextlib.suppress(UnknownTool, DefinitionError):
                 if (await part.find_tool(name, context)).name == name:
@@ -275,7 +288,7 @@ class _Combined(Value, frozen=True):
 
 
 def _first_of_each(lists: Iterable[tuple[T, ...]], key: Callable[[T], str]) -> tuple[T, ...]:
-    """One sorted list; of those with the same key the first."""
+    """Return one sorted list; of items with the same key the first."""
     items: dict[str, T] = {}
     for item in chain.from_iterable(lists):
         items.setdefault(key(item), item)

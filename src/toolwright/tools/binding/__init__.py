@@ -1,11 +1,11 @@
-"""A Python function → a tool: its contract is derived here, once, at registration. Owns pydantic.
+"""Turns a Python function into a tool: its contract is derived here, once, at registration. Owns pydantic.
 
 JSON Schema alone accepts or refuses arguments; pydantic writes the schema and then only *converts* (strict JSON mode).
-What cannot be described is a ``DefinitionError`` that names the fix.
+A function that cannot be described is a ``DefinitionError`` that names the fix.
 
-In reading order: ``settings`` (what an author declares), ``signature`` (what the function says), ``schemas`` (what is
-published of it), ``results`` (what is returned), ``bind`` (all of it together, and the call), ``text`` (functions whose
-arguments come as text: prompts and templates), ``forms`` (types that a person fills in).
+In reading order: ``settings`` (the author's declarations), ``signature`` (the function's parameters and docstring),
+``schemas`` (the published schemas), ``results`` (returned values), ``bind`` (all of it together, and the call),
+``text`` (functions whose arguments come as text: prompts and templates), ``forms`` (types that a person fills in).
 """
 
 from __future__ import annotations

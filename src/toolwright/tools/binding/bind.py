@@ -35,8 +35,9 @@ Run: TypeAlias = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 
 class Bound(Value, frozen=True):
-    """A tool and the way to run it. ``run`` expects arguments that fit the input schema; ``visible`` says to whom there
-    is such a tool; ``lane`` is its share of the threads, where it needs them."""
+    """A tool and its runner. ``run`` expects arguments that fit the input schema; ``visible`` decides which callers see
+    the tool; ``lane`` is its share of the threads, if it needs them.
+    """
 
     tool: Tool
     run: Run
@@ -45,7 +46,7 @@ class Bound(Value, frozen=True):
 
 
 def bind(function: Callable[..., Any], settings: Settings, pool: ThreadPool) -> Bound:
-    """The tool that ``function`` is. Raises ``DefinitionError``, naming the function and the fix."""
+    """Make a tool of ``function``. Raises ``DefinitionError``, naming the function and the fix."""
     name = settings.name or getattr(function, "__name__", "")
     with located(f"Tool {name!r}", function):
         signature = read_signature(function)
@@ -73,7 +74,7 @@ def _output(returns: Any) -> Output:
 def _isolated(
     function: Callable[..., Any], definition: wire.Tool, settings: Settings, signature: Signature, pool: ThreadPool
 ) -> Bound:
-    """The tool whose calls run in processes of their own; a thread each waits for them."""
+    """Make a tool whose calls run in processes of their own; a thread waits for each."""
     if signature.context is not None or signature.depends:
         raise DefinitionError.of("TW3016", name="isolation", wanted="left out: nothing can be handed to a process")
     check_isolated(function)
@@ -84,7 +85,7 @@ def _isolated(
 
 
 def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Settings, pool: ThreadPool) -> Bound:
-    """A tool from a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+    """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
     is_async = inspect.iscoroutinefunction(handler)
     output_schema = definition.outputSchema
     with located(f"Tool {definition.name!r}", handler):
@@ -110,7 +111,7 @@ def bind_raw(handler: Callable[..., Any], definition: wire.Tool, settings: Setti
 
 @contextlib.contextmanager
 def located(what: str, function: Callable[..., Any]) -> Generator[None]:
-    """Definition errors say what it is about, and where that is written."""
+    """Add the subject and its source location to definition errors."""
     written = _written(function)
     place = f" ({written[0]}:{written[1]})" if written else ""
     try:
@@ -120,7 +121,7 @@ def located(what: str, function: Callable[..., Any]) -> Generator[None]:
 
 
 def _written(function: Callable[..., Any]) -> tuple[str, int] | None:
-    """The file and line of a function; ``None`` where it is no Python."""
+    """Return the file and line of a function; ``None`` if it is not Python code."""
     code = getattr(inspect.unwrap(plain(function)), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code else None
 
@@ -152,7 +153,7 @@ def _definition(
 
 
 def _described(description: str | None, deprecated: str) -> str | None:
-    """First what matters most: some clients cut what is long, and no model is shown ``_meta``."""
+    """Put the deprecation first: some clients truncate long descriptions, and no model is shown ``_meta``."""
     return f"Deprecated: {deprecated}\n\n{description or ''}".rstrip() if deprecated else description
 
 
@@ -218,7 +219,7 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
 
 
 def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None) -> Callable[..., Awaitable[Any]]:
-    """The function as one to be awaited: on ``threads``, where it may block."""
+    """Wrap the function as an awaitable one: on ``threads``, if it may block."""
     if is_async:
         return function
 
@@ -227,7 +228,7 @@ def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None
             value = await threads.run(functools.partial(function, *args, **kwargs))
         else:
             value = function(*args, **kwargs)
-        # A plain wrapper around an async function returns what has still to be awaited.
+        # A plain wrapper around an async function returns an awaitable.
         return await value if inspect.isawaitable(value) else value
 
     return call
@@ -262,7 +263,7 @@ def _converter(
     name: str, signature: Signature, adapter: pydantic.TypeAdapter[dict[str, Any]]
 ) -> Callable[[dict[str, Json]], dict[str, Any]]:
     if all(is_json_type(parameter.type) and _never_integral(parameter.type) for parameter in signature.parameters):
-        # JSON values are what the function wants.
+        # The function takes JSON values as they are.
         return dict if signature.context is None and not signature.depends else _own
 
     def convert(arguments: dict[str, Json]) -> dict[str, Any]:
@@ -280,19 +281,21 @@ def _converter(
 
 
 def _own(arguments: dict[str, Json]) -> dict[str, Json]:
-    """A copy, where the function may ask: the next round begins with what the caller sent, whatever became of it."""
+    """Copy the arguments, because the function may ask: the next round begins with the caller's arguments,
+    unmodified.
+    """
     if any(isinstance(value, dict | list) for value in arguments.values()):
         return decode(encode(arguments))
     return dict(arguments)
 
 
 def _never_integral(annotation: Any) -> bool:
-    """Whether 5.0 can never stand for an int here: the conversion would have to make it one."""
+    """Whether 5.0 can never stand for an int here; otherwise conversion would have to make it one."""
     return annotation is not int and all(map(_never_integral, get_args(annotation)))
 
 
 def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
-    """What the author's own validators say; the values themselves are not repeated."""
+    """Report the errors of the author's own validators, without the values themselves."""
     lines = [
         "- $." + ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
         for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
@@ -303,7 +306,9 @@ def _invalid(name: str, error: pydantic.ValidationError) -> InvalidArguments:
 
 
 def _takes_context(handler: Callable[..., Any]) -> bool:
-    """Whether a raw handler wants the context beside the arguments: it has two to be given, or one called so."""
+    """Whether a raw handler takes the context beside the arguments: it has two required parameters, or one named
+    ``context``.
+    """
     refuse_dependencies(handler)
     count = len(required(handler))
     named = "context" in inspect.signature(handler).parameters

@@ -1,10 +1,10 @@
-"""What a function is given besides its arguments: the context of the request, and its dependencies.
+"""Dependency injection: the request context and the dependencies of a function.
 
-A dependency is made for each call. An ``async`` one is awaited on the event loop. A plain one runs where it may block:
-on the thread of a plain function, just before it, or on a thread of its own for an ``async`` function.
+A dependency is made for each call. An ``async`` one is awaited on the event loop. A plain one runs on a thread: for a
+plain function on the function's own, just before it; for an ``async`` function on a thread of its own.
 
-Generators, context managers and dependencies with parameters of their own are refused, at registration where the
-function shows it and otherwise at the call.
+Generators, context managers and dependencies with parameters of their own are refused: at registration if the function
+shows it, otherwise at the call.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = ["Threads", "injector", "refuse_dependencies", "standing_alone"]
 
 
 class Threads(Protocol):
-    """Where functions that may block are run."""
+    """Runs functions that may block."""
 
     def run(self, function: Callable[[], Any], /) -> Awaitable[Any]: ...
 
 
 class _Maker(Value, frozen=True):
-    """How a dependency is made: ``context`` is the parameter that wants the context, by position where it can be."""
+    """Makes a dependency: ``context`` is the parameter for the context, passed by position if possible."""
 
     name: str
     make: Callable[..., Any]
@@ -54,14 +54,16 @@ class _Maker(Value, frozen=True):
         return self.make(context)
 
     def here(self, context: RequestContext) -> Any:
-        """The value, made on this thread. ``DefinitionError`` for one that would have to be awaited or entered."""
+        """Make the value on this thread. Raises ``DefinitionError`` for one that would have to be awaited or
+        entered.
+        """
         return _checked(self.name, self(context))
 
 
 def injector(
     signature: Signature, threads: Threads | None
 ) -> Callable[[RequestContext], Awaitable[dict[str, Any]]] | None:
-    """What gives the function its context and its dependencies; ``None`` where it wants neither.
+    """Return the function that provides context and dependencies; ``None`` if the signature has neither.
 
     The plain dependencies of a plain function come as functions, which :func:`standing_alone` calls on its thread.
     """
@@ -90,7 +92,9 @@ async def _made(maker: _Maker, context: RequestContext, threads: Threads | None)
 
 
 def standing_alone(function: Callable[..., Any], signature: Signature) -> Callable[..., Any]:
-    """``function``, called by names alone. It makes its plain dependencies itself, on the thread that calls it."""
+    """Return ``function`` with keyword parameters only. It makes its plain dependencies itself, on the thread that
+    calls it.
+    """
     later, positional = _made_later(signature), signature.positional
     if not later and not positional:
         return function
@@ -110,7 +114,7 @@ def _made_later(signature: Signature) -> tuple[str, ...]:
 
 
 def _maker(dependency: Depends) -> _Maker:
-    """Raises ``DefinitionError`` for what no value can be had of."""
+    """Check a dependency. Raises ``DefinitionError`` for one that cannot provide a value."""
     make = dependency.make
     name = getattr(make, "__name__", str(make))
     if not callable(make):
@@ -121,7 +125,7 @@ def _maker(dependency: Depends) -> _Maker:
 
 
 def _is_async(make: Callable[..., Any]) -> bool:
-    """Whether it is ``async``, also behind a plain wrapper that says what it wraps."""
+    """Whether it is ``async``, also behind a plain wrapper with ``__wrapped__``."""
     return inspect.iscoroutinefunction(inspect.unwrap(plain(make)))
 
 
@@ -134,7 +138,9 @@ def _is_generator(make: Callable[..., Any]) -> bool:
 
 
 def _context_parameter(name: str, make: Callable[..., Any]) -> inspect.Parameter | None:
-    """The parameter that the context goes to: the one annotated so, or else the only one, without an annotation."""
+    """Return the parameter that receives the context: the one annotated with it, or else the only one, without an
+    annotation.
+    """
     parameters, hints = parameters_of(make), parameter_hints(make)
     typed = {one.name: hints.get(one.name, one.annotation) for one in parameters}
     contexts = [one for one in parameters if is_context(typed[one.name])]
@@ -148,7 +154,7 @@ def _context_parameter(name: str, make: Callable[..., Any]) -> inspect.Parameter
 
 
 def _is_needed(parameter: inspect.Parameter, annotation: Any) -> bool:
-    """Whether somebody has to give it; a parameter with a default is the dependency's own business."""
+    """Whether the parameter has to be provided; one with a default belongs to the dependency itself."""
     return parameter.default is MISSING or dependency_of(parameter, annotation) is not None
 
 
@@ -164,7 +170,9 @@ _MANAGERS = (type(contextlib.contextmanager(_nothing)()), type(contextlib.asyncc
 
 
 def _checked(name: str, value: Any) -> Any:
-    """The value of a dependency. A generator, or what is still to be awaited or entered, is none."""
+    """Return the value of a dependency. Raises ``DefinitionError`` for a generator, or a value to be awaited or
+    entered.
+    """
     if isinstance(value, Coroutine):
         value.close()
         raise DefinitionError.of("TW3029", name=name)
@@ -174,7 +182,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def refuse_dependencies(function: Callable[..., Any]) -> None:
-    """``DefinitionError`` for a dependency of a function that is called with what it is called with, and no more."""
+    """Raise ``DefinitionError`` if a function that is called without injection declares a dependency."""
     hints = parameter_hints(function)
     for parameter in _readable(function):
         if dependency_of(parameter, hints.get(parameter.name, parameter.annotation)) is not None:
@@ -182,6 +190,6 @@ def refuse_dependencies(function: Callable[..., Any]) -> None:
 
 
 def _readable(function: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    with contextlib.suppress(DefinitionError):  # a builtin says nothing of its parameters, and has no dependency
+    with contextlib.suppress(DefinitionError):  # a builtin may have no signature, and has no dependency
         return parameters_of(function)
     return ()

@@ -1,4 +1,4 @@
-"""A type → a form that a person fills in, and the answer back to the type."""
+"""Turns a type into a form that a person fills in, and the answer back into the type."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Form(Question[Answer[T]], Generic[T]):
 
     ``fields`` is a TypedDict, dataclass or pydantic model of plain fields (text, numbers, yes or no, ``Literal``
     choices, lists of these), or the JSON Schema of such an object; without fields it asks for a yes or no. The answer's
-    ``value`` is of that type. An answer that does not fit is asked for again, saying why.
+    ``value`` is of that type. For an answer that does not fit, the form is shown again, with the reason.
 
-    Raises ``DefinitionError`` for what no form can hold; secrets are among it: ask for them with a :class:`Link`.
+    Raises ``DefinitionError`` for fields that a form cannot hold, including secrets: ask for them with a :class:`Link`.
     """
 
     message: str
@@ -52,7 +52,7 @@ _EMPTY: dict[str, Json] = {"type": "object", "properties": {}}
 
 
 def _fields(fields: Any) -> tuple[dict[str, Json], Callable[[Json], Any]]:
-    """What is published of the fields, and how an answer is read."""
+    """Return the published schema of the fields, and the function that reads an answer."""
     if fields is None:
         return _EMPTY, lambda content: None
     if isinstance(fields, Mapping):
@@ -87,7 +87,7 @@ def _converted(adapter: pydantic.TypeAdapter[Any], content: Json) -> Any:
 
 
 def _flat(schema: dict[str, Json]) -> dict[str, Json]:
-    """The schema of a type, without what forms have no word for; the type itself is held to that all the same."""
+    """Reduce the schema of a type to the keywords of forms; answers are still checked against the type itself."""
     defs = schema.get("$defs", {})
     flat: dict[str, Json] = {"type": schema.get("type")}
     if "properties" in schema:
@@ -109,7 +109,7 @@ def _plain(schema: Json, defs: Mapping[str, Json]) -> Json:
         named = defs.get(str(schema["$ref"]).removeprefix("#/$defs/"), {})
         return _plain({**named, **{key: value for key, value in schema.items() if key != "$ref"}}, defs)
     options = schema.get("anyOf")
-    if is_array(options):  # what may be left out
+    if is_array(options):  # an optional field
         rest = [option for option in options if option != {"type": "null"}]
         if len(rest) == 1:
             return _plain({**rest[0], **{key: value for key, value in schema.items() if key != "anyOf"}}, defs)

@@ -1,4 +1,4 @@
-"""What a function returns → the outcome of its call."""
+"""Turns a function's return value into the outcome of its call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Output:
-    """How a returned value becomes content, decided by the return annotation."""
+    """Turns returned values into content, as the return annotation decides."""
 
     def __init__(self, returns: Any) -> None:
         self.schema: dict[str, Any] | None = None
@@ -45,7 +45,9 @@ _WITHOUT_SCHEMA = (str, None, type(None), Any, MISSING, wire.CallToolResult, wir
 
 
 def _beside_outcomes(returns: Any) -> Any:
-    """``Model | CallToolResult`` is a result with blocks of its own, whose structured content is that of the model."""
+    """Drop outcomes from a union: ``Model | CallToolResult`` has the schema of the model, and may return whole
+    results.
+    """
     if get_origin(returns) not in (Union, types.UnionType):
         return returns
     kept = tuple(option for option in get_args(returns) if option not in _OUTCOMES)
@@ -53,7 +55,7 @@ def _beside_outcomes(returns: Any) -> Any:
 
 
 def _has_schema(returns: Any) -> bool:
-    """Whether a return type is JSON with a shape. Text, content blocks and whole results have none."""
+    """Whether a return type is JSON with a schema. Text, content blocks and whole results have none."""
     origin, inner = get_origin(returns), get_args(returns)
     if origin is Annotated:
         return _has_schema(inner[0])
@@ -73,7 +75,7 @@ _JSON_TYPES = (str, int, float, bool, type(None), None)
 
 
 def is_json_type(annotation: Any) -> bool:
-    """Whether values of this type are JSON already, so that nothing needs to be converted."""
+    """Whether values of this type are JSON already, and need no conversion."""
     if annotation in _JSON_TYPES:
         return True
     origin, inner = get_origin(annotation), get_args(annotation)
@@ -103,14 +105,14 @@ def _present_anything(value: Any) -> ToolOutcome:
 
 
 def _present_blocks(value: Any) -> ToolOutcome:
-    # Without an annotation an empty list is JSON; of content blocks it is none of them.
+    # Without an annotation an empty list is JSON; annotated as content blocks it is an empty result.
     if isinstance(value, list) and all(isinstance(item, (str, *BLOCKS)) for item in value):  # pyright: ignore[reportUnknownVariableType]
         return present(_blocks(value)) if value else wire.CallToolResult([])  # pyright: ignore[reportUnknownArgumentType]
     return _present_anything(value)
 
 
 def _is_mixed(value: Any) -> bool:
-    """Whether it is a list of text and content blocks, one block at least."""
+    """Whether it is a list of text and content blocks, with at least one block."""
     if not isinstance(value, list | tuple) or not any(isinstance(item, BLOCKS) for item in value):  # pyright: ignore[reportUnknownVariableType]
         return False
     return all(isinstance(item, (str, *BLOCKS)) for item in value)  # pyright: ignore[reportUnknownVariableType]
@@ -121,13 +123,12 @@ def _blocks(value: Sequence[Any]) -> list[Any]:
 
 
 _UNWRITABLE = (PydanticSerializationError, UnicodeDecodeError, InvalidResult)
-_ENDLESS = (ValueError, RecursionError)  # of pydantic, where a value holds itself or is nested too deep
-_DEEPEST = 64  # of what is looked into for what cannot be written
+_ENDLESS = (ValueError, RecursionError)  # of pydantic, for a value that contains itself or is nested too deep
+_DEEPEST = 64  # the search depth for values that cannot be written
 
 
 def _with_numbers(write: Callable[[Any], T], value: Any) -> T:
-    """``write(value)``; where that fails, once more with the scalars of numpy in it as Python's own numbers, which are
-    what JSON has."""
+    """Return ``write(value)``; if that fails, try once more with numpy scalars as Python numbers, which JSON has."""
     value = _scalar(value)
     try:
         return write(value)
@@ -153,7 +154,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _unfit(value: Any, error: Exception) -> InvalidResult:
-    """The error that names the returned value, and says how to write it instead."""
+    """Return the error that names the returned value, and a replacement."""
     return _known(value) or _not_json(value, error)
 
 
@@ -162,7 +163,7 @@ def _not_json(value: Any, error: Exception) -> InvalidResult:
 
 
 def _known(value: Any) -> InvalidResult | None:
-    """The same for values of well-known libraries, known by their members: none of the libraries is imported."""
+    """Return that error for values of well-known libraries, recognized by their members: no library is imported."""
     for inner in _within(value, _DEEPEST):
         for members, instead in _INSTEAD:
             if all(hasattr(inner, member) for member in members):
@@ -172,7 +173,7 @@ def _known(value: Any) -> InvalidResult | None:
 
 
 def _within(value: Any, depth: int) -> Iterator[Any]:
-    """The value, and what stands in it."""
+    """Yield the value, and the values in it."""
     yield value
     if depth and isinstance(value, (dict, *_COLLECTIONS)):
         for inner in value.values() if isinstance(value, dict) else value:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
@@ -184,7 +185,7 @@ def _type_name(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-# what a value has → what to return instead
+# members of a value → the replacement to return
 _INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("to_dict", "columns"), "df.to_dict('records')"),
     (("tolist", "dtype"), "x.tolist()"),
@@ -211,7 +212,7 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
             lambda it: structured(adapter.dump_python(it, mode="json", by_alias=True, warnings="error")), value
         )
     except (PydanticSerializationError, UnicodeDecodeError) as error:
-        if isinstance(value, str | int | float | list | dict | None):  # JSON, of another shape
+        if isinstance(value, str | int | float | list | dict | None):  # JSON, but not of the annotated type
             raise _known(value) or InvalidResult.of("TW3049", problem=error) from error
         raise _unfit(value, error) from error
     except _ENDLESS as error:
@@ -219,7 +220,7 @@ def _present_converted(adapter: pydantic.TypeAdapter[Any], value: Any) -> ToolOu
 
 
 def json_text(value: Any) -> str:
-    """Any value that has a JSON form, as JSON. ``InvalidResult`` for one that has none."""
+    """Return the JSON of any value that has a JSON form. Raises ``InvalidResult`` for others."""
     try:
         return _with_numbers(lambda it: encoded_value(to_jsonable_python(it)), value).decode()
     except _UNWRITABLE as error:

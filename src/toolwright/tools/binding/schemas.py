@@ -1,4 +1,4 @@
-"""Types → JSON Schema 2020-12: what is published of a function."""
+"""Turns types into JSON Schema 2020-12: the published schemas of a function."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["adapter_of", "arguments_adapter", "input_schema", "integral", "write
 
 
 class _SchemaWriter(GenerateJsonSchema):
-    """JSON Schema 2020-12 without titles that nobody wrote, which says of Python's types just what they hold.
+    """Writes JSON Schema 2020-12 without generated titles, and describes exactly the values of Python's types.
 
-    RFC 3339, which the formats mean, has a year 0 and leap seconds, and Python has not; Python has naive times and
-    fractions in durations, and RFC 3339 has not. What a format would promise of a result too much is left out.
+    The formats mean RFC 3339, which has a year 0 and leap seconds, unlike Python; Python has naive times and fractions
+    in durations, unlike RFC 3339. A format that would promise too much of a result is left out.
     """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
@@ -48,16 +48,16 @@ class _SchemaWriter(GenerateJsonSchema):
         return written
 
     def _taken(self, pattern: str) -> dict[str, Any]:
-        """What only arguments are held to."""
+        """Return a pattern that applies to arguments only."""
         return {"pattern": pattern} if self.mode == "validation" else {}
 
     def _given(self, written: dict[str, Any]) -> dict[str, Any]:
-        """A result is text here, and nothing is promised of it."""
+        """Drop the format from results: they are only promised to be text."""
         return written if self.mode == "validation" else {"type": written["type"]}
 
 
 def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, Any]]:
-    """Arguments as one closed object, which is what the function is called with."""
+    """Return the adapter for the arguments as one closed object, the keyword arguments of the function."""
     fields: dict[str, Any] = {
         parameter.name: parameter.type if parameter.default is MISSING else NotRequired[parameter.type]
         for parameter in signature.parameters
@@ -73,7 +73,7 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
 
 
 def _check_type(parameter: Parameter) -> None:
-    """``DefinitionError`` with the name of the parameter whose type has no JSON form."""
+    """Raise ``DefinitionError`` with the name of the parameter if its type has no JSON form."""
     try:
         adapter_of(parameter.type)
     except DefinitionError as error:
@@ -83,7 +83,7 @@ def _check_type(parameter: Parameter) -> None:
 
 
 def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
-    """What pydantic knows of a type. ``DefinitionError`` for one that has no JSON form."""
+    """Return pydantic's adapter for a type. Raises ``DefinitionError`` for a type without a JSON form."""
     try:
         adapter = pydantic.TypeAdapter(type_)
     except (pydantic.PydanticSchemaGenerationError, pydantic.PydanticUserError, TypeError) as error:
@@ -94,7 +94,7 @@ def adapter_of(type_: Any) -> pydantic.TypeAdapter[Any]:
 
 
 def _reason(error: Exception) -> str:
-    """The first sentence of pydantic's; the second would have the author configure a model that there is not."""
+    """Return pydantic's first sentence; the second would have the author configure a model that does not exist."""
     return str(error).split("\n")[0].split(". Set `arbitrary_types_allowed")[0]
 
 
@@ -102,7 +102,7 @@ _NOT_SCHEMAS = ("metadata", "config", "cls", "serialization", "custom_error_cont
 
 
 def _defaults_to_dependency(schema: Any) -> bool:
-    """Whether a field, however deep, has a dependency for its default: a client could set it."""
+    """Whether a field, at any depth, has a dependency as its default: a client could set it."""
     if isinstance(schema, list | tuple):
         return any(map(_defaults_to_dependency, schema))  # pyright: ignore[reportUnknownArgumentType]
     if not is_object(schema):
@@ -113,7 +113,7 @@ def _defaults_to_dependency(schema: Any) -> bool:
 
 
 def integral(value: Json) -> Json:
-    """``value`` with its whole floats as integers, which is what they are to JSON Schema and not to pydantic."""
+    """Turn whole floats into integers, which they are in JSON Schema but not in pydantic."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if is_array(value):
@@ -132,7 +132,7 @@ def write_schema(adapter: pydantic.TypeAdapter[Any], mode: Literal["validation",
 
 
 def _tidy_schema(schema: Any, own_title: str) -> Any:
-    """Close the objects that do not say whether they are open, and drop the titles that are only class names."""
+    """Close objects without ``additionalProperties``, and drop titles that are only class names."""
     if is_array(schema):
         return [_tidy_schema(item, "") for item in schema]
     if not is_object(schema):
@@ -153,7 +153,7 @@ def _tidy_schema(schema: Any, own_title: str) -> Any:
 
 
 def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> dict[str, Any]:
-    """The published schema of the arguments, with the defaults that JSON can say."""
+    """Return the published schema of the arguments, with the defaults that JSON can express."""
     schema = write_schema(adapter, "validation")
     if _holds_bytes(schema):
         raise DefinitionError.of("TW3047", what=_of_bytes(signature))
@@ -167,7 +167,7 @@ def input_schema(adapter: pydantic.TypeAdapter[Any], signature: Signature) -> di
 
 
 def _holds_bytes(schema: Any) -> bool:
-    """Whether a part of the schema is for plain ``bytes``, which JSON has not."""
+    """Whether a part of the schema is for plain ``bytes``, which JSON does not have."""
     if is_array(schema):
         return any(map(_holds_bytes, schema))
     if not is_object(schema):
@@ -176,7 +176,7 @@ def _holds_bytes(schema: Any) -> bool:
 
 
 def _of_bytes(signature: Signature) -> str:
-    """The first parameter that takes bytes, however deep."""
+    """Return the first parameter that takes bytes, at any depth."""
     written = ((one.name, write_schema(adapter_of(one.type), "validation")) for one in signature.parameters)
     return next(name for name, schema in written if _holds_bytes(schema))
 
@@ -185,4 +185,4 @@ def _publish_default(parameter: Parameter, property: dict[str, Any]) -> None:
     try:
         property["default"] = to_jsonable_python(parameter.default)
     except PydanticSerializationError:
-        property.pop("default", None)  # a default that JSON cannot say stays the function's own business
+        property.pop("default", None)  # a default that JSON cannot express is left to the function

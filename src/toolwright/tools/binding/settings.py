@@ -1,4 +1,4 @@
-"""What an author declares beside the function."""
+"""The author's declarations beside the function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Depends(Value, frozen=True):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Pydantic asks this of what annotates a field: a value that a client can set is no dependency."""
+        """Raise ``DefinitionError``: pydantic calls this for fields, and a value that a client can set is not a
+        dependency.
+        """
         raise DefinitionError.of("TW3037")
 
 
@@ -36,48 +38,49 @@ class Completes(Value, frozen=True):
     """``Annotated[str, Completes(suggest)]``: the values of a prompt's argument, or of a template's variable.
 
     ``suggest(prefix)``, ``suggest(prefix, arguments)`` or ``suggest(prefix, arguments, context)`` returns the values
-    that begin so; ``arguments`` are those that are settled already, ``context`` says who asks. It may be ``async``. A
-    client is shown the first 100.
+    with this prefix; ``arguments`` are those that are settled already, ``context`` identifies the caller. It may be
+    ``async``. A client is shown the first 100.
     """
 
     suggest: Callable[..., Any]
 
 
 class Settings(Value, frozen=True):
-    """What an author may declare beside the function; everything has a default.
+    """The settings of a tool; each has a default.
 
-    - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose
-      something), ``open-world`` (acts on others outside). Undeclared counts as ``write``, and clients are told nothing,
-      so that they assume the worst.
-    - ``idempotent``: calling again with the same arguments adds nothing.
-    - ``open_world``: the tool talks to others outside; declared with the effect, ``False`` unless said.
-    - ``seconds``, ``max_bytes`` of result and ``max_argument_bytes``: limits of this tool; the server's otherwise.
-    - ``rate``: how often one caller may call it. ``at_once``: how many calls of it run at the same time.
-    - ``isolation="process"``: each call runs in a process of its own, which is killed when its time is over.
+    - ``effect``: ``read`` (changes nothing), ``write`` (changes, and can be undone), ``destructive`` (may lose data),
+      ``open-world`` (acts on other systems). Undeclared counts as ``write``, and no hints are published, so that
+      clients assume the worst.
+    - ``idempotent``: calling again with the same arguments has no further effect.
+    - ``open_world``: the tool talks to other systems; published with the effect, ``False`` by default.
+    - ``seconds``, ``max_bytes`` of result and ``max_argument_bytes``: limits of this tool; by default the server's.
+    - ``rate``: the rate limit per caller. ``at_once``: how many calls of it run at the same time.
+    - ``isolation="process"``: each call runs in a process of its own, which is killed at its timeout.
     - ``blocking=False``: a plain function that is known to be quick is called directly, without a thread.
     - ``visible(principal)``: whether this caller may know of the tool, now. To all others it does not exist: it is
-      neither listed nor called. It is asked each time, so keep it quick; who calls is all that it may go by, beside
-      flags and the time, since a list must not depend on a connection.
-    - ``requires``: scopes, all of which a caller needs to call it. Whoever could get them sees the tool, and is told.
-    - ``confirm``: whether a person is asked before each call; otherwise the effect decides (``docs/approvals.md``).
-    - ``read_when``: arguments with which a call changes nothing, such as ``{"dry_run": True}``: whether a person is
-      asked about such a call goes by the effect ``read``. It is not published.
-    - ``preview(arguments)``: text that says what such a call would do; shown to the person who is asked. It must not do
-      anything, and may be ``async``.
-    - ``secrets``: ``mask`` those in what the tool says, or ``keep`` them, for a tool whose business they are; the
-      server's setting otherwise.
-    - ``personal``: ``mask`` addresses of e-mail and numbers of telephones, cards and residents in what the tool says,
-      or ``keep`` them; the server's setting otherwise, which keeps them unless said.
-    - ``untrusted=True``: what the tool says comes from strangers (web pages, mail), and is marked so for the client.
-    - ``sends=True``: what the tool is given goes to somebody else (a web site, a mailbox). Arguments that hold a secret
-      are refused.
-    - ``repair=True``: text that holds JSON, or a number, counts as what it spells where the schema allows no text.
-    - ``replaces``: the name, or names, that the tool had before. It can still be called by them, and is guarded,
-      limited and recorded as itself; it is listed by its present name alone.
-    - ``deprecated``: what to use instead of this tool, which will go: the description begins with it, and results of
-      calls say so in ``_meta``.
-    - ``excused``: rules of ``toolwright check`` that are not followed here, by their code, each with the reason. None
-      of it is published.
+      neither listed nor called. It is evaluated each time, so keep it quick; it may depend on the caller, flags and the
+      time alone, since a list must not depend on a connection.
+    - ``requires``: scopes, all of which a caller needs to call it. A caller who could obtain them sees the tool, and is
+      told the required scopes.
+    - ``confirm``: whether a person is asked before each call; by default the effect decides (``docs/approvals.md``).
+    - ``read_when``: arguments with which a call changes nothing, such as ``{"dry_run": True}``: for the decision
+      whether a person is asked, such a call has the effect ``read``. It is not published.
+    - ``preview(arguments)``: text that describes the effect of such a call; shown to the person who is asked. It must
+      have no effects of its own, and may be ``async``.
+    - ``secrets``: ``mask`` secrets in the tool's output, or ``keep`` them, for a tool whose purpose they are; by
+      default the server's setting.
+    - ``personal``: ``mask`` e-mail addresses and the numbers of telephones, cards and residents in the tool's output,
+      or ``keep`` them; by default the server's setting, which is ``keep`` by default.
+    - ``untrusted=True``: the tool's output comes from strangers (web pages, mail), and is marked so for the client.
+    - ``sends=True``: the tool's arguments go to a third party (a web site, a mailbox). Arguments that hold a secret are
+      refused.
+    - ``repair=True``: text that holds JSON, or a number, is converted to that value if the schema allows no text.
+    - ``replaces``: the former name, or names, of the tool. It can still be called by them, and is guarded, limited and
+      recorded under its present name; it is listed by its present name alone.
+    - ``deprecated``: the replacement of this tool, which will be removed: the description begins with it, and results
+      of calls carry it in ``_meta``.
+    - ``excused``: rules of ``toolwright check`` that are not followed here, by their code, each with the reason. They
+      are not published.
     - ``examples``: arguments that are checked against the schema and published in it.
     """
 
@@ -122,7 +125,7 @@ class Settings(Value, frozen=True):
         return {**self.meta, **said} or None
 
     def annotations(self) -> wire.ToolAnnotations | None:
-        """The hints that follow from what was declared; none for what was not."""
+        """Return the hints that follow from the declarations; undeclared ones are left out."""
         if self.effect is None:
             hints = wire.ToolAnnotations(idempotentHint=self.idempotent, openWorldHint=self.open_world)
             return None if hints == wire.ToolAnnotations() else hints
@@ -135,7 +138,7 @@ class Settings(Value, frozen=True):
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Settings:
-        """The settings that a decorator was given. ``DefinitionError`` for one that there is not."""
+        """Make settings from the arguments of a decorator. Raises ``DefinitionError`` for an unknown or invalid one."""
         known = cls.__struct_fields__
         for name in said:
             if name in _HINTS:
@@ -150,7 +153,7 @@ class Settings(Value, frozen=True):
 
 
 _HINTS = ("annotations", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "read_only_hint")
-"""What other libraries call the effect."""
+"""The names of the effect in other libraries."""
 
 
 def _is_text(value: Any) -> bool:
@@ -194,7 +197,7 @@ def _are_marks(value: Any) -> bool:
     return is_object(value) and all(isinstance(one, bool) for one in value.values())
 
 
-# setting → what must hold of it, and how that is said
+# setting, its check, and the description of valid values
 _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("name", _is_text, "text"),
     ("title", _is_text, "text"),

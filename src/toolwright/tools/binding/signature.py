@@ -1,4 +1,4 @@
-"""What a function says about itself: its parameters, their types and words, what it returns."""
+"""Reads a function's signature: its parameters, their types and descriptions, its return type."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MISSING = inspect.Parameter.empty
 
 
 class Parameter(Value, frozen=True):
-    """``key`` is the name on the wire: an alias where there is one."""
+    """``key`` is the name on the wire: the alias, if there is one."""
 
     name: str
     key: str
@@ -47,8 +47,9 @@ class Parameter(Value, frozen=True):
 
 
 class Signature(Value, frozen=True):
-    """What a function asks for and returns. ``context`` names the parameter that wants the request's context;
-    ``positional`` are those that cannot be given by name, in their order."""
+    """The parameters and the return type of a function. ``context`` names the parameter for the request context;
+    ``positional`` are the positional-only parameters, in their order.
+    """
 
     parameters: tuple[Parameter, ...]
     context: str | None
@@ -60,7 +61,7 @@ class Signature(Value, frozen=True):
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
-    """The signature of anything that can be called. ``DefinitionError`` for what cannot be described."""
+    """Read the signature of any callable. Raises ``DefinitionError`` if it cannot be described."""
     target = plain(function)
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise DefinitionError.of("TW3001")
@@ -95,7 +96,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
 
 
 def plain(function: Any) -> Callable[..., Any]:
-    """The function behind a partial, or behind an object that can be called."""
+    """Return the function behind a partial, or behind a callable object."""
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return function if inspect.isroutine(function) else type(function).__call__
@@ -104,12 +105,12 @@ def plain(function: Any) -> Callable[..., Any]:
 def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
-    except (ValueError, TypeError) as error:  # a part of the interpreter that does not say what it takes
+    except (ValueError, TypeError) as error:  # a builtin without a signature
         raise DefinitionError.of("TW3036", problem=str(error)) from None
 
 
 def _check_bound(function: Any, written: Sequence[inspect.Parameter]) -> None:
-    """``DefinitionError`` for a method that is registered where its class is written."""
+    """Raise ``DefinitionError`` for a method that is registered inside its class body."""
     outer, _, name = getattr(function, "__qualname__", "").rpartition(".")
     is_within = bool(outer) and not outer.endswith("<locals>")
     if is_within and not inspect.ismethod(function) and written and written[0].name == "self":
@@ -139,13 +140,13 @@ def _options(annotation: Any) -> tuple[Any, ...]:
 
 
 def is_context(annotation: Any) -> bool:
-    """Whether it is the context that a parameter of this type wants: ``Context``, annotated or not, or ``None``."""
+    """Whether a parameter of this type is for the context: ``Context``, annotated or not, or optional."""
     inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
     return inner is RequestContext or any(map(is_context, _options(inner)))
 
 
 def parameter_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """The types of its parameters, as far as they can be read."""
+    """Return the types of the parameters, as far as they can be resolved."""
     target = function.__init__ if isinstance(function, type) else plain(function)
     with contextlib.suppress(DefinitionError):
         return _hints(inspect.unwrap(target))
@@ -153,15 +154,15 @@ def parameter_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def is_depends(item: Any) -> bool:
-    """Whether it is a dependency: one of ours, also one that was not called, or one of another library."""
+    """Whether it is a dependency: one of ours, even as a bare class, or one of another library."""
     kinds: tuple[type, ...] = (item if isinstance(item, type) else type(item)).__mro__
     return any(kind.__name__.lstrip("_") == "Depends" for kind in kinds)
 
 
 def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | None:
-    """The dependency that provides a parameter, whether its type or its default says so: neither is a model's to set.
+    """Return the dependency that provides a parameter, from its type or its default: a model can set neither.
 
-    ``DefinitionError`` for two of them, and for what is meant as one and is not.
+    Raises ``DefinitionError`` for two of them, and for a dependency of another library.
     """
     found = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
     if not found:
@@ -172,12 +173,12 @@ def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | No
 
 
 def _defaults(default: Any) -> tuple[Any, ...]:
-    """What stands for a default, also within a ``Field``."""
+    """Return the default and the default factory, also within a ``Field``."""
     return (default.default, default.default_factory) if isinstance(default, FieldInfo) else (default,)
 
 
 def _metadata(annotation: Any) -> list[Any]:
-    """What an annotation says beside the type, behind aliases and in each option of a union."""
+    """Return the metadata of an annotation, behind aliases and in each option of a union."""
     if isinstance(annotation, TypeAliasType):
         return _metadata(annotation.__value__)
     if get_origin(annotation) is Annotated:
@@ -211,13 +212,13 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, described: str | N
 
 
 def _words_within(annotation: Any) -> list[str]:
-    """The words of a part of the parameter's type: ``Annotated[str, "…"] | None`` describes the parameter too."""
+    """Return descriptions inside the parameter's type: ``Annotated[str, "…"] | None`` describes the parameter too."""
     inner = [part for part in get_args(annotation) if get_origin(part) is Annotated]
     return [item for part in inner for item in get_args(part)[1:] if isinstance(item, str)]
 
 
 def _without_default(item: Any) -> Sequence[Any]:
-    """Metadata of a parameter as it may stand in a TypedDict: its default is published from the signature instead."""
+    """Make a parameter's metadata fit a TypedDict: its default is published from the signature instead."""
     if not isinstance(item, FieldInfo) or item.default is PydanticUndefined:
         return (item,)
     said = pydantic.Field(title=item.title, description=item.description, examples=item.examples, alias=item.alias)
@@ -225,5 +226,5 @@ def _without_default(item: Any) -> Sequence[Any]:
 
 
 def required(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters that somebody has to give; one with a default is the function's own business."""
+    """Return the parameters without a default, which the caller must provide."""
     return [one for one in parameters_of(function) if one.default is MISSING]

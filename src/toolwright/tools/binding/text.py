@@ -1,7 +1,7 @@
-"""A function whose arguments come as text: a prompt (server/prompts), or a resource with a template (RFC 6570).
+"""Functions whose arguments come as text: a prompt (server/prompts), or a resource template (RFC 6570).
 
-What tools promise of schemas holds here of text: the parameters' types say what it is converted to, and what cannot be
-made of text is a ``DefinitionError``.
+Types convert text here as schemas convert JSON for tools; a type that text cannot be converted to is a
+``DefinitionError``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ Suggest = Callable[[str, Mapping[str, str], RequestContext], Awaitable[Sequence[
 
 
 class Argument(Value, frozen=True):
-    """``suggest(prefix, arguments, context)`` gives the values that begin so; ``None`` where nobody knows any."""
+    """``suggest(prefix, arguments, context)`` returns the values with this prefix; ``None`` if there are no
+    suggestions.
+    """
 
     name: str
     title: str | None
@@ -45,7 +47,9 @@ class Argument(Value, frozen=True):
 
 
 class TextFunction:
-    """A function, called with text. ``what`` names it for errors; ``DefinitionError`` says where it is written."""
+    """A function that is called with text. ``what`` names it in errors; a ``DefinitionError`` adds its source
+    location.
+    """
 
     def __init__(self, function: Callable[..., Any], what: str, pool: ThreadPool, *, blocking: bool) -> None:
         with located(what[:1].upper() + what[1:], function):
@@ -59,7 +63,7 @@ class TextFunction:
         self._keys = {parameter.name: parameter.key for parameter in signature.parameters}
 
     def convert(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """``texts`` as what the function wants. ``InvalidParams`` names what is missing, unknown, or does not fit."""
+        """Convert ``texts`` to the function's types. ``InvalidParams`` names missing, unknown and invalid arguments."""
         try:
             return self._adapter.validate_strings(dict(texts))
         except pydantic.ValidationError as error:
@@ -67,16 +71,17 @@ class TextFunction:
             raise InvalidParams.of("TW1041", subject=self._what, problems=problems) from None
 
     def spell(self, arguments: Mapping[str, Any]) -> dict[str, str]:
-        """The texts of arguments that have been converted: one spelling, of all that ``convert`` makes the same of.
+        """Return the texts of converted arguments: one canonical spelling for all texts that ``convert`` treats as
+        equal.
 
-        It is what JSON says of the value, and ``str`` where JSON has no word for it.
+        It is the JSON of the value, or ``str`` if JSON cannot express it.
         """
         values = {name: _one_of_equals(value) for name, value in arguments.items()}
         written = self._adapter.dump_python(values, mode="json", warnings=False, fallback=str)
         return {self._keys[name]: _spelt(value) for name, value in written.items()}
 
     async def call(self, arguments: Mapping[str, Any], context: RequestContext) -> Any:
-        """What the function returns for arguments that have been converted, or the question that it asks."""
+        """Return the function's value for converted arguments, or the question that it asks."""
         try:
             named = {**arguments, **await self._given(context)} if self._given is not None else dict(arguments)
             return await self._call(**named)
@@ -86,9 +91,10 @@ class TextFunction:
     async def complete(
         self, name: str, prefix: str, arguments: Mapping[str, str], context: RequestContext
     ) -> Completion:
-        """The values of an argument that begin with ``prefix``, 100 at the most; ``InvalidParams`` for an unknown one.
+        """Return the values of an argument that begin with ``prefix``, at most 100. Raises ``InvalidParams`` for an
+        unknown one.
 
-        ``InvalidResult`` where the author's own function returns no list of texts.
+        Raises ``InvalidResult`` if the author's function does not return a list of text.
         """
         argument = self.arguments.get(name)
         if argument is None:
@@ -107,7 +113,7 @@ def _is_str(value: object) -> bool:
 
 
 def _problems(error: pydantic.ValidationError) -> Iterable[str]:
-    """Each with the name of the argument; the values themselves are not repeated."""
+    """Yield each problem with the name of the argument, without the values themselves."""
     for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]:
         name = str(problem["loc"][0]) if problem["loc"] else "?"
         yield f"{name[:128]}: {_WORDS.get(problem['type'], problem['msg'])}"
@@ -149,7 +155,7 @@ def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapp
 
 
 def _choices(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[Any]:
-    """The values that the type names one by one."""
+    """Return the values that the type enumerates."""
     schema = _resolved(schema, definitions)
     if "enum" in schema or "const" in schema:
         return [value for value in schema.get("enum", [schema.get("const")]) if value is not None]
@@ -163,7 +169,7 @@ def _spelt(value: Any) -> str:
 
 
 def _one_of_equals(value: Any) -> Any:
-    """The value, or its text where equal values are written in more than one way: 7.0 is ``7``, a time is in UTC."""
+    """Return the value, or its text if equal values have several spellings: 7.0 is ``7``, a time is in UTC."""
     if isinstance(value, float):
         return str(value + 0.0).removesuffix(".0")
     if isinstance(value, Decimal):
@@ -174,7 +180,7 @@ def _one_of_equals(value: Any) -> Any:
 
 
 def _plain_decimal(value: Decimal) -> str:
-    """Without an exponent and without zeros that say nothing; nothing for what no URI could hold."""
+    """Write a decimal without exponent and without trailing zeros; empty if it is too long for any URI."""
     if abs(value.adjusted()) > MAX_URI:
         return ""
     text = f"{value:f}"
