@@ -126,6 +126,19 @@ def test_a_server_that_is_started_anew_is_asked_again_to_tell_of_changes(tmp_pat
     assert hosted(tmp_path, {"good": GOOD}, test, pins=False) == "fresh"
 
 
+def test_a_server_that_is_tried_again_stays_unavailable_with_its_reason(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def test(host: Host) -> None:
+        async for one in host.changes():
+            told.append(one.state)
+            if len(told) == 5:
+                return
+
+    hosted(tmp_path, {"gone": {"command": "no-such-program"}}, test)
+    assert told == ["unavailable"] * 5
+
+
 def test_tools_of_a_server_that_is_away_stay_and_say_so(tmp_path: Path) -> None:
     returns = asyncio.Event()
 

@@ -168,7 +168,8 @@ class Life:
     async def _live(self) -> None:
         """One life, from its start until the connection is lost, which is raised."""
         self.wake = wake = Wake()
-        self._turn("starting")
+        if self.state != "unavailable":  # a report in the middle of a retry names the reason
+            self._turn("starting")
         client = await self.connect(wake)
         self.starts += 1
         async with self._opened(client):
