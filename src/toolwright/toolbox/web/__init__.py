@@ -1,8 +1,8 @@
-"""The web tools: what is on a page, and what the weather is.
+"""The web tools: fetch a page, and get the weather.
 
-``pages`` has ``fetch_url``, ``reading`` makes text of what came (in processes of ``html_reader`` and ``pdf_reader``),
-``robots`` asks what sites want, ``weather`` has ``get_weather``. Where requests may go is the business of
-:mod:`toolwright.transport.fetch`.
+``pages`` has ``fetch_url``, ``reading`` converts responses to text (in processes of ``html_reader`` and
+``pdf_reader``), ``robots`` obeys ``robots.txt``, ``weather`` has ``get_weather``. :mod:`toolwright.transport.fetch`
+decides where requests may go.
 """
 
 from __future__ import annotations

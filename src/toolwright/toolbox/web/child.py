@@ -1,4 +1,4 @@
-"""The process of one document: what it is told, what it may use, and how it answers."""
+"""The process that reads one document: its job, its limits, and its answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["TEXT", "Job", "Unreadable", "answer", "cpu_seconds"]
 
 TEXT = 5_000_000
-"""Characters of a document. More is not read."""
+"""The most characters of a document that are read."""
 
 _MEMORY = 1 << 30
 _CPU_SECONDS = 20
@@ -28,14 +28,15 @@ class Unreadable(Exception):
 
 
 def cpu_seconds(size: int) -> int:
-    """The CPU time that a document of ``size`` bytes may take. Ordinary pages need a tenth of it; parsing takes time
-    in the square of how deep elements nest, or how many attributes one has, and a page made for that ends here."""
+    """The CPU time that a document of ``size`` bytes may take. Ordinary pages need a tenth of it; parsing time is
+    quadratic in the nesting depth and in the number of attributes of an element, so that a page made to exhaust it is
+    stopped here."""
     return min(3 + 2 * (size // _MIB), _CPU_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Standard input: a line of JSON with ``url`` and ``part``, and the document behind it."""
+    """The job on standard input: a line of JSON with ``url`` and ``part``, followed by the document."""
 
     url: str
     part: str
@@ -43,8 +44,8 @@ class Job:
 
 
 def answer(read: Callable[[Job], dict[str, Any]]) -> None:
-    """Say on standard output what ``read`` makes of the document, as JSON: ``title``, ``text``, ``hidden`` and, where
-    there are any, ``pages``; or a ``problem``, or the ``code`` of one. Memory and time are held by the kernel."""
+    """Writes the result of ``read`` to standard output as JSON: ``title``, ``text``, ``hidden`` and, where there are
+    any, ``pages``; or a ``problem``, or the ``code`` of one. The kernel limits memory and time."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     job = Job(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
@@ -56,5 +57,5 @@ def answer(read: Callable[[Job], dict[str, Any]]) -> None:
         said = {"code": error.code}
     except Exception as error:  # noqa: BLE001 - a stranger's document: whatever is wrong with it, it cannot be read
         said = {"problem": f"it is broken ({type(error).__name__})"}
-    # half of a surrogate pair, as PDFs have them, is no text
+    # lone surrogates, which occur in PDFs, cannot be encoded
     sys.stdout.buffer.write(json.dumps(said, ensure_ascii=False).encode(errors="replace"))

@@ -1,9 +1,9 @@
-"""The rules of style sheets, read in one pass: selectors and declarations, with what stands around them.
+"""The rules of style sheets, read in one pass: selectors and declarations, with their conditions.
 
-Written for :mod:`toolwright.toolbox.web.hiding`, which asks only what a page hides. The sheet is never run: nothing is
-fetched, ``@import`` is followed for ``data:`` addresses alone, and the page is taken as shown on a screen of 1280 by
-800 pixels, in light colours, with a mouse. A condition of which that says nothing (``@supports``, ``@container``, other
-media features) marks its rules as unsure: they may hide, and show nothing that another rule hides.
+Written for :mod:`toolwright.toolbox.web.hiding`, which only needs to know what a page hides. No resource is fetched,
+``@import`` is followed for ``data:`` addresses alone, and the page is evaluated for a screen of 1280 by 800 pixels, in
+light colours, with a mouse. A condition that cannot be decided this way (``@supports``, ``@container``, other media
+features) marks its rules as unsure: they may hide, but never show an element that another rule hides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 __all__ = ["Declared", "Rule", "data_sheet", "declarations", "media_holds", "rules"]
 
 NESTED = 16
-"""Blocks within each other. What is deeper is skipped."""
+"""The deepest nesting of blocks. Deeper ones are skipped."""
 
 Holds = Literal["yes", "no", "unsure"]
 
@@ -53,7 +53,7 @@ class Rule:
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is still open: the selectors of its rules, none in one that is no rule."""
+    """A block that is still open: the selectors of its rules, empty in a block without rules of its own."""
 
     selectors: tuple[str, ...]
     holds: Holds
@@ -146,7 +146,7 @@ def data_sheet(address: str) -> str | None:
 
 
 def _split(prelude: str) -> tuple[str, ...]:
-    """Selectors, at the commas that stand in no brackets and no quotes."""
+    """The selectors, split at commas outside of brackets and quotes."""
     parts, depth, words = list[str](), 0, list[str]()
     for token in _tokens(prelude):
         depth += (token in ("(", "[")) - (token in (")", "]"))
@@ -171,7 +171,7 @@ def _nested(around: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def declarations(text: str) -> Iterator[Declared]:
-    """Those of a block, or of a ``style`` attribute."""
+    """The declarations of a block, or of a ``style`` attribute."""
     words: list[str] = []
     brackets = 0
     for token in (*_tokens(text), ";"):

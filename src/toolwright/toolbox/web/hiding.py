@@ -1,8 +1,8 @@
-"""Which parts of a page its styles hide: a cascade over the few properties that can hide text.
+"""Detects the parts of a page that its styles hide: a cascade over the few properties that can hide text.
 
 Rules of ``<style>`` elements and ``style`` attributes count, by importance, specificity and order, as in a browser.
-Style sheets that a page only links to are not fetched, animations are not run, and nothing is laid out: text that
-another box covers is not found. Colours are compared where both are known; behind a picture or gradient, they are not.
+Style sheets that a page only links to are not fetched, animations are not run, and there is no layout: text that
+another box covers is not found. Colours are compared where both are known; over a picture or gradient, they are not.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from toolwright.toolbox.web.css import Declared, Rule, declarations
 __all__ = ["TooMuch", "hidden_nodes"]
 
 WORK = 60_000_000
-"""Steps that one page may cost: nodes that a selector is held against, and 20 for each that it finds."""
+"""The budget of steps for one page: one for each node that a selector is tested against, and 20 for each match."""
 _PER_MATCH = 20
 
 Node = Any
 """An element of selectolax, whose owner is ``html_reader``."""
 
 Select = Callable[[str], Sequence[Node]]
-"""The nodes of a page that a selector finds. ``ValueError`` for one that is none, or not known."""
+"""Returns the nodes of a page that match a selector. ``ValueError`` for an invalid or unknown selector."""
 
 Color = tuple[float, float, float, float]
 
 
 class TooMuch(Exception):
-    """The styles of a page ask for more work than a page may cost."""
+    """The styles of a page exceed the budget of steps."""
 
 
 class _Priority(NamedTuple):
@@ -43,20 +43,20 @@ class _Priority(NamedTuple):
 
 
 Verdict = bool | Color | None
-"""Whether it hides; of a colour which, and ``None`` where that is not known."""
+"""Whether the declaration hides; for a colour property the colour, ``None`` where it is unknown."""
 
 
-# What a declaration does
+# The effect of a declaration
 
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)([a-z%]*)")
 _PIXELS = {"": 1.0, "px": 1.0, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "pt": 4 / 3, "pc": 16.0, "in": 96.0,
            "cm": 37.8, "mm": 3.78, "q": 0.95, "vw": 12.8, "vh": 8.0, "vmin": 8.0, "vmax": 12.8, "%": 12.8}  # fmt: skip
 _FAR = 500.0
-"""Pixels to the left or above a page where nobody sees a text."""
+"""Pixels to the left of or above a page at which a text is out of sight."""
 _FAR_BEHIND = 9000.0
 _SMALL = 2.0
-"""Pixels of a letter that nobody reads."""
+"""The letter size in pixels below which text is unreadable."""
 _FAINT = 0.1
 _DISPLAYS = re.compile(
     r"block|inline|inline-(?:block|flex|grid|table)|flex|grid|flow-root|contents|list-item|ruby|run-in|-webkit-(?:box|flex)"
@@ -92,7 +92,7 @@ def _font_size(value: str) -> bool | None:
     found = _NUMBER.fullmatch(value)
     if found is None:
         return False if value.endswith(("small", "medium", "large", "initial")) else None
-    if found[2] in ("em", "%", "ex", "ch"):  # of the size around: it hides where it is tiny, and else changes nothing
+    if found[2] in ("em", "%", "ex", "ch"):  # relative: it hides where it is tiny, and otherwise changes nothing
         return True if float(found[1]) * (1 if found[2] != "%" else 0.01) * 16 <= _SMALL else None
     size = _pixels(value)
     return None if size is None else size <= _SMALL
@@ -192,13 +192,13 @@ _PASSED_ON: Mapping[str, Callable[[str], bool | None]] = {
     "text-indent": _place,
     "letter-spacing": lambda value: _place(value) or _margin(value),
 }
-"""Properties that children have from their parents, and may set anew."""
+"""Inherited properties, which a child may override."""
 _ALIKE = {"-webkit-transform": "transform", "-webkit-clip-path": "clip-path", "background-color": "background",
           "-webkit-filter": "filter", "-webkit-text-fill-color": "color", "-webkit-opacity": "opacity"}  # fmt: skip
 
 
 def _verdicts(declared: Declared, variables: Mapping[str, str]) -> Iterator[tuple[str, Verdict]]:
-    """What a declaration says, by property; nothing where a browser would not take its value."""
+    """The verdicts of a declaration, by property; empty where a browser would reject its value."""
     name = _ALIKE.get(declared.name, declared.name)
     value = _without_variables(declared.value, variables)
     if name in ("color", "background", "background-image"):
@@ -237,11 +237,11 @@ _NAMES = {
 _FUNCTION = re.compile(r"(rgba?|hsla?)\(([^()]*)\)")
 _WHITE: Color = (255.0, 255.0, 255.0, 1.0)
 _CLOSE = 10.0
-"""Of 255: colours that are nearer to each other look alike."""
+"""Out of 255: colours that differ by less look alike."""
 
 
 def _color(value: str) -> Color | None:
-    """``None`` for what is no plain colour, such as a picture."""
+    """The colour; ``None`` for a value that is not a plain colour, such as a picture."""
     value = value.strip()
     if value in _NAMES:
         value = "#" + _NAMES[value]
@@ -276,7 +276,7 @@ def _alike(text: Color, behind: Color) -> bool:
 
 @dataclass(slots=True)
 class _Styles:
-    """What won so far, by property and element."""
+    """The winning declarations so far, by property and element."""
 
     select: Select
     nodes: int
@@ -293,12 +293,12 @@ class _Styles:
             won[node.mem_id] = priority, verdict
 
     def get(self, node: Node, kind: str) -> tuple[bool, Verdict]:
-        """Whether anything was declared, and what."""
+        """Whether any declaration applies, and its verdict."""
         found = self.won[kind].get(node.mem_id)
         return (False, None) if found is None else (True, found[1])
 
     def matches(self, selector: str) -> Sequence[Node]:
-        """The nodes of the page that a selector finds; none for one that is not known."""
+        """The nodes of the page that match a selector; empty for an unknown selector."""
         if selector in self.found:
             self._spend(_PER_MATCH * len(self.found[selector]))
             return self.found[selector]
@@ -321,7 +321,7 @@ class _Styles:
 
 
 _LAST = re.compile(r"(?<!\\)[.#]([A-Za-z_][\w-]*)(?=$|:[a-z-]+$)")
-"""A plain class or id at the end of a selector: most rules are about none of the page."""
+"""A plain class or id at the end of a selector: most rules match no element of the page."""
 _STATES = re.compile(r":(?:defined|read-only|scope|dir\(\s*\w+\s*\))(?![\w-])|(?<![\w\]])\*\|", re.IGNORECASE)
 _LINKS = re.compile(r":(?:any-link|link)(?![\w-])", re.IGNORECASE)
 _ANY = re.compile(r":(?:-webkit-any|-moz-any|matches)\(", re.IGNORECASE)
@@ -329,7 +329,7 @@ _WHERE = re.compile(r":where\([^()]*\)|\[[^\]]*\]|::?[\w-]+|[.#][^\s.#:>+~\[\]()
 
 
 def _known(selector: str) -> str:
-    """The same of a page that stands still, in words that the parser knows."""
+    """The equivalent selector for a static page, in the syntax that the parser knows."""
     return _ANY.sub(":is(", _LINKS.sub("[href]", _STATES.sub("", selector)))
 
 
@@ -349,8 +349,8 @@ _NEUTRAL = frozenset((":is", ":not", ":has", ":where"))
 
 
 def hidden_nodes(select: Select, rules: Sequence[Rule], *, is_linked: bool) -> tuple[list[Node], list[Node]]:
-    """The elements that nobody sees, and those of which only their own words are not seen. ``is_linked``: the page has
-    style sheets elsewhere too, so that its background is not known. ``TooMuch`` where the styles cost too much."""
+    """The invisible elements, and those whose own text alone is invisible. ``is_linked``: the page also has external
+    style sheets, so that its background is unknown. ``TooMuch`` where the styles cost too much."""
     every = select("*")
     names = frozenset(
         name for node in every for key in ("class", "id") for name in (node.attributes.get(key) or "").lower().split()
@@ -365,7 +365,7 @@ def hidden_nodes(select: Select, rules: Sequence[Rule], *, is_linked: bool) -> t
 
 
 def _variables(rules: Sequence[Rule]) -> dict[str, str]:
-    """The custom properties of the page, those of its root first."""
+    """The custom properties of the page; those of its root take precedence."""
     found: dict[str, str] = {}
     for root in (False, True):
         for rule in rules:
@@ -393,7 +393,7 @@ def _cascade(styles: _Styles, rules: Sequence[Rule], variables: Mapping[str, str
 
 
 def _attributes(styles: _Styles, node: Node, variables: Mapping[str, str]) -> None:
-    """``style``, and what pages said before there were styles."""
+    """The declarations of ``style``, and of presentational attributes."""
     for name, kind in (("bgcolor", "background"), ("color", "color"), ("text", "color"), ("background", "background")):
         if (said := node.attributes.get(name)) and (name not in ("color", "text") or node.tag in ("font", "body")):
             color = _color(said.lower()) if name != "background" else None
@@ -413,15 +413,15 @@ def _is_hidden(styles: _Styles, node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How the words of an element look, from what stands around it."""
+    """The look of an element's text, inherited from its ancestors."""
 
     hiding: frozenset[str] = frozenset()
     text: Color | None = (0.0, 0.0, 0.0, 1.0)
     behind: Color | None = _WHITE
     is_picture: bool = False
-    """Whether a picture or gradient is behind the words, which may also fill transparent letters."""
+    """Whether a picture or gradient is behind the text, which may also fill transparent letters."""
     is_set: bool = False
-    """Whether a colour of the text was declared: letters of links and buttons have others."""
+    """Whether a text colour was declared: links and buttons have other default colours."""
 
 
 def _silent(styles: _Styles, every: Sequence[Node], is_linked: bool) -> list[Node]:
@@ -447,7 +447,7 @@ def _look(styles: _Styles, node: Node, around: _Look) -> _Look:
     has_ground, behind = styles.get(node, "background")
     is_picture = has_ground and behind is None
     if has_ground and isinstance(behind, tuple) and behind[3] < 1:
-        has_ground, behind = behind[3] > 0, None  # half of what is behind it shows through
+        has_ground, behind = behind[3] > 0, None  # a translucent background lets the one behind it show through
     if not (frozenset(hiding) != around.hiding or is_set or has_ground):
         return around
     return _Look(

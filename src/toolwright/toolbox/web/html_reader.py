@@ -1,8 +1,8 @@
-"""Somebody else's page, read: HTML as Markdown. Runs in a process of its own (``reading.py`` starts it). Owner of
+"""Converts an untrusted HTML page to Markdown. Runs in a process of its own (``reading.py`` starts it). Owner of
 html-to-markdown and selectolax.
 
-What a reader of the page would not see is not in the text: comments, scripts, what a style hides. Pictures are told by
-what they show, without their address, and links to anything but the web and mail are their words alone.
+Text that a reader of the page would not see is removed: comments, scripts, hidden elements. Pictures are represented by
+their alternative text, without their address, and links to other schemes than web and mail by their text alone.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _SHEETS = 4 << 20
 """Characters of style sheets in one page."""
 _NOT_SHOWN = ("head", "title", "script", "style")
 _LEAST = 200
-"""Characters that the main part of a page has; with fewer it is none."""
+"""The fewest characters of a page's main part; a shorter one is not used as such."""
 
 
 def read_html(text: str, url: str, part: str) -> dict[str, Any]:
-    """``part``: ``main`` leaves out what stands around the text of a page, ``whole`` does not."""
+    """Converts a page. ``part``: ``main`` leaves out the parts around the main text of a page, ``whole`` does not."""
     page = LexborHTMLParser(text)
     base = page.css_first("base[href]")
     url = urljoin(url, (base.attributes.get("href") or "") if base is not None else "")
@@ -69,7 +69,7 @@ def _drop(page: LexborHTMLParser, selector: str) -> None:
 
 
 def _drop_hidden(page: LexborHTMLParser) -> int:
-    """Takes out what nobody sees who looks at the page; how many passages with words that were."""
+    """Removes the elements that a viewer of the page does not see; returns the number of removed passages with text."""
     found, is_linked = _rules(page)
     try:
         whole, silent = hidden_nodes(lambda selector: _select(page, selector), found, is_linked=is_linked)
@@ -91,7 +91,7 @@ def _select(page: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
 
 
 def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
-    """The rules of the page's own style sheets, and whether it has others elsewhere."""
+    """The rules of the page's own style sheets, and whether it has external ones."""
     found: list[Rule] = []
     is_linked = False
     size = 0
@@ -106,14 +106,14 @@ def _rules(page: LexborHTMLParser) -> tuple[list[Rule], bool]:
 
 
 def _linked(link: LexborNode) -> str | None:
-    """The style sheet that stands in the address of a link itself; ``None`` for one that stands elsewhere."""
+    """The style sheet in the ``data:`` address of a link; ``None`` for an external one."""
     if "stylesheet" not in (link.attributes.get("rel") or "").lower().split():
         return ""
     return data_sheet(link.attributes.get("href") or "")
 
 
 def _silence(node: LexborNode) -> bool:
-    """Takes out the words of ``node``, not those of its children; whether there were any."""
+    """Removes the text of ``node``, except that of its children; returns whether there was any."""
     if node.tag == "img":
         node.decompose()
         return False
@@ -136,8 +136,8 @@ def _keep_main(page: LexborHTMLParser) -> None:
 
 
 def _settle(link: LexborNode, url: str) -> None:
-    """An address that a reader of the text can use, or none: a link within the page is its words alone, and one whose
-    words are a mark, as beside headings, is left out."""
+    """Makes the address of a link absolute, or removes the link: one within the page keeps only its text, and one whose
+    text is a mere mark, as beside headings, is left out."""
     try:
         target = urljoin(url, (link.attributes.get("href") or "").strip())
         is_known = urlsplit(target).scheme in ("http", "https", "mailto")

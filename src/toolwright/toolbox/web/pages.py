@@ -52,7 +52,7 @@ class _Read:
 
 
 class Pages:
-    """The tool. What has been read is kept for two minutes for whoever asked, so that its parts fit together."""
+    """The tool. A document is cached for two minutes per caller, so that its parts are consistent."""
 
     def __init__(
         self,
@@ -149,12 +149,12 @@ def _address(url: str) -> str:
 
 
 def _brief(url: str) -> str:
-    """For a sentence, and without what may be secret."""
+    """The address for an error message, without its query, which may be secret."""
     return url.partition("?")[0][:200]
 
 
 def _worded(error: NotFetched, url: str) -> ToolError:
-    """What the model can do about it."""
+    """The error that tells the model how to proceed."""
     code = {"refused": "TW6402", "malformed": "TW6401", "large": "TW6408", "redirects": "TW6412"}
     return ToolError.of(code.get(error.why, "TW6403"), url=_brief(url), problem=error.facts["problem"])
 

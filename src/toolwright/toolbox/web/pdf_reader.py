@@ -1,4 +1,4 @@
-"""Somebody else's PDF, read as text. Runs in a process of its own (``reading.py`` starts it). Owner of pypdf."""
+"""Extracts the text of an untrusted PDF. Runs in a process of its own (``reading.py`` starts it). Owner of pypdf."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from toolwright.toolbox.web.child import TEXT, Job, answer
 __all__ = ["read_pdf"]
 
 PAGES = 2000
-"""More are not read."""
+"""The most pages that are read."""
 
 
 def read_pdf(data: bytes) -> dict[str, Any]:
-    """The text of each page, behind a line with its number."""
+    """The text of each page, after a line with its number."""
     pdf = pypdf.PdfReader(io.BytesIO(data))
     if pdf.is_encrypted and not pdf.decrypt(""):
         return {"problem": "it is encrypted"}

@@ -1,6 +1,6 @@
-"""Documents as text: what a body is, how it is decoded, and the process that reads what is more than text.
+"""Documents as text: the type of a body, its decoding, and the process that reads formats other than plain text.
 
-Pages and PDFs are written by strangers, and parsers of both have had holes. So each is read in a process of its own,
+Pages and PDFs are untrusted, and parsers of both have had security holes. So each is read in a process of its own,
 which has none of the environment's secrets, limits on memory and time, and ends with the call.
 """
 
@@ -42,12 +42,12 @@ _CHARSETS = re.compile(
     r"utf-8|utf-16(?:-le|-be)?|ascii|cp125[0-8]|cp874|cp866|cp932|cp949|iso8859-\d{1,2}|koi8-[ru]|mac-(?:roman|cyrillic)"
     r"|gb2312|gbk|gb18030|big5|big5hkscs|shift_jis|euc_jp|iso2022_jp|euc_kr|tis-620"
 )
-"""As :mod:`codecs` calls them. Others decode no text, or cost more than they are worth."""
+"""Names as in :mod:`codecs`. Other codecs decode no text, or cost more than they are worth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a document says. ``hidden`` passages, which nobody sees who looks at it, are left out."""
+    """The content of a document. Passages that are ``hidden`` from a viewer are left out and counted."""
 
     text: str
     title: str = ""
@@ -56,7 +56,7 @@ class Document:
 
 
 def check_installed() -> None:
-    """``ConfigurationError`` where the packages are missing that read documents."""
+    """``ConfigurationError`` where the packages that read documents are missing."""
     if missing := [name for name in _PACKAGES if find_spec(name) is None]:
         raise ConfigurationError.of(
             "TW6400", packages=", ".join(missing), command=load("extras:install_command")("web")
@@ -64,7 +64,7 @@ def check_installed() -> None:
 
 
 def kind_of(content_type: str, body: bytes) -> Kind:
-    """What ``body`` is. What it says of itself counts where the header says nothing certain."""
+    """The kind of ``body``. Its content decides where the header says nothing certain."""
     said = content_type.partition(";")[0].strip().lower()
     if said in _HTML:
         return "html"
@@ -81,7 +81,8 @@ def _is_binary(body: bytes) -> bool:
 
 
 def _text_of(content_type: str, body: bytes, *, is_page: bool) -> str:
-    """Decoded by its mark, its header, what the page says, or else as UTF-8; then as Windows-1252, as browsers do."""
+    """The text of ``body``, decoded by its byte order mark, its header, the page's own declaration, or else as UTF-8;
+    then as Windows-1252, as browsers do."""
     for mark, charset in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace")

@@ -1,4 +1,4 @@
-"""What a site asks of programs that visit it: ``robots.txt`` (RFC 9309), asked once an hour. Owner of protego."""
+"""The rules of a site for crawlers: ``robots.txt`` (RFC 9309), fetched once an hour. Owner of protego."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Robots"]
 
 _SECONDS = 3600.0
 _SECONDS_OUT_OF_REACH = 30.0
-"""A failure is often ours, or over in a moment; it must not close a site for an hour."""
+"""A failure is often ours, or soon over; it must not close a site for an hour."""
 _SITES = 256
 _BYTES = 500 << 10
-"""Of ``robots.txt``; more is not read (RFC 9309, section 2.5)."""
+"""Limit of ``robots.txt``; the rest is not read (RFC 9309, section 2.5)."""
 
 
 class Robots:
-    """The rules of sites for one program, remembered for a while."""
+    """The cached rules of sites for one program."""
 
     def __init__(self, fetcher: Fetcher, program: str, *, now: Callable[[], float] = time.monotonic) -> None:
         self._fetcher = fetcher
@@ -32,8 +32,8 @@ class Robots:
         self._known: OrderedDict[str, tuple[float, Protego | None]] = OrderedDict()
 
     async def allow(self, url: str) -> bool:
-        """Whether the site lets the program fetch ``url``. Where its rules are out of reach for the moment, it does not
-        (RFC 9309, section 2.3.1.4)."""
+        """Whether the site lets the program fetch ``url``. It does not while its rules are unreachable (RFC 9309,
+        section 2.3.1.4)."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         until, rules = self._known.get(site, (0.0, None))

@@ -1,4 +1,4 @@
-"""The web tools, put together."""
+"""The toolset of the web tools."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WebSettings:
     """``inside``: URLs of hosts and ports on this machine or in private networks that pages may be fetched from.
     ``robots``: whether ``robots.txt`` is obeyed. ``places`` and ``forecasts``: the services of ``get_weather``.
     ``max_bytes`` of a document, compressed or not; ``seconds`` for one request; ``redirects`` that are followed.
-    ``program`` is what sites are told."""
+    ``program`` is the ``User-Agent`` that sites see."""
 
     inside: tuple[str, ...] = ()
     robots: bool = False
@@ -62,7 +62,7 @@ class WebSettings:
 
 
 def toolset(settings: WebSettings | None = None) -> LocalToolset:
-    """The web tools. ``ConfigurationError`` where their packages are missing, or a URL of the settings is none."""
+    """The web tools. ``ConfigurationError`` where their packages are missing, or a URL of the settings is invalid."""
     check_installed()
     said = settings or WebSettings()
     check_urls(*said.inside, said.places, said.forecasts)

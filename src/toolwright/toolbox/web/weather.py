@@ -1,4 +1,4 @@
-"""``get_weather``: the weather of a place, by two services that speak as Open-Meteo does: one knows places, the other
+"""``get_weather``: the weather of a place, by two services with the API of Open-Meteo: one finds places, the other has
 the weather at coordinates."""
 
 from __future__ import annotations
