@@ -1,7 +1,7 @@
 """The GitHub tools, for repositories that the operator has named.
 
-``api`` asks the service and words what goes wrong, ``scope`` knows which repositories are served, ``text`` is what
-comes from and goes to people, ``tools`` is what models call.
+``api`` sends the requests and translates errors, ``scope`` holds the served repositories, ``text`` converts issue
+texts, ``tools`` has the functions that models call.
 """
 
 from __future__ import annotations

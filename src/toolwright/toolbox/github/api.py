@@ -1,4 +1,4 @@
-"""The service, asked: one request and its answer, and words for what went wrong."""
+"""Requests to the GitHub API, and the translation of its errors."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _SLOW = (403, 429)
 
 
 class NotHeard(Exception):
-    """A request that changes something failed on its way: whether it was heard is not known."""
+    """A request that changes data failed in transit: it may or may not have been processed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``next_page`` is the number of the page that follows, where one does."""
+    """A response. ``next_page`` is the number of the following page, if there is one."""
 
     value: Json
     next_page: int | None = None
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """Of a list, or of the results of a search."""
+        """The objects of a list, or of the results of a search."""
         value = self.value.get("items") if is_object(self.value) else self.value
         return [item for item in value if is_object(item)] if is_array(value) else []
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is of a search that had no time to look everywhere."""
+        """Whether it is the incomplete result of a search that ran out of time."""
         return is_object(self.value) and self.value.get("incomplete_results") is True
 
     @property
@@ -53,7 +53,8 @@ class Found:
 
 
 class Api:
-    """``token`` is sent to this service and to nothing else; no redirect is followed, and no link of an answer."""
+    """The client of the API. ``token`` is sent to this service only; redirects are not followed, nor links in a
+    response."""
 
     def __init__(self, fetcher: Fetcher, base: str, token: str | None, patience: Patience) -> None:
         self._fetcher = fetcher
@@ -70,7 +71,7 @@ class Api:
     async def get(
         self, path: str, query: Mapping[str, str | int] | None = None, *, what: str, accept: str | None = None
     ) -> Found:
-        """``what`` is how an error speaks of it."""
+        """Sends a GET request, with retries. ``what`` names the object in an error."""
         headers = self._headers | ({"accept": accept} if accept else {})
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
@@ -84,7 +85,8 @@ class Api:
         return self._found(answer, what)
 
     async def post(self, path: str, value: Json, *, what: str) -> Found:
-        """Made once. Raises :class:`NotHeard` where it is not known whether it has been heard."""
+        """Sends a POST request, without retries. Raises :class:`NotHeard` where it is unknown whether it was
+        processed."""
         headers = {**self._headers, "content-type": "application/json"}
         try:
             answer = await self._fetcher.request("POST", f"{self._base}{path}", headers=headers, content=encode(value))
@@ -107,7 +109,7 @@ class Api:
         raise ToolError.of(code, what=what, problem=problem)
 
     def _check_pace(self, answer: Answer) -> None:
-        """Too much in an hour, or too quick (its documentation: "Rate limits for the REST API")."""
+        """``ToolError`` for an exceeded rate limit (its documentation: "Rate limits for the REST API")."""
         wait = wait_of(answer.headers, self._patience.now())
         used_up = answer.headers.get("x-ratelimit-remaining") == "0"
         if answer.status not in _SLOW or not (used_up or wait is not None or answer.status == 429):
@@ -121,7 +123,7 @@ class Api:
         raise ToolError.of("TW6515", seconds=seconds, time=at.strftime("%H:%M:%S UTC"))
 
     def _next_page(self, answer: Answer) -> int | None:
-        """Only the number is taken of a link, and only of one to the service itself."""
+        """The page number in the link to the next page. Links to other hosts are ignored."""
         said = _NEXT.search(answer.headers.get("link", "")[:10_000])
         try:
             if said is None or origin_of(said[1]) != origin_of(self._base):

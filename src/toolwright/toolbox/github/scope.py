@@ -1,4 +1,4 @@
-"""Which repositories are served: those that the operator has named, whatever the token could see beside them."""
+"""The served repositories: those that the operator has named, even if the token has access to others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PATTERN = re.compile(rf"({_OWNER})/({_NAME}|\*)")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``OWNER/REPO``, or ``OWNER/*`` for all of an owner. Letters count in any case, as they do for the service."""
+    """``OWNER/REPO``, or ``OWNER/*`` for all of an owner. Case does not matter, as for the service."""
 
     allowed: frozenset[tuple[str, str]]
 
     @classmethod
     def of(cls, repositories: Iterable[str]) -> Scope:
-        """``ConfigurationError`` for none, and for what is no repository."""
+        """The scope of ``repositories``. ``ConfigurationError`` for an empty list, or an invalid repository name."""
         allowed: set[tuple[str, str]] = set()
         for repository in repositories:
             said = _PATTERN.fullmatch(repository)
@@ -44,14 +44,14 @@ class Scope:
         return (owner, name) in self.allowed or (owner, "*") in self.allowed
 
     def check(self, owner: str, repo: str) -> str:
-        """The path of a repository. ``ToolError`` for one that is not served: whether there is one is not told."""
+        """The path of a repository. ``ToolError`` for one that is not served, whether it exists or not."""
         is_one = _PATTERN.fullmatch(f"{owner}/{repo}") and repo not in (".", "..", "*")
         if not (is_one and self.holds(f"{owner}/{repo}")):
             raise ToolError.of("TW6510", repository=f"{owner}/{repo}", served=", ".join(self._shown()))
         return f"/repos/{owner}/{repo}"
 
     def qualifiers(self, owner: str | None, repo: str | None) -> Iterator[str]:
-        """What narrows a search: the repository or owner that was asked for, or all that are served."""
+        """The qualifiers that narrow a search: the requested repository or owner, or all that are served."""
         if owner is not None and repo is not None:
             self.check(owner, repo)
             yield f"repo:{owner}/{repo}"

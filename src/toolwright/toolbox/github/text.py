@@ -1,8 +1,8 @@
-"""What people write in issues, on its way to a model and back. Pure.
+"""Texts of issues, on their way to a model and back. Pure.
 
-To a model: what GitHub does not show is not there, so HTML comments are taken out, and counted, and so is what passes
-for one: instructions and declarations of XML, and definitions of links that nothing refers to. From a model: a text
-may not call half the world, and carries a mark that lets the same call be recognised when it comes again.
+To a model: text that GitHub does not render is removed and counted, which means HTML comments, XML instructions and
+declarations, and link definitions without a reference. From a model: a text may mention only a few people, and carries
+a mark by which a repeated call is recognised.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from toolwright.jsonrpc.messages import Json, encode
 __all__ = ["MENTIONS", "check_mentions", "mark_of", "marked", "quoted", "shown"]
 
 MENTIONS = 10
-"""People and teams that one text may call."""
+"""People and teams that one text may mention."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-# At the beginning of a line what is open goes on to the end; CommonMark, section 4.6.
+# At the beginning of a line an unclosed comment extends to the end; CommonMark, section 4.6.
 _COMMENT = re.compile(
     r"<!--(?:-?>|.*?(?:-->|\Z))"
     r"|^[ ]{0,3}(?:<\?.*?(?:\?>|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<![A-Za-z].*?(?:>|\Z))"
@@ -46,7 +46,7 @@ _QUALIFIER = re.compile(
 
 
 def shown(text: str) -> tuple[str, int]:
-    """``text`` without the comments that are hidden in it, and how many there were. Code stays as it is."""
+    """``text`` without the hidden comments in it, and their number. Code stays as it is."""
     kept, hidden = list[str](), 0
     used = frozenset(label.casefold() for label in _REFERENCE.findall(text))
     for is_code, part in _blocks(text):
@@ -59,7 +59,7 @@ def shown(text: str) -> tuple[str, int]:
 
 
 def _blocks(text: str) -> list[tuple[bool, str]]:
-    """Fenced code and what stands between. A comment that is open when a fence begins has it inside."""
+    """Alternating fenced code and other text. A fence within an unclosed comment belongs to the comment."""
     blocks: list[tuple[bool, str]] = [(False, "")]
     fence = ""
     for line in text.splitlines(keepends=True):
@@ -108,14 +108,15 @@ def _without_definitions(text: str, used: frozenset[str]) -> tuple[str, int]:
 
 
 def check_mentions(*texts: str) -> None:
-    """``ToolError`` for more people than a text may call."""
+    """``ToolError`` for more mentions than a text may have."""
     names = {name.casefold() for text in texts for name in _MENTION.findall(html.unescape(text))}
     if len(names) > MENTIONS:
         raise ToolError.of("TW6531", count=len(names), limit=MENTIONS)
 
 
 def mark_of(key: str, *facts: Json) -> str:
-    """What the same call has in common with itself, and with no other. Who does not have the key cannot make it."""
+    """The mark of a call, the same for each repetition and different for any other call. Only the holder of the key can
+    compute it."""
     digest = hmac.digest(key.encode(), encode(list(facts)), "sha256").hex()[:32]
     return f"<!-- toolwright:{digest} -->"
 
@@ -125,7 +126,7 @@ def marked(text: str, mark: str) -> str:
 
 
 def quoted(query: str) -> str:
-    """Words to search for, each of which stands for itself. ``ToolError`` for a qualifier."""
+    """The words of a search query, each quoted as literal text. ``ToolError`` for a qualifier."""
     words = query.split()
     for word in words:
         if _QUALIFIER.fullmatch(word.lstrip("(\"'")):

@@ -1,7 +1,7 @@
-"""What models call: find repositories, code and issues, read an issue, file one, and comment on it.
+"""The GitHub tools: find repositories, code and issues, read an issue, create one, and comment on it.
 
-Every tool checks the repository against the scope before anything is asked. Searches are narrowed to the scope, and
-what they find is checked again. What is written carries a mark by which the same call finds it when it is made again.
+Every tool checks the repository against the scope before the first request. Searches are narrowed to the scope, and
+their results are checked again. A written text carries a mark by which a repeated call finds it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WRITES: ToolSettings = {
     "idempotent": True,
     "sends": True,
     "seconds": 60.0,
-    # What strangers have written may be what asks for it, so a person looks at it first.
+    # Text of strangers may have caused the call, so a person sees it first.
     "confirm": True,
     "rate": Rate(per_second=0.2, burst=5),
     "excused": _NAMED,
@@ -96,8 +96,8 @@ TOOLS: dict[str, ToolSettings] = {
 }
 
 _FRAGMENTS = "application/vnd.github.text-match+json"
-_ADVANCED = {"advanced_search": "true"}  # in which OR is said, and a space is AND
-_OPERATORS = 5  # as many as a query may have
+_ADVANCED = {"advanced_search": "true"}  # in which OR is an operator, and a space means AND
+_OPERATORS = 5  # the most that a query may have
 _NEWEST = 100
 _COMMENT_PAGES = 5
 _DAY = timedelta(days=1)
@@ -229,7 +229,7 @@ class GitHub:
         self._scope = scope
         self._key = key
         self._patience = patience
-        # The same call twice at once: the second waits, and finds what the first has written.
+        # For identical concurrent calls: the second waits, and finds the text of the first.
         self._writing = WeakValueDictionary[str, asyncio.Lock]()
 
     async def github_list_repos(
@@ -431,7 +431,7 @@ class GitHub:
         what: str,
         number: int | None,
     ) -> Written:
-        """What ``write`` writes, unless ``find`` finds it. Where no answer came, it is looked for again."""
+        """Writes with ``write``, unless ``find`` finds the text already. After a missing response it searches again."""
         lock = self._writing.setdefault(mark, asyncio.Lock())
         async with lock:
             if (there := await find()) is not None:
@@ -474,7 +474,7 @@ def _either(qualifiers: list[str]) -> str:
 async def _found_or_nothing(find: Callable[[], Awaitable[dict[str, Any] | None]]) -> dict[str, Any] | None:
     try:
         return await find()
-    except ToolError:  # the service is out of reach, which is what the caller is told
+    except ToolError:  # the service is unreachable, which the caller's error says
         return None
 
 
@@ -522,7 +522,7 @@ def _repository(item: dict[str, Any]) -> Repository:
 
 
 def _hit(item: dict[str, Any]) -> Hit:
-    """Of a search for code, which has a path, or for repositories."""
+    """A hit of a search for code, which has a path, or for repositories."""
     repository = item.get("repository")
     if not is_object(repository):
         return Hit(repository=_line(item, "full_name"), url=_line(item, "html_url"), text=_line(item, "description"))
@@ -537,7 +537,7 @@ def _hit(item: dict[str, Any]) -> Hit:
 
 
 def _repository_of(item: dict[str, Any]) -> str:
-    """``repository_url`` ends in ``/repos/OWNER/REPO``."""
+    """The repository in ``repository_url``, which ends in ``/repos/OWNER/REPO``."""
     return _line(item, "repository_url").rpartition("/repos/")[2]
 
 
@@ -576,8 +576,8 @@ def _text(item: dict[str, Any], most: int) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class GitHubSettings:
-    """``repositories`` that may be used: ``OWNER/REPO`` or ``OWNER/*``. ``token`` is that of ``GITHUB_TOKEN`` unless
-    said; a fine-grained one with Issues: read (and write, to write) and Metadata: read on these repositories is
+    """``repositories`` that may be used: ``OWNER/REPO`` or ``OWNER/*``. ``token`` is that of ``GITHUB_TOKEN`` by
+    default; a fine-grained one with Issues: read (and write, to write) and Metadata: read on these repositories is
     enough, and Contents: read for the search of code. ``url`` of the service, for GitHub Enterprise."""
 
     repositories: tuple[str, ...]
