@@ -1,7 +1,7 @@
-"""The command tools: programs that the operator has allowed, run without a shell and held by what the machine has.
+"""The command tools: programs that the operator has allowed, run without a shell, in the sandbox of the machine.
 
-``allowed`` is the list and what may stand behind a name, ``tools`` what models call. Programs are held and ended by
-:mod:`toolwright.toolbox.sandbox`.
+``allowed`` is the allowlist and the rules for arguments, ``tools`` has the tools that models call.
+:mod:`toolwright.toolbox.sandbox` confines and ends the programs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The allow-list: which programs may be run, with which options, and what each value has to be.
+"""The allowlist: the programs that may be run, their options, and the rules for each value.
 
-An entry is a template, not a name: words that are fixed, options that are known one by one, and arguments in their
-order. What a model asks for is matched against it word by word, and put together anew; there is no shell, and nothing
-is split, expanded or guessed. An option that the entry does not have is refused, however harmless.
+An entry is a template, not a name: fixed words, an explicit list of options, and arguments in their order. The request
+of a model is matched against it word by word, and the command line is built anew; there is no shell, and words are
+never split, expanded or guessed. An option that the entry does not have is refused, however harmless.
 
 The schema of the file is :data:`FILE`; ``docs/toolbox/command.md`` explains it.
 """
@@ -43,13 +43,13 @@ INTERPRETERS = re.compile(
     r"|su|runuser|doas|pkexec|ssh|docker|podman|kubectl|at|batch|flock|strace|ltrace|ld\.so|ld-linux.*|powershell|pwsh"
     r"|cmd"
 )
-"""Programs that run whatever their words say."""
+"""Programs that execute their arguments as code or commands."""
 
 SUBCOMMANDS = re.compile(
     r"git|hg|svn|jj|npm|pnpm|yarn|cargo|go|uv|pip[0-9.]*|pipx|poetry|conda|gem|bundle|composer|mvn|gradle|dotnet|nix"
     r"|helm|terraform|ansible|systemctl|apt|apt-get|dnf|brew|openssl"
 )
-"""Programs whose first word is what they do, and of which one of many words runs anything."""
+"""Programs whose first word selects a subcommand, at least one of which can run arbitrary programs."""
 
 ESCAPES: Mapping[str, tuple[str, ...]] = {
     "git": ("-c", "--config", "--config-env", "--exec-path", "--upload-pack", "--receive-pack", "-u", "--exec",
@@ -74,7 +74,7 @@ ESCAPES: Mapping[str, tuple[str, ...]] = {
     "gcc": ("-wrapper", "-fplugin", "-specs", "-B"),
     "pytest": ("-p", "-c", "--rootdir", "-o"),
 }  # fmt: skip
-"""Options by which a program runs another, or writes where it likes; with free text they are no better than a shell."""
+"""Options by which a program runs another, or writes to any place; with free text they are no better than a shell."""
 
 _VALUE: dict[str, Any] = {
     "type": "object",
@@ -153,7 +153,7 @@ _Kind = Literal["text", "integer", "path"]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one word has to be. ``schema`` judges it, as a number for an integer."""
+    """The rules for one word. ``schema`` validates it, as a number for an integer."""
 
     name: str
     kind: _Kind
@@ -191,7 +191,7 @@ class Value:
         return "/".join((".", *parts))
 
     def usage(self) -> str:
-        """As it stands in a line of usage."""
+        """The value as shown in a line of usage."""
         definition = self.schema.definition
         if "enum" in definition and len(definition["enum"]) <= 8:
             return "|".join(definition["enum"])
@@ -203,7 +203,8 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An entry of the list. ``program`` is absolute, and found when the list was read; ``fixed`` are its first words.
+    """An entry of the list. ``program`` is absolute, and was resolved when the list was read; ``fixed`` are its first
+    words.
 
     ``options`` are by name; one without a value is ``None``. ``dashes``: ``--`` stands before the arguments.
     """
@@ -224,12 +225,12 @@ class Command:
     example: tuple[str, ...] = ()
 
     def words(self) -> dict[str, str]:
-        """What the list says of options and arguments."""
+        """The descriptions of options and arguments in the list."""
         options = {name: value.description for name, value in self.options.items() if value and value.description}
         return options | {value.usage(): value.description for value in self.arguments if value.description}
 
     def usage(self) -> str:
-        """One line: what may follow the name."""
+        """One line of usage: the name, its options and arguments."""
         parts = [self.name]
         for name, value in self.options.items():
             repeated = "…" if value is not None and value.many else ""
@@ -240,8 +241,8 @@ class Command:
         return " ".join(parts)
 
     def argv(self, words: Sequence[str], folders: Folders, below: str) -> tuple[str, ...]:
-        """The words of the program, its own place first: fixed ones, options, arguments. ``below`` is the folder in
-        which it will run. ``ToolError`` for what the entry does not allow."""
+        """The command line, the program's path first: fixed words, options, arguments. ``below`` is the working
+        directory. ``ToolError`` for words that the entry does not allow."""
         options, rest = self._divided(words)
         made: list[str] = []
         seen: set[str] = set()
@@ -312,14 +313,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The commands by name, and the holds without which none is run. ``file`` is where it was read, if from a file."""
+    """The commands by name, and the mandatory confinement mechanisms. ``file`` is the file it was read from, if any."""
 
     commands: Mapping[str, Command]
     required: tuple[str, ...] = ()
     file: Path | None = None
 
     def effect(self) -> Effect:
-        """That of the worst."""
+        """The most dangerous effect of all commands."""
         return EFFECTS[max(EFFECTS.index(command.effect) for command in self.commands.values())]
 
 
@@ -327,7 +328,7 @@ class AllowList:
 
 
 def read(file: str | Path) -> AllowList:
-    """The list that a TOML file holds. ``ConfigurationError`` for one that cannot be read, or cannot be meant."""
+    """The list in a TOML file. ``ConfigurationError`` for one that cannot be read, or is invalid."""
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -337,7 +338,7 @@ def read(file: str | Path) -> AllowList:
 
 
 def read_text(text: str, *, file: Path | None = None) -> AllowList:
-    """The list that ``text`` is, as :func:`read` reads it."""
+    """The list in ``text``, with the rules of :func:`read`."""
     name = str(file or "the allow-list")
     try:
         said = tomllib.loads(text)
@@ -355,7 +356,7 @@ def read_text(text: str, *, file: Path | None = None) -> AllowList:
 
 
 def simple(lines: Sequence[str]) -> AllowList:
-    """The list of commands that are given whole, such as ``git status``: nothing can be added to any of them."""
+    """The list of commands that are given in full, such as ``git status``: they accept no further words."""
     words = [line.split() for line in lines]
     if not any(words):
         raise ConfigurationError.of("TW6108")
@@ -364,7 +365,7 @@ def simple(lines: Sequence[str]) -> AllowList:
 
 
 def confined(allowed: AllowList, confinement: str) -> AllowList:
-    """The list with another word on what it requires: ``required`` or ``available``."""
+    """The list with another requirement of confinement: ``required`` or ``available``."""
     if confinement not in _REQUIRED:
         raise ConfigurationError.of("TW4009", name="--confinement", wanted=" or ".join(_REQUIRED))
     return replace(allowed, required=_REQUIRED[confinement])
@@ -406,7 +407,7 @@ def _environment(said: Mapping[str, Any], path: Sequence[str]) -> dict[str, str]
 
 
 def _program(name: str, word: str, path: Sequence[str]) -> str:
-    """Where the program is, found once: what appears later in a nearer folder is not it."""
+    """The path of the program, resolved once: one that appears later in an earlier folder is not used."""
     if word.lower().endswith((".bat", ".cmd")):
         raise ConfigurationError.of("TW6107", command=name, program=word)
     if "/" in word and not word.startswith("/"):
@@ -414,7 +415,7 @@ def _program(name: str, word: str, path: Sequence[str]) -> str:
     for place in [word] if word.startswith("/") else [os.path.join(folder, word) for folder in path]:
         found = os.path.realpath(place)
         if os.path.isabs(place) and os.access(found, os.X_OK) and stat.S_ISREG(os.stat(found).st_mode):
-            # By its own name, which may say what it is to do; only the folder is that behind the links.
+            # Under its own name, which may select its function; only the links of its folder are resolved.
             return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
     raise ConfigurationError.of("TW6103", command=name, program=word, path=":".join(path))
 
@@ -452,7 +453,7 @@ def _check_arguments(command: Command) -> None:
 
 
 def _check_escapes(command: Command) -> None:
-    """``ConfigurationError`` for a template by which a model could run what it likes."""
+    """``ConfigurationError`` for a template by which a model could run arbitrary programs."""
     names = {os.path.basename(command.program), os.path.basename(os.path.realpath(command.program))}
     open_ended = bool(command.arguments) or any(command.options.values())
     script = any(word.startswith("/") and os.path.isfile(word) for word in command.fixed)
@@ -466,5 +467,5 @@ def _check_escapes(command: Command) -> None:
 
 
 def _is_open(value: Value | None) -> bool:
-    """Whether the model decides what stands there, and nothing of ours judges it."""
+    """Whether the model chooses the value without a check of ours."""
     return value is None or (value.kind == "text" and "enum" not in value.schema.definition)

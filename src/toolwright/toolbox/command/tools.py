@@ -1,4 +1,4 @@
-"""``execute_command`` and ``list_commands``: what a model sees of the allow-list, and what it gets of a program."""
+"""``execute_command`` and ``list_commands``: the allowlist as a model sees it, and the results of programs."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _MIB = 1 << 20
 _LINKS = 40
 _LAST_LINE = 200
 _SECONDS = 5.0
-"""For the end of a program, beside its own time."""
+"""Time for the end of a program, in addition to its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A call that is allowed: what will run, and where."""
+    """A call that is allowed: its command line, and its working directory."""
 
     command: Command
     argv: tuple[str, ...]
@@ -57,9 +57,10 @@ class _Plan:
 
 
 class Commands:
-    """The tools over an allow-list and the folders in which its commands work.
+    """The tools over an allowlist and the folders in which its commands work.
 
-    ``ConfigurationError`` where the list can be changed from within a folder, or a hold that it requires is missing.
+    ``ConfigurationError`` where the list can be changed from within a folder, or a required confinement mechanism is
+    missing.
     """
 
     def __init__(self, allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | None = None) -> None:
@@ -77,7 +78,7 @@ class Commands:
         self._folders = Folders(roots, rules)
 
     def close(self) -> None:
-        """Gives the folders back; every later call is refused."""
+        """Closes the folders; every later call is refused."""
         self._folders.close()
 
     def list_commands(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +115,7 @@ class Commands:
         return self._result(plan, job.bounds, ended, context)
 
     def preview(self, arguments: dict[str, Any]) -> Worded:
-        """What would run, for the person who is asked."""
+        """The command line, for the person who is asked to approve it."""
         plan = self._plan(arguments)
         facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.shown}
         return Worded("TW6147" if plan.command.network else "TW6148", facts)
@@ -148,13 +149,15 @@ class Commands:
         )
 
     def _writable(self, command: Command, opened: ExitStack) -> tuple[str | int, ...]:
-        """Where it may write: nowhere if it only reads, else in the folders, or in what the entry names of them."""
+        """The places where it may write: none if its effect is "read", else the folders, or the parts that the entry
+        names."""
         if command.effect == "read":
             return ()
         return self._roots if command.writable is None else tuple(self._parts(command.writable, opened))
 
     def _parts(self, names: Sequence[str], opened: ExitStack) -> Iterator[int]:
-        """The folders so called in the served ones, open; none behind a link, which another command may have made."""
+        """The subfolders of these names in the served folders, open; links are skipped, since another command may have
+        made them."""
         for label, name in product(self._folders.labels, names):
             spot = opened.enter_context(self._folders[label].find((), label, "read"))
             if (part := beneath(spot.fd, name, mounts=True)) is not None:
@@ -205,11 +208,11 @@ class Commands:
         return replaced(result, content=[*result.content, *links])
 
     def longest(self) -> float:
-        """Seconds that a command may take at the most."""
+        """The longest time limit of all commands, in seconds."""
         return max(self._bounds(command, None).seconds for command in self.allowed.commands.values())
 
     def description(self) -> str:
-        """Of ``execute_command``: what it is for, and the commands there are."""
+        """The description of ``execute_command``: its purpose, and the commands."""
         lines = [f"- {command.usage()}: {command.description}" for command in self.allowed.commands.values()]
         there = "\n".join(lines)
         if len(there) > _DESCRIBED:
@@ -234,7 +237,8 @@ def _bounds_of_effect(allowed: AllowList) -> str:
 
 
 def _check_out_of_reach(allowed: AllowList, roots: Sequence[str], rules: PathRules) -> None:
-    """A command can change whatever lies in its folders: not the list, no program of it, and nothing of ours."""
+    """``ConfigurationError`` where a command could change the list, one of its programs, or our own files: these must
+    lie outside the served folders."""
     programs = [word for each in allowed.commands.values() for word in (each.program, *each.fixed)]
     places = [*rules.places, *([allowed.file] if allowed.file else []), *map(Path, filter(os.path.isabs, programs))]
     for place, root in product(places, roots):
@@ -243,7 +247,8 @@ def _check_out_of_reach(allowed: AllowList, roots: Sequence[str], rules: PathRul
 
 
 def _on_the_way(place: Path) -> Iterator[Path]:
-    """All that is looked up to get to ``place``, itself and the links included: who changes one of them, changes it."""
+    """All paths that are resolved on the way to ``place``, itself and the links included: changing any of them changes
+    it."""
     here, rest, links = Path("/"), list(place.absolute().parts[1:]), 0
     while rest:
         name = rest.pop(0)
@@ -256,7 +261,7 @@ def _on_the_way(place: Path) -> Iterator[Path]:
 
 
 def _shown(data: bytes, name: str, links: list[ResourceLink], context: Context) -> str:
-    """The text of a stream; what is too long is kept, linked, and cut in its middle."""
+    """The text of a stream; a long one is stored, linked, and cut in its middle."""
     text = data.decode(errors="replace")
     if len(text) <= SHOWN:
         return text
@@ -373,7 +378,7 @@ LISTED: dict[str, Any] = {
 
 
 def _examples(allowed: AllowList) -> list[dict[str, Any]]:
-    """A call of each command that can be called as it is, or says itself how; three at the most."""
+    """Example calls of commands that need no arguments, or have an example of their own; three at the most."""
     calls = [
         {"command": command.name, **({"args": list(command.example)} if command.example else {})}
         for command in allowed.commands.values()
