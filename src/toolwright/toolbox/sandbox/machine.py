@@ -1,6 +1,6 @@
-"""What this machine can hold a program with: Landlock, seccomp, namespaces, and the limits of a process.
+"""The confinement mechanisms of this machine: Landlock, seccomp, namespaces, and the limits of a process.
 
-Each function does one thing to the process that calls it, for good, and raises ``OSError`` where the kernel refuses.
+Each function changes one thing in the calling process, irrevocably, and raises ``OSError`` where the kernel refuses.
 They are called between fork and exec, in :mod:`toolwright.toolbox.sandbox.supervisor`. Linux only.
 
 Structures and numbers are those of ``linux/landlock.h``, ``linux/seccomp.h`` and ``asm/unistd.h``.
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 HOLDS = ("landlock", "seccomp", "namespaces")
-"""What a program is held with where the machine has it."""
+"""The mechanisms that confine a program where the machine has them."""
 
 SYSTEM: tuple[str, ...] = (
     "/usr",
@@ -74,10 +74,11 @@ SYSTEM: tuple[str, ...] = (
     "/dev/random",
     "/dev/urandom",
 )
-"""What any program may read and run: itself, its libraries, and what says where it is. No home, no logs, no secrets."""
+"""Paths that any program may read and run: programs, libraries, and system configuration. No home, no logs, no
+secrets."""
 
 DEVICES: tuple[str, ...] = ("/dev/null", "/dev/zero", "/dev/full")
-"""What any program may write."""
+"""Paths that any program may write."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -99,7 +100,7 @@ def _checked(result: int) -> int:
 
 
 def usual_signals() -> None:
-    """What Python ignores, the program gets as any other does."""
+    """Restores the default handling of the signals that Python ignores."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
@@ -112,25 +113,26 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def drop_privileges() -> None:
-    """Nothing that is run from here on can gain any; root itself keeps its files, and none of its powers."""
+    """Prevents this process and its children from gaining privileges; root keeps access to its files, and no
+    capability."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     for capability in range(64):
         try:
             _prctl(_PR_CAPBSET_READ, capability)
         except OSError:
-            break  # that was the last one that the kernel knows
+            break  # past the last one that the kernel knows
         try:
             _prctl(_PR_CAPBSET_DROP, capability)
         except PermissionError:
-            break  # who may not drop any has none to drop
+            break  # a process that may not drop any has none to drop
 
 
 # Limits
 
 
 def limit(bounds: Mapping[str, int]) -> None:
-    """``RLIMIT_…`` by name, such as ``{"CPU": 10}``; never above what is there already. No core is ever dumped."""
+    """Sets ``RLIMIT_…`` by name, such as ``{"CPU": 10}``; never above the current maximum. Core dumps are disabled."""
     for name, value in {**bounds, "CORE": 0}.items():
         number: int = getattr(resource, f"RLIMIT_{name}")
         _, most = resource.getrlimit(number)
@@ -145,8 +147,8 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 1
 
 
 def separate(*, network: bool) -> None:
-    """The children of this process see no other processes, and end with the first of them; without ``network`` they
-    have none. Whoever is not root becomes alone in a namespace of users, too."""
+    """Moves the children of this process to new namespaces, where they see no other processes, end with the first of
+    them, and have no network unless ``network`` is set. Without root this takes a user namespace, too."""
     flags = _NEWPID | _NEWIPC | (0 if network else _NEWNET)
     if os.geteuid() == 0:
         _checked(_libc.unshare(flags))
@@ -159,7 +161,7 @@ def separate(*, network: bool) -> None:
 
 
 def own_processes() -> None:
-    """``/proc`` as it is in the namespace that :func:`separate` has made, for this process and those below it."""
+    """Mounts ``/proc`` of the namespace that :func:`separate` has made, for this process and its children."""
     _checked(_libc.unshare(_NEWNS))
     _checked(_libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
@@ -187,8 +189,8 @@ _SCOPES = 1 << 0 | 1 << 1  # abstract sockets, signals; from version 6
 
 
 def landlock(readable: Iterable[str], writable: Iterable[str | int], *, network: bool) -> None:
-    """Nothing outside of these folders and files, named or open, is opened from here on; what does not exist is left
-    out."""
+    """Restricts opening to these folders and files, given by path or descriptor, for this process and its children.
+    Paths that do not exist are left out."""
     version = _call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
     handled = _ALL_OF_VERSION[min(version, 5)]
     net = 0 if network or version < 4 else _TCP
@@ -244,14 +246,14 @@ _ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
         },
     ),
 }  # fmt: skip
-# The same everywhere. Of clone3 the filter cannot see what it asks for, and io_uring does what others may not.
+# The same everywhere. The filter cannot see the arguments of clone3, and io_uring bypasses the filter.
 _COMMON = {
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsconfig": 431, "fsmount": 432, "clone3": 435, "pidfd_getfd": 438,
 }  # fmt: skip
 _ABSENT = frozenset(("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"))  # ENOSYS: there is another way
 
-# What changes modes, owners, times and attributes of files, which Landlock lets anybody do who may by the file itself.
+# Calls that change modes, owners, times and attributes of files; Landlock does not restrict them.
 _ATTRIBUTES: dict[str, dict[str, int]] = {
     "x86_64": {
         "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94, "utime": 132, "setxattr": 188,
@@ -274,8 +276,8 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 
 def filter_calls(*, network: bool, writes: bool) -> None:
-    """From here on no sockets are made without ``network``, and nobody traces, mounts, loads or leaves namespaces.
-    Without ``writes`` modes, owners, times and attributes of files stay as they are."""
+    """Forbids this process and its children to create sockets (unless ``network``), and to trace, mount, load modules
+    or change namespaces. Without ``writes`` also to change modes, owners, times and attributes of files."""
     machine = os.uname().machine
     if machine not in _ARCHITECTURES or struct.calcsize("P") != 8:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

@@ -1,6 +1,7 @@
-"""A held program, from our side: started, read while it runs, and ended with all that it has started.
+"""A sandboxed program, from our side: start, output, and the end of it and of all that it has started.
 
-Its output is kept up to a bound, beyond which it is ended; so is what takes too long, and what nobody waits for.
+Its output is stored up to a bound, beyond which it is ended; it is also ended at its time limit, and when its call is
+cancelled.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _GRACE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much one program may take. Memory and file size are of each process, and CPU time too."""
+    """Limits of one program. Memory, file size and CPU time are per process."""
 
     seconds: float = 30.0
     output_bytes: int = 2 << 20
@@ -44,7 +45,7 @@ class Bounds:
     files: int = 256
 
     def limits(self) -> dict[str, int]:
-        """As the system calls them."""
+        """The limits by the names of the system."""
         return {
             "CPU": self.cpu_seconds,
             "FSIZE": self.file_bytes,
@@ -55,11 +56,12 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run. ``program`` is absolute, ``argv`` has its name first; ``folder`` is a descriptor of where it runs.
+    """A program to run. ``program`` is absolute, ``argv`` has its name first; ``folder`` is a descriptor of its working
+    directory.
 
-    ``readable`` and ``writable`` are what it may open beside the system and a folder of its own, where ``HOME`` and
-    ``TMPDIR`` lie: paths, or descriptors of what a path might not lead to any more. ``required`` are the holds without
-    which it is not run.
+    ``readable`` and ``writable`` are the places that it may open besides the system and a folder of its own, with
+    ``HOME`` and ``TMPDIR``: paths, or descriptors where a path might lead elsewhere by now. ``required`` are the
+    confinement mechanisms without which it is not run.
     """
 
     program: str
@@ -75,9 +77,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it went; ``lost`` where the supervisor was ended by somebody else.
+    """The outcome; ``lost`` where another process has ended the supervisor.
 
-    ``code`` is that of the exit, or the number of the signal; of a start that failed, the error's.
+    ``code`` is the exit code, or the number of the signal; the error number if the start failed.
     """
 
     cause: Cause
@@ -92,10 +94,10 @@ class Ended:
 
 
 class _Supervisor(asyncio.SubprocessProtocol):
-    """The process that holds the program: what comes from both, and its end.
+    """The process that confines the program: the output of both, and its end.
 
-    ``exited`` is when it has ended; ``closed`` when nobody can write to its output any more, which is later only where
-    somebody else has ended it and the program lives.
+    ``exited`` is set when it has ended; ``closed`` when its output has no writer any more, which is later only where
+    another process has ended it and the program lives.
     """
 
     def __init__(self, job: Job, tell: Callable[[int, bytes], None]) -> None:
@@ -120,7 +122,7 @@ class _Supervisor(asyncio.SubprocessProtocol):
             self.streams[fd - 1].extend(data[:room])
             self._tell(self._size, data)
         if len(data) > room:
-            self.stop("output")  # and what is still on its way is let go
+            self.stop("output")  # and drops the rest of the output
 
     def process_exited(self) -> None:
         self.exited.set_result(None)
@@ -142,13 +144,13 @@ class _Supervisor(asyncio.SubprocessProtocol):
         self.end()
 
     def end(self) -> None:
-        """It is told to end the program and itself; when it does not, that is done to it."""
+        """Tells it to end the program and itself; kills it if it does not."""
         if self._killing is None:
             self._control.close()
             self._killing = self._loop.call_later(_GRACE_SECONDS, kill_tree, self._transport.get_pid())
 
     async def gone(self) -> None:
-        """End it, and return when it has, and nobody reads what comes from others."""
+        """Ends it, and returns when it has ended and its output is closed."""
         self.end()
         try:
             await settled(self.exited.done, lambda: asyncio.wait([self.exited]))
@@ -160,7 +162,7 @@ class _Supervisor(asyncio.SubprocessProtocol):
 
 
 async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
-    """Run it to its end. ``tell`` is called with the bytes of output so far, and the newest of them.
+    """Runs it to its end. ``tell`` is called with the number of bytes of output so far, and the newest of them.
 
     Cancelling ends the program, and returns when it is gone.
     """
@@ -179,7 +181,7 @@ async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
 
 @asynccontextmanager
 async def _supervised(job: Job, tell: Callable[[int, bytes], None]) -> AsyncGenerator[tuple[_Supervisor, int]]:
-    """The supervisor with its job, and the descriptor on which it says how that went. It is gone afterwards."""
+    """The supervisor with its job, and the descriptor of its status. It is gone afterwards."""
     with _meeting() as (scratch, status, theirs):
         _, supervisor = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Supervisor(job, tell),
@@ -201,14 +203,14 @@ async def _supervised(job: Job, tell: Callable[[int, bytes], None]) -> AsyncGene
 
 @contextmanager
 def _meeting() -> Generator[tuple[str, int, int]]:
-    """A folder for the program alone, and the two ends of the pipe on which its supervisor tells how it went."""
+    """A folder for the program alone, and the two ends of the pipe for the supervisor's status."""
     with ExitStack() as kept:
         status, theirs = os.pipe()
         kept.callback(os.close, status)
         kept.callback(os.close, theirs)
         os.set_blocking(status, False)
         scratch = tempfile.mkdtemp(prefix="toolwright-")
-        kept.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has done it, where it came so far
+        kept.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor has removed it, if it got that far
         yield scratch, status, theirs
 
 
@@ -265,11 +267,11 @@ def _ended(said: dict[str, Any], supervisor: _Supervisor, seconds: float) -> End
 
 
 def what_holds() -> tuple[str, ...]:
-    """What a program is held with on this machine, found out by holding one."""
+    """The mechanisms that confine a program on this machine, determined by a trial."""
     folder = os.open("/", os.O_PATH | os.O_DIRECTORY)
     try:
         with _meeting() as (scratch, status, theirs):
-            job = Job("/", ("",), folder)  # a directory: it is held, and then cannot be run
+            job = Job("/", ("",), folder)  # a directory: it is confined, and then cannot be run
             with subprocess.Popen(
                 _command(),
                 stdin=subprocess.PIPE,

@@ -1,14 +1,14 @@
-"""The process between us and a program: it holds the program, and ends everything that the program has started.
+"""The process between us and a program: it confines the program, and ends all processes that the program has started.
 
 ::
 
-    us ──control──▶ supervisor ── first ── program ── whatever that starts
+    us ──control──▶ supervisor ── first ── program ── its descendants
        ◀──status──
 
-Control is the supervisor's standard input: the job as a line of JSON, then nothing. When it ends, because the call was
-given up or because we are gone, however that came, all processes below end. ``first`` is the parent of orphans, and in
-a namespace of processes their process 1, with which the kernel ends them. Status is a descriptor on which lines of JSON
-say what the program is held with, and how it ended. The program itself gets neither; its output is the supervisor's.
+Control is the supervisor's standard input: the job as a line of JSON, then nothing. When it is closed, because the call
+was cancelled or because our process is gone for any reason, all processes below end. ``first`` is the parent of
+orphans, and in a PID namespace process 1, with which the kernel ends them all. Status is a descriptor for lines of JSON
+with the confinement of the program, and its outcome. The program itself gets neither; its output is the supervisor's.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ Job = dict[str, Any]
 _COUNTED_MS = 20
 _PASSES = 50
 _FEWEST = 301
-"""Linux takes no smaller ``pid_max``."""
+"""The smallest ``pid_max`` that Linux accepts."""
 
 
 def main() -> None:
-    """Run the one program of the job, and end when nothing of it is left."""
+    """Runs the one program of the job, and ends when no process of it is left."""
     adopt_orphans()
     job = _job()
     for descriptor in (job["status"], job["folder"], *(each for each in job["writable"] if isinstance(each, int))):
@@ -57,7 +57,7 @@ def main() -> None:
     job["place"] = os.readlink(f"/proc/self/fd/{job['folder']}")
     job["priority"] = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -10)  # of root: before whatever the program does
+        os.setpriority(os.PRIO_PROCESS, 0, -10)  # for root: ahead of the program
     held = ["namespaces"] if _holds(lambda: separate(network=job["network"])) else []
     first = os.fork()
     if not first:
@@ -78,7 +78,7 @@ def _job() -> Job:
 
 
 def _say(job: Job, **facts: Any) -> None:
-    with suppress(OSError):  # nobody listens any more
+    with suppress(OSError):  # the reader is gone
         os.write(job["status"], json.dumps(facts).encode() + b"\n")
 
 
@@ -94,11 +94,11 @@ def _holds(hold: Callable[[], None]) -> bool:
 
 
 def _wait(first: int, job: Job) -> None:
-    """Until the program has ended, we are given up, or there are too many processes."""
+    """Waits until the program has ended, the call is given up, or there are too many processes."""
     waited = select.poll()
     waited.register(0, select.POLLIN)
     waited.register(os.pidfd_open(first), select.POLLIN)
-    # Of root the kernel counts no processes (RLIMIT_NPROC), so we do.
+    # The kernel counts no processes of root (RLIMIT_NPROC), so we do.
     while not waited.poll(_COUNTED_MS if os.getuid() == 0 else None):
         if sum(1 for _ in islice(descendants(), job["processes"] + 2)) > job["processes"] + 1:
             _say(job, ended="processes")
@@ -139,7 +139,7 @@ def _remove(folder: str) -> None:
 def _be_first(job: Job, held: list[str]) -> NoReturn:
     die_with_parent()
     adopt_orphans()
-    if held and _holds(own_processes):  # of others it sees none, and may see these
+    if held and _holds(own_processes):  # it shows only processes of the namespace, which the program may see
         job["readable"].append("/proc")
         with suppress(OSError), open("/proc/sys/kernel/pid_max", "w") as file:
             file.write(str(max(job["processes"], _FEWEST)))  # of this namespace, from Linux 6.14
@@ -184,15 +184,15 @@ def _prepare(job: Job) -> None:
     _enter(job["place"], job["folder"])
     usual_signals()
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # where memory runs out, this goes first
+        file.write("1000")  # the first process to kill when memory runs out
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, job["priority"])
     drop_privileges()
 
 
 def _most_processes(processes: int, held: list[str]) -> int:
-    """As RLIMIT_NPROC, which counts all of the user: in a namespace ours and the program's, otherwise those elsewhere
-    too."""
+    """The value for RLIMIT_NPROC, which counts all processes of the user: in a namespace ours and the program's,
+    otherwise also those elsewhere."""
     if held:
         return processes + 2
     user, others = os.getuid(), 0
@@ -204,7 +204,8 @@ def _most_processes(processes: int, held: list[str]) -> int:
 
 
 def _enter(place: str, folder: int) -> None:
-    """By its name, since a descriptor from another namespace of mounts has none here; and only if it is that folder."""
+    """Changes to the folder by its path, since a descriptor from another mount namespace has none here, and checks that
+    it is that folder."""
     os.chdir(place)
     if not os.path.samestat(os.stat("."), os.fstat(folder)):
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
