@@ -17,7 +17,7 @@ R = TypeVar("R", "Description", "Rows", "Analysis")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An open file, its layout, and its version, by which a cursor recognizes it."""
+    """An open file, its layout, and its version, by which a cursor recognises it."""
 
     fd: int
     shown: str
