@@ -1,12 +1,12 @@
-"""Arithmetic as people write it: an expression is parsed, and worked out exactly as far as that goes.
+"""Arithmetic as people write it: an expression is parsed, and evaluated exactly as far as possible.
 
-A number is a fraction of whole numbers, so that 0.1 + 0.2 is 0.3 and 1 / 3 * 3 is 1. What has no fraction (a root, a
-logarithm, a power with a fraction in its exponent) is worked out to more digits than anybody asks for, and the value
-says from there on that it is rounded. Nothing is ever executed: there are the operators and functions below, and no
-others. Length, depth, steps and the size of every number have bounds.
+A number is a fraction of integers, so that 0.1 + 0.2 is 0.3 and 1 / 3 * 3 is 1. Irrational results (a root, a
+logarithm, a power with a fractional exponent) are computed to more digits than a result shows, and the value is marked
+as rounded from there on. No code is executed: the operators and functions below are the only ones. Length, depth, steps
+and the size of every number have bounds.
 
-Precedence, lowest first: ``+ -``, ``* / //``, a sign, ``^`` (also ``**``; from the right, so that ``-2^2`` is -4),
-``%`` behind a number, which is a hundredth of it.
+Precedence, lowest first: ``+ -``, ``* / //``, a sign, ``^`` (also ``**``; right-associative, so that ``-2^2`` is -4),
+``%`` after a number, which is a hundredth of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DEPTH: Final = 50
 _BITS: Final = 20_000
 """Of a numerator or denominator: about 6,000 digits."""
 _LARGEST_EXPONENT: Final = 5000
-"""Of ten, in a number that is written with an exponent, and in the result of a function."""
+"""The largest exponent of ten, in a number in scientific notation, and in the result of a function."""
 _WORKING: Final = Context(
     prec=MOST_DIGITS + 20,
     Emax=_LARGEST_EXPONENT,
@@ -44,22 +44,22 @@ _WORKING: Final = Context(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number, and whether it is the number itself rather than one close to it."""
+    """A number, and whether it is exact rather than an approximation."""
 
     number: Fraction
     exact: bool = True
 
     @property
     def is_short(self) -> bool:
-        """Whether it can be read as a fraction: about a hundred digits each, at the most."""
+        """Whether it is short enough to show as a fraction: at most about a hundred digits each."""
         return _size(self.number) <= 330
 
 
-# -- what a function does ----------------------------------------------------------------------------------------------
+# -- functions ---------------------------------------------------------------------------------------------------------
 
 
 class _Outside(Exception):
-    """A function has no value there; the text says where it has one."""
+    """An argument is outside the domain of a function; the text names the domain."""
 
 
 def _decimal(number: Fraction) -> Decimal:
@@ -67,7 +67,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def _rounded(work: Callable[[Decimal], Decimal], value: Value) -> Value:
-    """What has no fraction, close by."""
+    """The approximate result of a function that is irrational."""
     return Value(Fraction(work(_decimal(value.number))), exact=False)
 
 
@@ -98,7 +98,7 @@ def _exponential(value: Value) -> Value:
 
 
 def _round(value: Value, places: Value = Value(Fraction(0))) -> Value:
-    """Half goes away from zero, as on paper."""
+    """Rounds half away from zero, as on paper."""
     if places.number.denominator != 1 or abs(places.number) > MOST_DIGITS:
         raise _Outside(f"the places of round are a whole number from -{MOST_DIGITS} to {MOST_DIGITS}")
     unit = Fraction(10) ** int(places.number)
@@ -172,7 +172,7 @@ CONSTANTS: Final = {
 }
 
 
-# -- what an operator does ---------------------------------------------------------------------------------------------
+# -- operators ---------------------------------------------------------------------------------------------------------
 
 
 def _over(left: Value, right: Value) -> Value:
@@ -202,7 +202,7 @@ _OPERATORS: Final[dict[str, Callable[[Value, Value], Value]]] = {
     "^": _power,
 }
 
-# operator → how tightly it binds on its left and on its right
+# operator → its binding power on the left and on the right
 _BINDING: Final = {"+": (1, 2), "-": (1, 2), "*": (3, 4), "/": (3, 4), "//": (3, 4), "^": (8, 7)}
 _SIGN: Final = 5
 _PERCENT: Final = 9
@@ -218,7 +218,7 @@ _TOKEN: Final = re.compile(
     r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>\*\*|//|[-+*/^%(),])|(?P<gap>\s+)"
 )
-# as it is typed elsewhere → as it is read here; the full-width forms are mapped one to one beside it
+# spelling elsewhere → spelling here; full-width forms are mapped separately
 _SPELLED: Final = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "，": ",", "。": "."}
 
 
@@ -230,7 +230,7 @@ class _Token:
 
 
 def _tokens(expression: str) -> list[_Token]:
-    """``ToolError`` for a character that means nothing here."""
+    """The tokens of ``expression``. ``ToolError`` for an unknown character."""
     text = "".join(_SPELLED.get(c) or _plain(c) for c in expression)
     found: list[_Token] = []
     at = 0
@@ -245,13 +245,14 @@ def _tokens(expression: str) -> list[_Token]:
 
 
 def _plain(character: str) -> str:
-    """A full-width character as the narrow one; columns stay what they were. No other is the same: ² is not 2."""
+    """The narrow form of a full-width character; columns stay the same. Other characters are kept: ² is not 2."""
     is_wide = unicodedata.decomposition(character).startswith("<wide>")
     return unicodedata.normalize("NFKC", character) if is_wide else character
 
 
 def evaluate(expression: str) -> Value:
-    """What ``expression`` comes to. ``ToolError`` says where it cannot be read, or why it has no value."""
+    """The value of ``expression``. ``ToolError`` names the place of a syntax error, or the reason why it has no
+    value."""
     if len(expression) > LONGEST:
         raise ToolError.of("TW6738", limit=LONGEST)
     reader = _Reader(_tokens(expression))
@@ -261,7 +262,7 @@ def evaluate(expression: str) -> Value:
 
 
 class _Reader:
-    """Top-down operator precedence: each operator knows how tightly it binds, and the rest is one loop."""
+    """A parser by top-down operator precedence: each operator has its binding power, and one loop does the rest."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
@@ -282,7 +283,7 @@ class _Reader:
             raise _misread(self._next, "an operator or the end")
 
     def expression(self, least: int) -> Value:
-        """As much as binds tighter than ``least``."""
+        """Parses and evaluates as much as binds tighter than ``least``."""
         self._depth += 1
         if self._depth > _DEPTH:
             raise ToolError.of("TW6739", limit=_DEPTH, column=self._next.column)
@@ -301,7 +302,7 @@ class _Reader:
                 return value
 
     def _must_be_percent(self, token: _Token) -> None:
-        """``7 % 3`` would be read by some as what is left over, and here as nothing at all."""
+        """``ToolError`` for ``7 % 3``, which some readers take for a remainder; it has no meaning here."""
         if self._next.kind in ("number", "name") or self._next.text == "(":
             raise ToolError.of("TW6734", column=token.column)
 
@@ -376,7 +377,7 @@ def _misread(token: _Token, wanted: str) -> ToolError:
 
 
 def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
-    """``ToolError`` where there is no value, or one beyond the bounds."""
+    """Applies ``work``. ``ToolError`` where there is no value, or one beyond the bounds."""
     try:
         value = work(*values)
     except ZeroDivisionError as error:
@@ -394,10 +395,10 @@ def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
 
 
 def written(value: Value, digits: int) -> tuple[str, bool]:
-    """``value`` as a decimal, and whether that is all of it.
+    """``value`` as a decimal, and whether the decimal is exact.
 
-    Beyond ``digits`` significant ones it is rounded, half away from zero. Of a whole number that is exact every digit
-    is written, up to a thousand.
+    It is rounded to ``digits`` significant digits, half away from zero. An exact integer is written with every digit,
+    up to a thousand.
     """
     number = value.number
     if value.exact and number.denominator == 1 and abs(number) < 10**1000:

@@ -1,7 +1,7 @@
-"""How tools ask services on the web: again where that is safe and asked for, and with words for what went wrong.
+"""Requests of tools to services on the web, with retries of safe requests.
 
-A GET is made again a few times: when the connection failed, and when the service said 429, 502, 503 or 504, after the
-time that it named. Anything else is made once: whether a POST that failed has been heard is not known.
+A GET is retried a few times: when the connection failed, and when the service answered 429, 502, 503 or 504, after the
+time that it named. Any other request is sent once: whether a failed POST was processed is unknown.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from toolwright.transport.fetch import Answer, NotFetched, origin_of
 __all__ = ["BUSY", "Patience", "check_urls", "json_of", "patient", "wait_of"]
 
 BUSY = frozenset((429, 502, 503, 504))
-"""What a service says that may answer a moment later."""
+"""Statuses of a service that may succeed a moment later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """``tries`` at the most, and never a wait beyond ``longest`` seconds: then the answer is what there is."""
+    """The retry policy: at most ``tries`` requests, and no wait beyond ``longest`` seconds: then the last answer is
+    returned."""
 
     tries: int = 3
     longest: float = 10.0
@@ -33,7 +34,8 @@ class Patience:
 
 
 async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> Answer:
-    """The answer of ``ask``, which changes nothing, made again as said above. Raises :class:`NotFetched`."""
+    """The answer of ``ask``, which must be safe to repeat, with the retries described above. Raises
+    :class:`NotFetched`."""
     for attempt in range(1, patience.tries):
         backoff = 0.5 * 2 ** (attempt - 1)
         try:
@@ -51,7 +53,7 @@ async def patient(ask: Callable[[], Awaitable[Answer]], patience: Patience) -> A
 
 
 def wait_of(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds that ``Retry-After`` wants (RFC 9110, section 10.2.3); ``None`` where it says nothing."""
+    """The seconds in ``Retry-After`` (RFC 9110, section 10.2.3); ``None`` if it is missing or invalid."""
     said = headers.get("retry-after", "").strip()
     if said.isdecimal() and said.isascii() and len(said) < 10:
         return float(said)
@@ -63,7 +65,7 @@ def wait_of(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def check_urls(*urls: str) -> None:
-    """``ConfigurationError`` for what is no URL of a service."""
+    """``ConfigurationError`` for an invalid URL of a service."""
     for url in urls:
         try:
             origin_of(url)
@@ -72,7 +74,7 @@ def check_urls(*urls: str) -> None:
 
 
 def json_of(answer: Answer) -> Json:
-    """The JSON of an answer; ``None`` for what is none."""
+    """The JSON of an answer; ``None`` if it is not valid JSON."""
     try:
         return decode(answer.body)
     except RpcError:

@@ -1,9 +1,8 @@
-"""The catalog tool: products are searched by words, and filtered by what the data says there is.
+"""The catalog tool: search products by words, with filters derived from the data.
 
 The worked example of a tool over data. The index is SQLite's FTS5, in memory, built from a file of one product a line.
-The schema comes from the data too: ``category`` is an enum of the categories that there are, so that a model cannot ask
-for one that there is not. What a model writes never becomes a query of the engine: words are taken out of it, and
-each is quoted.
+The schema comes from the data too: ``category`` is an enum of the existing categories, so that a model cannot ask for a
+missing one. The text of a model never becomes a query of the engine: words are extracted from it, and each is quoted.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _TABLES: Final = (
     "tokenize = 'porter unicode61 remove_diacritics 2')",
 )
 
-# sort → what rows are ordered by, smallest first; better matches have the smaller rank
+# sort → the sort key of rows, smallest first; better matches have the smaller rank
 _ORDERS: Final = {
     "relevance": "found.rank",
     "price_low": "products.cents",
@@ -83,7 +82,7 @@ def read_products(text: str, shown: str) -> Iterator[Product]:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What is looked for: the words as a query of the engine, the filters, and the order."""
+    """A search: the words as a query of the engine, the filters, and the order."""
 
     words: str
     filters: tuple[tuple[str, Any], ...]
@@ -100,7 +99,8 @@ class _Search:
 
 
 class Catalog:
-    """The tool over ``products``. ``ConfigurationError`` where two have one id, or there are too many categories."""
+    """The tool over ``products``. ``ConfigurationError`` where two have one id, or if the number of categories is not
+    from 1 to 100."""
 
     def __init__(self, products: Iterable[Product], *, currency: str = "USD") -> None:
         self.currency = currency
@@ -125,7 +125,7 @@ class Catalog:
         self._store.close()
 
     def search_products(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The products that arguments of :attr:`input_schema` ask for, as :attr:`output_schema` says."""
+        """The products that match arguments of :attr:`input_schema`, in the form of :attr:`output_schema`."""
         filters = tuple(_filters(arguments))
         found: list[str] = _WORD.findall(_plain(arguments["query"]))
         if not found:
@@ -135,7 +135,7 @@ class Catalog:
         return self._page(searches, arguments["limit"], arguments.get("cursor"))
 
     def _page(self, searches: Sequence[_Search], limit: int, cursor: str | None) -> dict[str, Any]:
-        """What has all words; what has some of them, where nothing has all."""
+        """One page of the products that match all words, or, if there are none, of those that match some."""
         with self._store.reading() as store:
             counts = [_count(store, search) for search in searches]
             which = 0 if counts[0] or not counts[1] else 1
@@ -252,24 +252,24 @@ def _filters(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-"""Characters of writing that puts no space between words."""
+"""Characters of scripts that put no space between words."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _RUN: Final = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ONE: Final = re.compile(f"([{_UNSPACED}])")
 
 
 def _plain(text: str) -> str:
-    """Full-width letters and the like as those that people search for."""
+    """The text with full-width letters and other compatibility characters normalized (NFKC)."""
     return unicodedata.normalize("NFKC", text)
 
 
 def _spaced(text: str) -> str:
-    """Each character of such writing as a word of its own, so that any part of a name can be found."""
+    """The text with each character of such a script as a word of its own, so that any part of a name can be found."""
     return _ONE.sub(r" \1 ", _plain(text))
 
 
 def _terms(word: str) -> Iterator[str]:
-    """A word as the engine is asked for it, always quoted: its beginning, or the characters side by side."""
+    """The search terms for a word, always quoted: a prefix, or for such a script the characters side by side."""
     for run in _RUN.findall(word):
         yield f'"{" ".join(run)}"' if _ONE.match(run) else f'"{run}"*'
 
@@ -297,7 +297,7 @@ def _rows(store: Any, search: _Search, limit: int, after: tuple[Any, str] | None
     )
     try:
         return store.execute(sql, (search.words, *values, *(after or ()), limit)).fetchall()
-    except (OverflowError, UnicodeEncodeError) as error:  # a cursor that somebody has made up
+    except (OverflowError, UnicodeEncodeError) as error:  # a cursor that was made up
         raise ToolError.of("TW6602") from error
 
 
@@ -332,7 +332,7 @@ def _text_of(path: Path) -> str:
 def toolset(path: Path | None = None, *, currency: str = "USD") -> LocalToolset:
     """The catalog tool over a file of JSON lines, ready to be served; over the sample without one.
 
-    ``ConfigurationError`` where the file cannot be read, or a line of it is no product.
+    ``ConfigurationError`` where the file cannot be read, or one of its lines is not a product.
     """
     text = SAMPLE.read_text("utf-8") if path is None else _text_of(path)
     catalog = Catalog(read_products(text, str(path or "the sample")), currency=currency)

@@ -1,8 +1,8 @@
-"""One SQLite file, or one in memory, as the toolbox uses it: a transaction at a time, from whichever thread.
+"""One SQLite file, or one in memory, for the toolbox: one transaction at a time, from any thread.
 
-The owner of ``sqlite3`` for the stores that toolbox families keep for themselves. A transaction is all or nothing, also
-when the process is killed in it, and what is committed survives a loss of power. Several processes may use one file:
-each waits for the others for a few seconds. What takes longer than its time is interrupted.
+The owner of ``sqlite3`` for the internal stores of toolbox families. A transaction is atomic, even when the process is
+killed during it, and committed data survives a power loss. Several processes may use one file: each waits for the
+others for a few seconds. A transaction that exceeds its time is interrupted.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _PATIENCE = 5.0
 _SECONDS = 10.0
 """For one transaction."""
 _INSTRUCTIONS = 20_000
-"""Of SQLite's machine, between two looks at the clock."""
+"""Instructions of SQLite's virtual machine between two checks of the clock."""
 
 
 class Database:
-    """A store with ``tables``, opened when it is used first. ``kind`` marks files of this sort: others are refused.
+    """A store with ``tables``, opened on first use. ``kind`` marks files of this sort: others are refused.
 
     ``path`` is ``None`` for one in memory, which ends with the process.
     """
@@ -64,7 +64,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection]:
-        """A transaction that nobody else writes beside; committed at its end, undone when it raises."""
+        """An exclusive write transaction; committed at its end, rolled back when it raises."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -89,7 +89,7 @@ class Database:
     def _opened(self) -> sqlite3.Connection:
         try:
             if self._connection is not None and self._file != self._identity():
-                self._connection.close()  # another file stands there by now, such as a backup of it
+                self._connection.close()  # the file was replaced, for example by a backup
                 self._connection = None
             if self._connection is None:
                 self._connection = self._open()
@@ -114,7 +114,7 @@ class Database:
         return connection
 
     def _identity(self) -> tuple[int, int] | None:
-        """Of the file that stands there; ``None`` where none does, and of one in memory."""
+        """The identity of the file; ``None`` if it does not exist, and for a store in memory."""
         try:
             found = None if self._path is None else os.stat(self._path)
         except FileNotFoundError:
@@ -145,7 +145,7 @@ def _undo(connection: sqlite3.Connection) -> None:
 
 
 def _worded(error: sqlite3.DatabaseError) -> ToolError | None:
-    """``None`` for a mistake of ours."""
+    """The error for the model; ``None`` for a mistake of ours."""
     name = error.sqlite_errorname.split("_")[1] if hasattr(error, "sqlite_errorname") else ""
     match name:
         case "BUSY" | "LOCKED":

@@ -1,4 +1,4 @@
-"""Waiting for the end of what is told to end, or already killed."""
+"""Waits for the end of a process or task that was told to end, or is already killed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["settled"]
 
 
 async def settled(is_done: Callable[[], bool], wait: Callable[[], Awaitable[object]]) -> None:
-    """Return when it is done, however often the waiting is cancelled meanwhile; that is raised then.
+    """Returns when it is done, even if the wait is cancelled meanwhile; the cancellation is raised afterwards.
 
-    Nothing may be left of a call that has ended, and a loop that closes cancels all that still waits: what it leaves
-    behind nobody would wait for.
+    A call must leave no process or task behind, and a loop that closes cancels all remaining tasks: no later code would
+    wait for the rest.
     """
     given_up: asyncio.CancelledError | None = None
     while not is_done():

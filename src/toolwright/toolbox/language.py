@@ -1,4 +1,4 @@
-"""The language tools: translation by a service that speaks as LibreTranslate does."""
+"""The language tools: translation by a service with the API of LibreTranslate."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Translation(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class LanguageSettings:
-    """``url``: the service, such as ``http://127.0.0.1:5000``. ``key`` is for services that want one; over HTTP without
-    TLS it is only sent on this machine."""
+    """``url``: the service, such as ``http://127.0.0.1:5000``. ``key`` is for services that require one; over HTTP
+    without TLS it is only sent on this machine."""
 
     url: str
     key: str | None = field(default_factory=lambda: os.environ.get(_KEY), repr=False)
@@ -94,7 +94,7 @@ class Language:
         return await self._fetcher.request("POST", f"{self._url}{path}", headers=headers, content=encode(value))
 
     async def _asked(self, ask: Callable[[], Any]) -> Answer:
-        """To translate twice changes nothing, so this POST may be made again."""
+        """Sends a request with retries: to translate twice changes nothing, so this POST may be repeated."""
         try:
             answer = await patient(ask, self._patience)
         except NotFetched as error:
@@ -107,7 +107,7 @@ class Language:
         return answer
 
     async def _unsupported(self, source: str, target: str, problem: str) -> ToolError:
-        """What a 400 means: a language that the service does not know, or something else."""
+        """The error for a 400: a language that the service does not support, or another problem."""
         answer = await self._asked(lambda: self._fetcher.request("GET", f"{self._url}/languages"))
         value = json_of(answer)
         known = sorted(str(each.get("code")) for each in value if is_object(each)) if is_array(value) else []

@@ -1,8 +1,8 @@
 """The mail tools: a plain-text mail to recipients that the operator has allowed, by SMTP. Extra ``mail``.
 
-A person is asked before each mail, whatever else is set, and sees the mail as it would go out. It goes to all of its
-recipients or to none. What cannot be known (the connection ended while the server was taking the mail) is said so,
-since a second try might be a second mail.
+A person is asked before each mail, regardless of all settings, and sees the mail as it would be sent. It is sent to all
+of its recipients or to none. If the outcome is unknown (the connection ended while the server was taking the mail), the
+error says so, since a retry might send a second mail.
 
 The owner of ``aiosmtplib``.
 """
@@ -44,7 +44,7 @@ except ModuleNotFoundError as missing:
 __all__ = ["PASSWORD", "Mail", "MailServer", "toolset"]
 
 PASSWORD: Final = "TOOLWRIGHT_SMTP_PASSWORD"
-"""The variable of the environment that holds the password of the mail server."""
+"""The environment variable that holds the password of the mail server."""
 
 Security = Literal["tls", "starttls", "none"]
 
@@ -54,9 +54,10 @@ _SECONDS: Final = 20.0
 """For each step of the conversation with the server."""
 _MOST: Final = 10
 _SHOWN: Final = 1000
-"""Characters of a body that are shown as they will be read, beside the arguments; of a longer one only those."""
+"""Characters of a body that the preview shows, beside the arguments; a longer body is shown only in the arguments."""
 
-# No quoted local parts, no routes, no comments and no letters beyond ASCII: what looks like one address is that one.
+# No quoted local parts, no routes, no comments and no letters beyond ASCII, so that an address cannot look like another
+# one.
 _LOCAL: Final = r"[A-Za-z0-9_+'&=-]+(?:\.[A-Za-z0-9_+'&=-]+)*"
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})+"
@@ -83,7 +84,7 @@ Body = Annotated[str, "The text, plain: no HTML, no attachments", Field(min_leng
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where mail is handed in. ``none`` is for a server on this machine alone; certificates are always checked."""
+    """The server for outgoing mail. ``none`` is for a server on this machine alone; certificates are always checked."""
 
     host: str
     port: int
@@ -94,8 +95,8 @@ class MailServer:
 
     @classmethod
     def at(cls, url: str, environment: Mapping[str, str] | None = None) -> MailServer:
-        """The server of ``smtp://[user@]host[:port]`` (STARTTLS) or ``smtps://…`` (TLS), with the password that the
-        environment has. ``ConfigurationError`` for anything else."""
+        """The server of ``smtp://[user@]host[:port]`` (STARTTLS) or ``smtps://…`` (TLS), with the password from the
+        environment. ``ConfigurationError`` for any other URL."""
         environment = os.environ if environment is None else environment
         try:
             parts = urlsplit(url)
@@ -148,7 +149,7 @@ def _utc() -> datetime:
 class Mail:
     """The tools that send from ``sender`` by ``server`` to ``allowed``: addresses, or ``@domain`` for all of a domain.
 
-    ``ConfigurationError`` where one of these is no address, or nobody is allowed.
+    ``ConfigurationError`` where one of these is no address, or ``allowed`` is empty.
     """
 
     def __init__(
@@ -194,7 +195,8 @@ class Mail:
         return SentMail(message_id=str(message["Message-ID"]), recipients=recipients)
 
     def preview(self, arguments: dict[str, Any]) -> str | Worded:
-        """The mail, for the person who is asked. ``ToolError`` for one that would be refused: nobody is asked then."""
+        """The mail, for the person who is asked. ``ToolError`` for one that would be refused, before the person is
+        asked."""
         message = self._message(arguments["to"], arguments.get("cc", []), arguments["subject"], arguments["body"])
         headers, body = _headers(message), _lines(arguments["body"])
         if len(body) > _SHOWN:
@@ -218,7 +220,7 @@ class Mail:
         if cc:
             message["Cc"] = [Address(addr_spec=address) for address in cc]
         message["Subject"] = subject
-        if str(message["Subject"]) != subject:  # an encoded word (RFC 2047), in which there may be line breaks, too
+        if str(message["Subject"]) != subject:  # an encoded word (RFC 2047), which may also contain line breaks
             raise ToolError.of("TW6715")
         message["Date"] = format_datetime(self._now())
         message["Message-ID"] = make_msgid(domain=self._sender.partition("@")[2])
@@ -235,17 +237,17 @@ class Mail:
 
 
 def _lines(body: str) -> str:
-    """With one kind of line ending: a lone CR or LF is where mail servers differ on what ends a mail."""
+    """The body with one kind of line ending: mail servers differ on whether a lone CR or LF ends a mail."""
     return body.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _headers(message: EmailMessage) -> str:
-    """Those that a person looks at."""
+    """The headers that a person sees."""
     return "".join(f"{name}: {message[name]}\n" for name in ("From", "To", "Cc", "Subject") if message[name])
 
 
 def _ask(mail: str, context: Context) -> None:
-    """Returns once a person has agreed to this very mail; a yes for a while was for another one."""
+    """Returns once a person has agreed to this very mail; an earlier approval was for another one."""
     if context.agreed:
         return
     question: Form[None] = Form(sentence("TW6719", context.language, {"mail": mail}))
@@ -255,11 +257,12 @@ def _ask(mail: str, context: Context) -> None:
         raise ToolError.of("TW6717")
 
 
-# -- handing in --------------------------------------------------------------------------------------------------------
+# -- sending -----------------------------------------------------------------------------------------------------------
 
 
 async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], message: bytes) -> None:
-    """To all ``recipients`` or to none. ``ToolError`` says whether the mail may have been taken all the same."""
+    """Sends the mail to all ``recipients`` or to none. ``ToolError`` says whether it may have been sent all the
+    same."""
     smtp = aiosmtplib.SMTP(
         hostname=server.host,
         port=server.port,
@@ -286,12 +289,12 @@ async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], m
         try:
             await smtp.data(message)
         except aiosmtplib.SMTPResponseException as error:
-            if not 400 <= error.code < 600:  # it is no refusal: another kind of yes, or nothing that can be read
+            if not 400 <= error.code < 600:  # not a refusal: another success code, or an invalid one
                 raise ToolError.of("TW6723", problem="its answer cannot be understood") from error
             raise _refused(error) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise ToolError.of("TW6723", problem=type(error).__name__) from error
-        # The mail is taken; how the server says goodbye changes nothing.
+        # The mail is accepted; the outcome of QUIT does not matter.
         with suppress(aiosmtplib.SMTPException, OSError, asyncio.TimeoutError):
             await smtp.quit()
     finally:
@@ -316,7 +319,7 @@ def toolset(server: MailServer, sender: str, allowed: Sequence[str]) -> LocalToo
         effect="read",
         idempotent=True,
         title="Preview an email",
-        sends=True,  # it sends nothing, and refuses what send_email would
+        sends=True,  # it does not send, but refuses the same mails as send_email
         examples=(example,),
         blocking=False,
         excused={"TW9763": "It composes an email, here, and reaches nobody."},

@@ -1,6 +1,5 @@
-"""The math tools: a sum, and an expression, both exact in decimals. What can be written is :mod:`.arithmetic`'s
-business; here is what a model sees of it.
-"""
+"""The math tools: a sum, and an expression, both exact in decimals. :mod:`.arithmetic` defines the syntax of
+expressions; this module has the tools as a model sees them."""
 
 from __future__ import annotations
 
@@ -107,7 +106,7 @@ def calculate_sum(
 
 
 def _all_digits(number: Fraction) -> str:
-    """Every digit of a number whose denominator has no factors but 2 and 5, as that of a sum of decimals."""
+    """Every digit of a number whose denominator has no prime factors but 2 and 5, like any sum of decimals."""
     places = 0
     while number.denominator != 1:
         number, places = number * 10, places + 1

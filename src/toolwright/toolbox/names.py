@@ -1,8 +1,7 @@
 """Names of files that hold secrets, and of files that programs obey: data, with a public source for each group.
 
 A name is a pattern as in :mod:`fnmatch` for one entry, in small letters; ``a/b`` is an entry ``b`` in a directory
-``a``.
-:class:`toolwright.toolbox.confined.PathRules` says what the groups mean.
+``a``. :class:`toolwright.toolbox.confined.PathRules` gives the groups their meaning.
 
 Left out on purpose are build files that people edit and run every day and knowingly, such as ``Makefile``,
 ``package.json``, ``pyproject.toml`` or ``Dockerfile``: a question about each of them would be agreed to unread.
@@ -18,7 +17,7 @@ __all__ = ["ASKED", "HARMLESS", "OBEYED", "SECRET", "Group", "patterns"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``names`` that mean the same, and the page that says so."""
+    """A group of ``names`` with the same meaning, and the page that documents it."""
 
     about: str
     source: str
@@ -181,7 +180,7 @@ HARMLESS: tuple[Group, ...] = (
     _group("hashes of known findings", "https://github.com/Yelp/detect-secrets", ".secrets.baseline"),
     _group("public halves of keys", "https://man.openbsd.org/ssh-keygen#FILES", "*.pub"),
 )
-"""Names that a pattern of :data:`SECRET` takes for a secret."""
+"""Names that a pattern of :data:`SECRET` would wrongly take for a secret."""
 
 OBEYED: tuple[Group, ...] = (
     _group(
@@ -310,4 +309,4 @@ ASKED: tuple[Group, ...] = (
         ".htaccess .user.ini web.config",
     ),
 )
-"""Read, and written once a person has agreed, also where plain writing asks nobody."""
+"""Read, and written once a person has agreed, even where other writes need no approval."""

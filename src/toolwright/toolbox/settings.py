@@ -1,8 +1,8 @@
-"""The settings tools: named values that are set, read, listed and deleted, and a log that only grows.
+"""The settings tools: named values that are set, read, listed and deleted, and an append-only log.
 
-Setting a value is an upsert: it makes or replaces, and repeating it adds nothing. Adding to the log is the other kind:
-each call adds, unless it brings a key of its own by which a repetition is recognised. Both are one transaction of one
-SQLite file that several processes may share.
+Setting a value is an upsert: it creates or replaces, and a repetition has no effect. Adding to the log is not
+idempotent: each call adds an entry, unless it has an idempotency key by which a repetition is recognised. Both are one
+transaction of one SQLite file that several processes may share.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     (
         "set_config",
         {
-            # What was there before is in the result, so that it can be set back.
+            # The old value is in the result, so that it can be restored.
             "effect": "write",
             "idempotent": True,
             "title": "Set a setting",
@@ -80,7 +80,7 @@ _TABLES = (
 
 Level = Literal["debug", "info", "warning", "error"]
 _MOST = 2**53 - 1
-"""The largest number of a version or an entry: the largest whole one that every reader of JSON takes as it is."""
+"""The largest number of a version or an entry: the largest integer that every reader of JSON represents exactly."""
 _KEY = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"
 
 Key = Annotated[
@@ -92,7 +92,7 @@ Key = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class SettingLimits:
-    """How much there may be."""
+    """Limits of the store."""
 
     settings: int = 10_000
     entries: int = 1_000_000
@@ -166,7 +166,7 @@ def _utc() -> datetime:
 class Settings:
     """The tools over the file at ``path``; in memory without one. ``now`` is the clock.
 
-    ``ConfigurationError`` where the file is not one of these tools. Every refusal of a method is a ``ToolError``.
+    ``ConfigurationError`` where the file was not made by these tools. Every refusal of a method is a ``ToolError``.
     """
 
     def __init__(
@@ -344,7 +344,8 @@ def _setting(store: Any, key: str) -> Setting | None:
 
 
 def _deleted(store: Any) -> int:
-    """The highest version that a deleted setting had. A new one begins above it, and is not taken for the old one."""
+    """The highest version that a deleted setting had. A new one starts above it, so that it is not taken for the old
+    one."""
     return store.execute("PRAGMA user_version").fetchone()[0]
 
 
