@@ -1,1 +1,1 @@
-"""What is wrong with the definition of a tool, before a model meets it: offline, in English and in Chinese."""
+"""A linter for tool definitions, which runs before a model sees them: offline, in English and in Chinese."""

@@ -1,4 +1,4 @@
-"""Pairs of tools that a model would take for one another, by their texts or by their names."""
+"""Pairs of tools that a model would confuse, by their texts or by their names."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _CHANGING: Final = WRITES - READS
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """``like`` is how much of what both say both of them say, from 0 to 1, the words that few tools have counting more.
-    ``apart`` are the words of one description that the other lacks, ``names_apart`` those of the names."""
+    """Two tools that are hard to tell apart. ``like`` is the share of their words that both have, from 0 to 1, rare
+    words weighing more. ``apart`` are the words of one description that the other lacks, ``names_apart`` those of the
+    names."""
 
     first: Subject
     second: Subject
@@ -41,11 +42,12 @@ class Pair:
 
 
 def confusable(tools: Sequence[Subject]) -> list[Pair]:
-    """The pairs whose texts are one, or nearly, and do not say where to use which: one of the descriptions says nothing
-    that the other lacks, and what the other adds is a word or two, which are not what their names differ in, nor that
-    something is changed.
+    """Find the pairs whose texts are equal or nearly so and do not tell the tools apart: one description has all words
+    of the other and at most a word or two more, and these neither distinguish the names nor say that something is
+    changed.
 
-    Of many with the same words the first stands for all, so that as many tools have as many pairs and not the square.
+    Of many tools with the same words, the first stands for all, so that the number of pairs grows with the number of
+    tools and not with its square.
     """
     same: dict[Set[str], list[Subject]] = {}
     for tool in tools:
@@ -58,7 +60,7 @@ def confusable(tools: Sequence[Subject]) -> list[Pair]:
 
 
 def names_alike(tools: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
-    """The pairs on one server whose names differ in endings alone, ``get_story`` and ``get_stories``."""
+    """Find the pairs on one server whose names differ in endings only, ``get_story`` and ``get_stories``."""
     having: dict[tuple[str, ...], list[Subject]] = defaultdict(list)
     for tool in tools:
         having[tool.server, *map(stem, tool.name_words)].append(tool)
@@ -72,14 +74,14 @@ def names_alike(tools: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
 
 
 def _text(tool: Subject) -> frozenset[str]:
-    """What it says, and the names of what it takes; nothing where that is too little to go by."""
+    """The words of its description and the names of its arguments; empty if there are too few to compare."""
     said = frozenset((*map(stem, tool.text.word_set - SILENT), *(f"{one.name}=" for one in tool.arguments)))
     return said if len(said) >= _FEWEST and tool.text.words else frozenset()
 
 
 def _meeting(texts: Sequence[Set[str]]) -> Iterator[tuple[int, int, float]]:
-    """The places of two texts, and how like they are. Two that have so much in common share one of the rarest words of
-    each, so that only those are compared that do (Bayardo, Ma and Srikant: Scaling up all pairs similarity search,
+    """Yield the positions of two similar texts, and their similarity. Similar texts always share one of the rarest
+    words of each, so only those pairs are compared (Bayardo, Ma and Srikant: Scaling up all pairs similarity search,
     2007)."""
     often = Counter(word for text in texts for word in text)
     weights = {word: math.log(1 + len(texts) / often[word]) for word in sorted(often, key=lambda w: (often[w], w))}
@@ -96,7 +98,7 @@ def _meeting(texts: Sequence[Set[str]]) -> Iterator[tuple[int, int, float]]:
 
 
 def _rarest(text: Sequence[str], weights: Mapping[str, float]) -> Sequence[str]:
-    """As many words, the rarest first, as two texts that are alike cannot all do without."""
+    """The rarest words of a text, as many as needed for any similar text to share at least one of them."""
     left = (1 - LIKE) * sum(map(weights.__getitem__, text)) + 1e-9
     for count, word in enumerate(text, 1):
         left -= weights[word]
@@ -111,7 +113,7 @@ def _like(one: Set[str], two: Set[str], weights: Mapping[str, float]) -> float:
 
 
 def _pair(first: Subject, second: Subject, like: float) -> Pair | None:
-    """The pair, unless its texts tell the tools apart."""
+    """The pair; None if its texts tell the tools apart."""
     texts = [telling(tool.text.words) for tool in (first, second)]
     names = [{stem(word): word for word in tool.name_words} for tool in (first, second)]
     apart, names_apart = _apart(*texts), _apart(*names)
@@ -124,5 +126,5 @@ def _pair(first: Subject, second: Subject, like: float) -> Pair | None:
 
 
 def _apart(one: Mapping[str, str], two: Mapping[str, str]) -> dict[str, str]:
-    """The words that one of them lacks, in their order."""
+    """The words that only one of them has, in order."""
     return {root: word for root, word in (*one.items(), *two.items()) if (root in one) is not (root in two)}

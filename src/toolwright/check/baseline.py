@@ -1,7 +1,7 @@
-"""The findings that are known already: a file to be committed, so that only new ones count.
+"""The baseline: a file of known findings, to be committed, so that only new findings count.
 
-A finding is known again by its server, tool, code and path, and by the value that it is about: whoever changes that
-value answers for it.
+A finding is recognized by its server, tool, code and path, and by the value that it concerns: once that value is
+changed, the finding counts again.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from toolwright.jsonrpc.messages import Json, decode, is_array, is_object
 __all__ = ["FORMAT", "Known", "known_of", "read", "write"]
 
 FORMAT = 1
-"""What stands in the file under ``toolwright.baseline``; it grows when older releases could not read it any more."""
+"""Format version, stored under ``toolwright.baseline``. It is increased when older releases can no longer read the
+file."""
 
 _MARK = "toolwright.baseline"
 
 
 class Known(NamedTuple):
-    """What a finding is known by. ``sha256`` is the digest of the value at ``path``; empty where there is none."""
+    """The identity of a finding. ``sha256`` is the digest of the value at ``path``; empty if there is no such value."""
 
     server: str
     tool: str
@@ -36,7 +37,7 @@ class Known(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """All of it in one word."""
+        """One string for the whole identity."""
         return digest(list(self))[:32]
 
 
@@ -50,13 +51,13 @@ def _digest_at(value: Json, path: Iterable[str | int]) -> str:
     try:
         for step in path:
             value = value[step]
-    except (LookupError, TypeError):  # it is about something that is not there
+    except (LookupError, TypeError):  # the finding is about a missing value
         return ""
     return digest(value)
 
 
 def read(file: Path) -> frozenset[Known]:
-    """What the file knows. ``ConfigurationError`` says what is wrong with it."""
+    """Read the findings in the file. ``ConfigurationError`` if the file is not valid."""
     try:
         said = decode(file.read_bytes())
     except OSError as error:
@@ -84,7 +85,7 @@ def _refused(file: Path, problem: str) -> ConfigurationError:
 
 
 def write(file: Path, known: Iterable[Known]) -> None:
-    """A finding a line, in one order, so that a review shows what came and went."""
+    """Write one finding per line, sorted, so that a review shows which were added and removed."""
     rows = ",\n".join(f"  {json.dumps(one._asdict())}" for one in sorted(set(known)))
     findings = f"[\n{rows}\n ]" if rows else "[]"
     write_whole(file, f'{{\n "{_MARK}": {FORMAT},\n "findings": {findings}\n}}\n')

@@ -1,6 +1,6 @@
-"""What a rule says of itself: its words in both languages, what it rests on, when it does not apply, and examples.
+"""Rule cards: the texts of a rule in both languages, its evidence, its exceptions and examples.
 
-A card is a file beside the rule, ``rules/NAME.toml``; the pages on the rules are made of them.
+A card is a file beside the rule, ``rules/NAME.toml``; the pages on the rules are generated from the cards.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ RULES: Final = Path(__file__).with_name("rules")
 
 class Level(Enum):
     ERROR = "error"
-    """It is wrong, for certain: somebody will refuse or misread it."""
+    """Certainly wrong: a client or a model will refuse or misread it."""
     WARNING = "warning"
-    """It is a fault, nearly always."""
+    """Nearly always a fault."""
     HINT = "hint"
-    """It may be worth a thought."""
+    """Possibly worth a thought."""
 
     rank: int
-    """More is worse."""
+    """Higher is worse."""
 
     def __init__(self, word: str) -> None:
         self.rank = ("hint", "warning", "error").index(word)
 
-    __hash__ = object.__hash__  # each is there once, and findings are counted by it
+    __hash__ = object.__hash__  # each member exists once, and findings are counted by it
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was measured. ``confidence``: ``measured`` (by us), ``read`` (the whole paper), ``abstract``, ``vendor`` (it
-    sells something), ``secondhand``, or ``protocol`` (the specification says so)."""
+    """A measured effect. ``confidence``: ``measured`` (by us), ``read`` (the whole paper), ``abstract``, ``vendor``
+    (with something to sell), ``secondhand``, or ``protocol`` (required by the specification)."""
 
     effect: Mapping[str, str]
     source: str
@@ -49,7 +49,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """In one language: ``says`` of a problem and ``instead``, with the facts of the problem in braces."""
+    """The texts in one language. ``says`` and ``instead`` are templates: the facts of a problem fill the braces."""
 
     title: str
     says: str
@@ -60,9 +60,9 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Tools that stand on one shelf, of which the first is judged, and what the server of each is called.
+    """Tools that a model sees together, of which the first is judged, and the name of the server of each.
 
-    ``bad``: the rule finds something.
+    ``bad``: the rule reports a problem.
     """
 
     language: str
@@ -72,13 +72,14 @@ class Example:
 
     @property
     def server(self) -> str:
-        """That of the tool that is judged."""
+        """The server of the tool that is judged."""
         return self.servers[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """``also``: codes of sentences that others own, for what the runtime finds and this rule only passes on."""
+    """The card of a rule. ``also``: codes of sentences owned by the runtime, for findings that this rule only passes
+    on."""
 
     name: str
     code: str

@@ -1,4 +1,4 @@
-"""All rules over all tools."""
+"""Application of all rules to all tools."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ __all__ = ["Finding", "Fix", "Problem", "Rule", "checked", "rules"]
 
 
 class Fix(Value, frozen=True):
-    """What is done about a problem without a person: ``value`` is put at ``path``; nothing that anybody would read."""
+    """An automatic fix for a problem: ``value`` is put at ``path``. Texts that a person or a model reads are never
+    changed."""
 
     path: Path
     value: Json
 
 
 class Problem(Value, frozen=True):
-    """What a rule has found at ``path``, from the definition. ``facts`` fill the sentences of its card.
+    """A problem that a rule has found at ``path``, from the definition. ``facts`` fill the sentences of its card.
 
-    ``level`` differs from that of the card where this one is less sure, or worse. ``said`` is one of the
-    card's ``also``, whose sentence is said then.
+    ``level`` overrides that of the card if this problem is less certain, or worse. ``said`` is one of the card's
+    ``also`` codes, whose sentence is used instead.
     """
 
     path: Path
@@ -40,11 +41,11 @@ class Problem(Value, frozen=True):
 
 
 Rule: TypeAlias = Callable[[Subject], Iterable[Problem]]
-"""Looks at one tool. It reads, quickly, and never raises, whatever the definition holds."""
+"""A check of one tool. It only reads, is fast, and never raises, whatever the definition contains."""
 
 
 class Finding(Value, frozen=True):
-    """A problem of a tool, by its key in the contract, and the card that it goes by."""
+    """A problem of a tool, by its key in the contract, with the card of the rule."""
 
     server: str
     tool: str
@@ -64,33 +65,33 @@ class Finding(Value, frozen=True):
         return place(self.problem.path)
 
     def say(self, language: str = "en") -> str:
-        """What is wrong."""
+        """The description of the problem."""
         if self.problem.said is not None:
             return shown(sentence(self.problem.said, language, self.problem.facts))
         return shown(self.card.words[language].says.format(**self.problem.facts))
 
     def instead(self, language: str = "en") -> str:
-        """What to write instead."""
+        """The suggested correction."""
         return shown(self.card.words[language].instead.format(**self.problem.facts))
 
 
 @functools.cache
 def rules() -> tuple[tuple[Card, Rule], ...]:
-    """The rules there are: ``problems`` of each module in ``rules/`` that has a card."""
+    """All rules: the function ``problems`` of each module in ``rules/`` that has a card."""
     return tuple((card, load(f"check.rules.{name}:problems")) for name, card in cards().items())
 
 
 def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
-    """Yield the findings of all rules in the tools of these named servers. A model is taken to see all tools at once.
+    """Yield the findings of all rules in the tools of these named servers. A model is assumed to see all tools at once.
 
-    Several processes judge many tools.
+    Many tools are shared among several processes.
     """
     tools = subjects(contracts)
     count = 1 if len(tools) < _MANY else load("check.parallel:process_count")()
     if count == 1:
         yield from _found(tools)
         return
-    # The first tools are judged before any process is started: it is found out then what all tools have in common.
+    # The first tools are judged before any process is started: this computes the facts about all tools together.
     first, rest = tools[:_FIRST], tools[_FIRST:]
     yield from _found(first)
     size = -(-len(rest) // (count * _SHARES))
@@ -102,10 +103,10 @@ def checked(contracts: Iterable[tuple[str, Contract]]) -> Iterator[Finding]:
 
 
 _MANY: Final = 500
-"""Fewer tools are judged by one process as quickly as by several, which have to be started."""
+"""With fewer tools, one process is as fast as several, which take time to start."""
 _FIRST: Final = 100
 _SHARES: Final = 4
-"""Shares of the tools that each process takes, one after the other: some take longer than others."""
+"""Shares per process, which takes one after the other: some take longer than others."""
 
 
 def _found(tools: Sequence[Subject]) -> Iterator[Finding]:
@@ -116,7 +117,7 @@ def _found(tools: Sequence[Subject]) -> Iterator[Finding]:
 
 
 _Row: TypeAlias = tuple[int, str, Problem]
-"""The place of a tool, the name of a rule, and what it has found: as it goes from one process to another."""
+"""The index of a tool, the name of a rule, and a problem: the form in which results are sent between processes."""
 
 
 def _problems(tools: Sequence[Subject]) -> list[_Row]:

@@ -1,5 +1,4 @@
-"""Chinese text as words, by a dictionary. It takes longer to read than most checks take, so that it is loaded with the
-first Chinese text."""
+"""Chinese word segmentation by a dictionary, which is slow to load and therefore loaded with the first Chinese text."""
 
 from __future__ import annotations
 
@@ -12,11 +11,11 @@ __all__ = ["cut", "cut_finely"]
 
 @cache_short_texts(4096)
 def cut(text: str) -> tuple[str, ...]:
-    """Its words in their order."""
+    """The words of a text in order."""
     return tuple(rjieba.cut(text))
 
 
 @cache_short_texts(4096)
 def cut_finely(text: str) -> tuple[str, ...]:
-    """Its words, and those within them."""
+    """The words of a text, and the words within them."""
     return tuple(rjieba.cut_for_search(text))

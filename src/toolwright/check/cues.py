@@ -1,6 +1,6 @@
-"""How descriptions say a thing: when to use a tool, what it cannot do, what comes back, and so on, in both languages.
+"""Phrases by which descriptions state a fact: when to use a tool, its limits, its result, and so on, in both languages.
 
-The ways are data, in ``cues.toml``; whether one is there is decided by words, never by letters within them.
+The phrases are data, in ``cues.toml``. They are matched by whole words, never by letters within a word.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _CUES: Final = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("ut
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """The ways to say one thing. ``phrases`` stand under their first word; ``firsts`` are those, and the words."""
+    """The phrases for one fact. ``phrases`` are indexed by their first word; ``firsts`` are these words and the single
+    words."""
 
     words: frozenset[str]
     phrases: Mapping[str, tuple[str, ...]]
@@ -29,7 +30,7 @@ class Cue:
     chinese: re.Pattern[str]
 
     def found(self, text: Text) -> str | None:
-        """The words of the text that say it, if some do: the first of them, each time."""
+        """Return the first matching words of the text, or None. The result is deterministic."""
         if not self.firsts.isdisjoint(text.word_set) and (said := self._said(text)):
             return said
         match = None if text.raw.isascii() else self.chinese.search(text.plain)

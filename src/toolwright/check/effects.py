@@ -1,4 +1,4 @@
-"""What a tool does to the world, by the verb in its name: only what verbs say that hardly mean anything else."""
+"""The effects of a tool, by the verb in its name. Only verbs that hardly mean anything else count."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SENDS: Final = _WORDS["sends"]
 CREATES: Final = _WORDS["creates"]
 READS: Final = _WORDS["reads"]
 CONNECTS: Final = _WORDS["connects"]
-"""Words of names that speak of something beyond the machine."""
+"""Words of names that refer to something beyond the machine."""
 _VERBS: Final = DESTROYS | SENDS | CREATES | READS | _WORDS["changes"]
 
 
 def verb(tool: Subject) -> str:
-    """The first word of its name that is a verb, of those known here; empty without one.
+    """The first known verb in a tool's name; empty if there is none.
 
-    What stands before it is taken for the name of a product or of a thing: ``jira_issue_delete``.
+    Words before it are taken for the name of a product or of a thing: ``jira_issue_delete``.
     """
     return next((word for word in tool.name_words if word in _VERBS), "")
 
@@ -40,5 +40,5 @@ _HARMLESS: Final = re.compile(
 
 
 def is_harmless(tool: Subject) -> bool:
-    """Whether its description says that it does not do what its name says."""
+    """Whether the description denies the effect that the name suggests."""
     return _HARMLESS.search(tool.text.plain) is not None

@@ -1,4 +1,4 @@
-"""Rules that somebody does not follow, and says why: beside the tool, or in the operator's file."""
+"""Excuses: rules that a tool does not follow, for a stated reason, beside the tool or in the operator's file."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from toolwright.errors import ConfigurationError
 from toolwright.policy.globs import Globs, globs
 from toolwright.spelling import closest
 
-if TYPE_CHECKING:  # a check without an operator's file does without the guard
+if TYPE_CHECKING:  # a check without an operator's file does not import the guard
     from toolwright.policy.config import Config
 
 __all__ = ["Excuse", "Excused", "excuses_in", "excuses_of", "unused"]
 
 _BY_SERVER = "TW9703"
-"""The rule that goes by what the server is called: a tool that is excused from it may be in several servers."""
+"""The rule that depends on the name of the server: a tool that is excused from it may be in several servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
-    """``place`` is where it is written, ``in_source`` whether that is beside the tool."""
+    """An excuse from a rule. ``place`` is where it is written, ``in_source`` whether that is beside the tool."""
 
     code: str
     tools: Globs
@@ -46,7 +46,7 @@ class Excused:
 
 
 def excuses_of(source: Source) -> Iterator[Excuse]:
-    """Those of ``@tool(excused={"TW9710": "why"})``."""
+    """The excuses of ``@tool(excused={"TW9710": "why"})``."""
     for tool, reasons in source.excused.items():
         place = str(source.written.get(tool, f"{source.server}: {tool}"))
         for code, reason in reasons.items():
@@ -54,7 +54,7 @@ def excuses_of(source: Source) -> Iterator[Excuse]:
 
 
 def excuses_in(config: Config) -> Iterator[Excuse]:
-    """Those of ``[[check.excused]]``. ``ConfigurationError`` names the line of a code that no rule has."""
+    """The excuses of ``[[check.excused]]``. ``ConfigurationError`` names the line of an unknown rule code."""
     rows: Sequence[Mapping[str, Any]] = config.tables.get("check", {}).get("excused", ())
     for number, row in enumerate(rows):
         place = config.place(("check", "excused", number))
@@ -70,7 +70,7 @@ def _known(excuse: Excuse) -> Excuse:
 
 
 def unused(excuses: Iterable[Excuse], excused: Iterable[Excused]) -> Iterator[ConfigurationError]:
-    """A note for each that excuses nothing any more."""
+    """A note for each excuse that no longer covers a finding."""
     used = {id(one.excuse) for one in excused}
     for one in excuses:
         if id(one) not in used and not (one.in_source and one.code == _BY_SERVER):

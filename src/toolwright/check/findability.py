@@ -1,4 +1,4 @@
-"""Whether a search finds a tool for what it is meant for: at which place, behind which others, and by which words."""
+"""Findability of tools by a search: the rank of the tool, the tools ranked before it, and the words that decide."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WHEN: Final = re.compile(
 
 
 class Source(Enum):
-    """Where a question comes from."""
+    """The origin of a question."""
 
     GIVEN = "given"
     USE = "use"
@@ -38,7 +38,7 @@ class Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What somebody would ask for, and the tool that is meant."""
+    """A question that a user would ask, and the tool that should be found."""
 
     tool: Subject
     text: str
@@ -47,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A tool that stands before the one that is meant. ``words`` are those of the question for which it gets more."""
+    """A tool ranked before the expected one. ``words`` are the words of the question for which it scores higher."""
 
     tool: Subject
     score: float
@@ -56,8 +56,8 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``rank`` is from 1, and a draw is lost; ``None`` where the tool has no word of the question. ``missing`` are the
-    words that it does not have, ``rivals`` the best of those before it."""
+    """The result of a question. ``rank`` starts at 1, ties count as lost, and it is ``None`` if the tool has no word of
+    the question. ``missing`` are the words that the tool lacks, ``rivals`` the best tools ranked before it."""
 
     question: Question
     score: float
@@ -71,19 +71,19 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Findability:
-    """The answers to all questions, and the pairs that a model would confuse of which a tool is one that was asked for.
-    ``searched`` is how many tools there were to choose from."""
+    """The answers to all questions, and the confusable pairs that include a tool under test. ``searched`` is the number
+    of tools searched."""
 
     answers: tuple[Answer, ...]
     pairs: tuple[Pair, ...]
     searched: int
 
     def within(self, places: int) -> int:
-        """How many questions have their tool among the first ``places``."""
+        """The number of questions whose tool is among the first ``places``."""
         return sum(answer.is_within(places) for answer in self.answers)
 
     def data(self) -> dict[str, Json]:
-        """As JSON."""
+        """The result as JSON."""
         return {
             "searched": self.searched,
             "questions": len(self.answers),
@@ -116,8 +116,8 @@ def _named(tool: Subject) -> dict[str, Json]:
 
 
 def derived(tool: Subject) -> list[Question]:
-    """What the tool says of itself, as questions: a tool that is not found by its own words is found by no others. None
-    where it says nothing."""
+    """Questions made from the tool's own description: a tool that is not found by its own words is found by no others.
+    Empty if the description is."""
     first, *others = tool.text.sentences or ("",)
     when = next((said for said in others if _WHEN.search(said) and len(telling(words(said))) >= _FEWEST), "")
     said = (Question(tool, first, Source.PURPOSE), Question(tool, when, Source.USE))
@@ -127,9 +127,9 @@ def derived(tool: Subject) -> list[Question]:
 def findability(
     tools: Sequence[Subject], questions: Iterable[Question] | None = None, among: Iterable[Subject] = ()
 ) -> Findability:
-    """Asks all ``questions``, those of :func:`derived` where there are none, of ``tools`` together with ``among``.
+    """Search for all ``questions``, or those of :func:`derived` if None, in ``tools`` together with ``among``.
 
-    What is in ``among`` and has the definition of one of the tools is left out: that is the tool itself.
+    Tools in ``among`` with the definition of one of ``tools`` are left out: they are the same tool.
     """
     every = (*tools, *_others(tools, among))
     index = Index(every)
@@ -141,7 +141,7 @@ def findability(
 
 
 def find(query: str, tools: Sequence[Subject], among: Iterable[Subject] = ()) -> list[Hit]:
-    """What the words find, best first, each word as it stands in the query."""
+    """Search for the words of a query, best hit first. Each word is reported as it is written in the query."""
     sought = asked(query)
     hits = Index((*tools, *_others(tools, among))).hits(sought)
     return [replace(hit, words={sought[root]: share for root, share in hit.words.items()}) for hit in hits]

@@ -1,4 +1,4 @@
-"""Whether a value fits the schema that it stands in: asked of the judge of calls, unless it is plain to see."""
+"""Validation of a value against its schema: by a quick test where that is enough, else by the validator of calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolwright.protocol.schema import compile_schema
 
 __all__ = ["fits", "is_of"]
 
-# Beside these, the type alone decides.
+# Beside these keywords, the type alone decides.
 _PLAIN: Final = frozenset({"type", "title", "description", "default", "examples", "example", "format", "deprecated"})
 _PLAIN_BESIDE_ENUM: Final = _PLAIN | {"enum"}
 _PLAIN_BESIDE_ANY_OF: Final = _PLAIN - {"type"} | {"anyOf"}
@@ -21,7 +21,8 @@ _ROOT: Final = ("$schema", "$defs", "definitions")
 
 
 def fits(tool: Subject, node: Node, value: Json) -> bool:
-    """Whether the schema accepts a value that is in it. Formats are left out; so is a schema that nobody can judge."""
+    """Whether a schema accepts a value in it. Formats are ignored; a schema that cannot be compiled accepts any
+    value."""
     if _fits_plainly(node.schema, value):
         return True
     root = tool.definition.get(str(node.path[0]))
@@ -33,7 +34,7 @@ def fits(tool: Subject, node: Node, value: Json) -> bool:
 
 
 def _fits_plainly(schema: Mapping[str, Json], value: Json) -> bool:
-    """Of most values it is plain to see: by the type, by a list of texts, or by one of several types."""
+    """Decide the common cases: by the type, by a list of strings, or by one of several types."""
     branches, values = schema.get("anyOf"), schema.get("enum")
     if is_array(branches) and _PLAIN_BESIDE_ANY_OF.issuperset(schema):
         return any(is_object(one) and _PLAIN.issuperset(one) and is_of(value, one.get("type")) for one in branches)
@@ -43,7 +44,7 @@ def _fits_plainly(schema: Mapping[str, Json], value: Json) -> bool:
 
 
 def is_of(value: Json, kinds: Json) -> bool:
-    """Whether a value is of a type, or of one of several, as schemas name them."""
+    """Whether a value is of a JSON Schema type, or of one of several."""
     return any(_is_of(value, kind) for kind in (kinds if is_array(kinds) else [kinds]))
 
 

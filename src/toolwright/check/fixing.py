@@ -1,5 +1,5 @@
-"""Fixes put into the text of a JSON file: what a rule is sure of changes, and not a character beside it. And whether
-nothing else has changed in a contract."""
+"""Fixes in the text of a JSON file, which change only the fixed values; and a check that no other part of a contract
+has changed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class _Edit(NamedTuple):
 
 
 def put(text: str, values: Iterable[tuple[Path, Json]]) -> tuple[str, int]:
-    """``text``, which is JSON, with these values at these paths, and how many of them are there now.
+    """Put values at paths of a JSON text; return the new text and the number of values put.
 
-    What has no place (an item of a list that is shorter, a member of what is no object) is left out, and so is what
-    would change a place that another value has changed already.
+    A value without a place (an index beyond the end of a list, a member of a value that is not an object) is skipped,
+    and so is one whose edit would overlap an earlier edit.
     """
     positions = Positions(text)
     edits: list[_Edit] = []
@@ -63,7 +63,7 @@ def _edit(positions: Positions, path: Path, value: Json) -> _Edit | None:
 
 
 def _become(positions: Positions, path: Path, value: Json) -> str:
-    """What stands at ``path``, made to say ``value``: whatever stays there is left as it is written."""
+    """The text at ``path`` rewritten to mean ``value``. Parts that stay keep their formatting."""
     text, (start, end) = positions.text, positions.spans[path]
     old = json.loads(text[start:end])
     if _exact(old) == _exact(value):
@@ -78,7 +78,7 @@ def _become(positions: Positions, path: Path, value: Json) -> str:
         begin, after = positions.spans[*path, step]
         if step in stays:
             before = text[at:begin]
-            if at > start + 1 and not said:  # it is the first now
+            if at > start + 1 and not said:  # it is now the first
                 before = margin + before.partition(",")[2].lstrip()
             said += before + _become(positions, (*path, step), stays[step])
         at = after
@@ -90,8 +90,8 @@ def _become(positions: Positions, path: Path, value: Json) -> str:
 
 
 def _staying(old: Json, value: Json) -> Mapping[str | int, Json] | None:
-    """The members or items of ``old`` that ``value`` has as well, with what they are there; None where something else
-    is wanted than less of a list, or another object."""
+    """The members or items of ``old`` that remain in ``value``, with their new values. None if ``value`` is neither
+    another object nor the list with some items removed."""
     if is_object(old) and is_object(value):
         return {key: value[key] for key in old if key in value}
     if not is_array(old) or not is_array(value):
@@ -104,16 +104,16 @@ def _staying(old: Json, value: Json) -> Mapping[str | int, Json] | None:
 
 
 def _written(value: Json) -> str:
-    """As it is read, but for what nobody would see."""
+    """Encode as readable JSON; in ASCII if a character would not be visible."""
     said = json.dumps(value, ensure_ascii=False)
     return said if said.isprintable() else json.dumps(value)
 
 
-# -- what has come of it -----------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 
 def is_only(values: Iterable[tuple[str, Path, Json]], before: Contract, after: Contract) -> bool:
-    """Whether these values, and nothing else, have changed in the contract. ``1`` and ``1.0`` are two here."""
+    """Whether these values, and no others, have changed in the contract. ``1`` and ``1.0`` are different here."""
     expected = copy.deepcopy(before.data())
     for tool, path, value in values:
         inner = _inside(expected, ("tools", tool, *path[:-1]))
@@ -123,7 +123,7 @@ def is_only(values: Iterable[tuple[str, Path, Json]], before: Contract, after: C
 
 
 def arrived(values: Iterable[tuple[str, Path, Json]], contract: Contract) -> list[tuple[str, Path, Json]]:
-    """Those of the values that stand in the contract."""
+    """The values that are present in the contract."""
     there = contract.data()
     return [
         (tool, path, value)

@@ -1,4 +1,4 @@
-"""What a search for tools has shown, for a person."""
+"""Search results for a person."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _PHRASES: Final = {
 
 
 def lines(found: Findability, language: str = "en") -> Iterator[str]:
-    """The questions whose tool is not the first, pairs that are hard to tell apart, and how many questions do find."""
+    """Lines on the questions whose tool is not first, the pairs that are hard to tell apart, and the number of
+    questions that find their tool."""
     for answer in found.answers:
         if not answer.is_within(1):
             yield from _answer(answer, language)
@@ -72,7 +73,7 @@ def _pair(pair: Pair, language: str) -> str:
 
 
 def hit_lines(hits: Sequence[Hit], language: str = "en") -> Iterator[str]:
-    """Each tool with its score, and what each word adds to it."""
+    """Each tool with its score, and the share of each word in it."""
     if not hits:
         yield _say("nothing", language)
     for number, hit in enumerate(hits, 1):

@@ -1,4 +1,4 @@
-"""Files that a search is given, JSON Lines both: questions, and the tools of others."""
+"""JSON Lines files for a search: questions, and the tools of other servers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ __all__ = ["corpus_in", "questions_in"]
 
 
 def questions_in(text: str, file: str, tools: Sequence[Subject]) -> list[Question]:
-    """``{"tool": NAME, "query": TEXT}`` a line, with ``"server"`` where two have one of that name.
-    ``ConfigurationError`` for a line that is something else, or names none of the tools, and where there is none."""
+    """Read questions, ``{"tool": NAME, "query": TEXT}`` per line, with ``"server"`` if two servers have a tool of that
+    name. ``ConfigurationError`` for a line of another form or with an unknown tool, and for a file without
+    questions."""
     questions = [_question(said, f"{file}:{number}", tools) for number, said in _lines(text)]
     if not questions:
         raise ConfigurationError.of("TW9820", place=file)
@@ -34,8 +35,8 @@ def _question(said: Json, place: str, tools: Sequence[Subject]) -> Question:
 
 
 def corpus_in(text: str, file: str) -> list[Subject]:
-    """``{"server": NAME, "tools": […]}`` a line, the definitions as in an answer to ``tools/list``.
-    ``ConfigurationError`` for a line that is something else."""
+    """Read tools, ``{"server": NAME, "tools": […]}`` per line, with definitions as in a result of ``tools/list``.
+    ``ConfigurationError`` for a line of another form."""
     shelf = Shelf()
     for number, said in _lines(text):
         tools = said.get("tools") if is_object(said) else None
@@ -46,7 +47,7 @@ def corpus_in(text: str, file: str) -> list[Subject]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, Json]]:
-    """What is no JSON is nothing that anybody wants."""
+    """The number and the value of each line; None for a line that is not JSON."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:

@@ -1,4 +1,4 @@
-"""What the judges of the runtime say of a tool, as the problems of a rule: its card has the codes that it passes on."""
+"""Findings of the runtime's own checks as the problems of a rule, whose card lists the codes that it passes on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEVELS: Final = {Severity.BLOCK: Level.ERROR, Severity.WARN: Level.WARNING, Sev
 
 
 def suspicions(tool: Subject, rule: str) -> Iterator[Problem]:
-    """What was found by the codes of this rule in what a model is shown."""
+    """The findings of the definition scan with the codes of this rule."""
     return problems_of(tool.suspicions, rule) if tool.suspicions else iter(())
 
 
@@ -33,8 +33,8 @@ def problems_of(found: Iterable[Suspicion], rule: str) -> Iterator[Problem]:
 
 
 def beside_tools(server: str, contract: Contract) -> Iterator[Finding]:
-    """What a host would keep from a model in all that is no tool: instructions, prompts, resources. Their findings have
-    no tool, and paths from the contract."""
+    """Findings of the definition scan outside of tools: in instructions, prompts and resources. They have no tool, and
+    their paths start at the contract."""
     found = scan_contract(replaced(contract, tools={}))
     for card in cards().values() if found else ():
         for problem in problems_of(found, card.name):
@@ -42,7 +42,7 @@ def beside_tools(server: str, contract: Contract) -> Iterator[Finding]:
 
 
 def refusals(tool: Subject, rule: str) -> Iterator[Problem]:
-    """The schemas that are refused by the codes of this rule, where calls are judged."""
+    """The schemas that the validator of calls refuses, with the codes of this rule."""
     for field, error in tool.refusals:
         if error.code in cards()[rule].also:
             yield Problem((field,), error.facts, said=error.code)

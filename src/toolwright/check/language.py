@@ -1,6 +1,6 @@
 """Text as words, in English, in Chinese and in both at once.
 
-English words are in lower case, Chinese ones are found by a dictionary. The same text always has the same words.
+English words are in lower case, Chinese words are found by a dictionary. The same text always has the same words.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _HAN: Final = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHINESE: Final = re.compile(rf"[{_HAN}]+")
 _WORD: Final = re.compile(rf"[{_HAN}]+|[^\W_]+(?:['’][^\W\d_]+)?")
 _LATIN: Final = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-# A capital where a word begins: after a small one, or before one, ``HTTPServer``; not the last of ``URLs``.
+# A capital where a word begins: after a small letter, or before one, ``HTTPServer``; not the last one of ``URLs``.
 _HUMP: Final = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z])(?!s(?![a-z])))")
 _JOINED: Final = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
 _END: Final = re.compile(r"[。！？；]\s*|[.!?;](?=\s|$)\s*|\n[ \t]*\n\s*|\n(?=\s*[-*•\d#])\s*")
 
 
 def is_chinese(text: str) -> bool:
-    """Whether some of it is written in Chinese."""
+    """Whether a text contains Chinese."""
     return not text.isascii() and _CHINESE.search(text) is not None
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Its words in their order; a name in its parts: ``readFile``, ``read_file`` and ``读文件`` have two each."""
+    """The words of a text in order. A name is split: ``readFile``, ``read_file`` and ``读文件`` have two words each."""
     return tuple(_words(text, _cut))
 
 
 def searched(text: str) -> tuple[str, ...]:
-    """Its words as a search has them: Chinese ones with those within them too, and a name such as ``GitHub`` in its
-    parts and whole."""
+    """The words of a text for a search: Chinese words with the words within them, and a name such as ``GitHub`` both
+    split and whole."""
     return (*_words(text, _cut_finely), *(word.casefold() for word in _JOINED.findall(text)))
 
 
@@ -59,14 +59,13 @@ def _mixed(text: str, cut: Callable[[str], Iterable[str]]) -> Iterator[str]:
 
 
 def language(text: str, found: Collection[str]) -> str:
-    """What a text of these words is written in: ``zh`` where some of it is Chinese, else ``en``, or nothing where it is
-    neither."""
+    """The language of a text with these words: ``zh`` if any of it is Chinese, else ``en``; empty if it is neither."""
     if not text.isascii() and _SCRIPTS.search(text):
         return ""
     if is_chinese(text):
         return "zh"
     others, english = len(_OTHERS.intersection(found)), len(_ENGLISH.intersection(found))
-    # Turkish, Polish and others are known by letters that English has not.
+    # Turkish, Polish and others are recognized by letters that English does not have.
     if not text.isascii() and not english and any(not word.isascii() for word in found):
         return ""
     return "en" if not others or others < english else ""
@@ -77,7 +76,7 @@ _STEM: Final = re.compile(r"(?<=[a-z]{3})(?:ies|ings?|ed|es|s|e|y)$")
 
 @cache_short_texts(4096)
 def stem(word: str) -> str:
-    """What an English word and its plural, or a verb and its forms, have in common, roughly."""
+    """Strip the ending of an English word, roughly: plural and singular, or the forms of a verb, have one stem."""
     return _STEM.sub("", word)
 
 
@@ -90,5 +89,5 @@ def _cut_finely(text: str) -> tuple[str, ...]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Its sentences, without what ends them; the items of a list are sentences of their own."""
+    """The sentences of a text, without their final punctuation. Each item of a list is a sentence of its own."""
     return tuple(said for part in _END.split(text) if (said := part.strip()))

@@ -12,5 +12,5 @@ _LISTS: Final = tomllib.loads(Path(__file__).with_name("lists.toml").read_text("
 
 
 def listed(name: str) -> tuple[str, ...]:
-    """The words of a list, in their order."""
+    """The words of a list, in order."""
     return tuple(_LISTS[name])

@@ -1,8 +1,8 @@
-"""Fixes put into the Python file of a server: what a rule is sure of changes, and not a character beside it.
+"""Fixes in the Python file of a server, which change only the fixed values.
 
-Only what stands there as a literal is found, and only where it declares something: the default of a parameter or of a
-model's field, a bound in ``Field(…)``, a value in the schema of ``add_raw_tool`` or in ``json_schema_extra``. What is
-computed, has a name, or is said twice is left to its author.
+Only literals in declarations are changed: the default of a parameter or of a model's field, a bound in ``Field(…)``, a
+value in the schema of ``add_raw_tool`` or in ``json_schema_extra``. Values that are computed, named, or declared twice
+are left to their author.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["Wanted", "put"]
 
 
 class Wanted(NamedTuple):
-    """``value`` at ``path`` in the definition of ``tool``, whose function begins at ``line``; 0 where it is none of
-    this file."""
+    """A wanted value: ``value`` at ``path`` in the definition of ``tool``, whose function begins at ``line``, or 0 if
+    the function is not in this file."""
 
     tool: str
     line: int
@@ -38,11 +38,11 @@ _SAID_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "const": ("const",),
     "enum": ("enum",),
 }
-"""Keyword of a schema → what the argument of a call, or the key of a dictionary, is called that says it."""
+"""Keyword of a schema → the arguments of a call, or keys of a dictionary, that set it."""
 
 
 def put(text: str, wanted: Iterable[Wanted]) -> str:
-    """``text``, which is Python, with these values where one literal says each."""
+    """Set these values in a Python text, each if exactly one literal declares it."""
     file = _File(text)
     edits = {edit for one in wanted for edit in file.edits(one)}
     data = text.encode()
@@ -62,7 +62,7 @@ class _File:
         return found[0] if len(found) == 1 else []
 
     def _literals(self, wanted: Wanted) -> Iterator[ast.expr]:
-        """Those that may say what stands at the path."""
+        """The literals that may declare the value at the path."""
         field, *steps = wanted.path
         if schemas := [*self._raw(wanted.tool, str(field))]:
             yield from (node for schema in schemas for node in _at(schema, steps))
@@ -76,7 +76,7 @@ class _File:
                 return
 
     def _raw(self, tool: str, field: str) -> Iterator[ast.expr]:
-        """The schema that ``add_raw_tool`` is given for that tool."""
+        """The schema passed to ``add_raw_tool`` for that tool."""
         for node in self._nodes:
             if not isinstance(node, ast.Call) or _name(node.func) not in ("add_raw_tool", "add_raw"):
                 continue
@@ -86,21 +86,21 @@ class _File:
                 yield given.get({"inputSchema": "input_schema"}.get(field, "output_schema"), node)
 
     def _parameter(self, line: int, name: str) -> list[ast.expr | None]:
-        """What declares a parameter of the function that begins there: its default, and its annotation."""
+        """The default and the annotation of a parameter of the function that begins at this line."""
         for node in self._nodes:
             if isinstance(node, _Function) and line == min([node.lineno, *(one.lineno for one in node.decorator_list)]):
                 return _declared(node.args).get(name, [])
         return []
 
     def _field(self, model: str, name: str) -> list[ast.expr | None]:
-        """What declares a field of the class of that name, of which there is one."""
+        """The value and the annotation of a field of the class of that name, if there is exactly one such class."""
         classes = [node for node in self._nodes if isinstance(node, ast.ClassDef) and node.name == model]
         body = classes[0].body if len(classes) == 1 else []
         fields = [node for node in body if isinstance(node, ast.AnnAssign) and _name(node.target) == name]
         return [fields[0].value, fields[0].annotation] if len(fields) == 1 else []
 
     def _becomes(self, node: ast.expr, value: Json) -> list[_Edit]:
-        """What has to be changed so that it says ``value``; nothing where it says something else than is meant."""
+        """The edits that turn a literal into ``value``; empty if the literal declares a different value."""
         said = _value(node)
         if isinstance(said, float) and isinstance(value, int) and said.is_integer() and int(said) == value:
             return [(*self._span(node), str(value).encode())]
@@ -109,7 +109,8 @@ class _File:
         return []
 
     def _is_plain(self, items: list[ast.expr]) -> bool:
-        """Whether only commas stand between them: a comment or a bracket would have to go, or stay, with one of two."""
+        """Whether only commas stand between the items: a comment or a bracket could not be kept for one of two
+        items."""
         gaps = (self._data[self._span(before)[1] : self._span(item)[0]] for before, item in pairwise(items))
         return all(gap.strip() == b"," for gap in gaps)
 
@@ -127,7 +128,7 @@ class _File:
 
 
 def _at(schema: ast.expr, steps: Iterable[str | int]) -> Iterator[ast.expr]:
-    """What stands at a path of a literal; nothing where it is none on the way."""
+    """The expression at a path within a literal; empty if a step is not a literal container."""
     for step in steps:
         if isinstance(schema, ast.Dict):
             inner = [
@@ -144,7 +145,7 @@ def _at(schema: ast.expr, steps: Iterable[str | int]) -> Iterator[ast.expr]:
 
 
 def _said(declared: list[ast.expr | None], keyword: str) -> Iterator[ast.expr]:
-    """What says a keyword in a default and an annotation."""
+    """The expressions in a default and an annotation that set a keyword."""
     if keyword not in _SAID_BY:
         return
     if keyword == "default" and declared and declared[0] is not None:
@@ -182,7 +183,7 @@ _NONE: Final = object()
 
 
 def _value(node: ast.expr) -> object:
-    """What a literal says."""
+    """The value of a literal, or ``_NONE`` if the expression is not one."""
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

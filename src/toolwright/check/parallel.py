@@ -1,4 +1,4 @@
-"""Work that copies of this process share, on systems where a process can be copied."""
+"""Work shared among forked copies of this process, on systems that can fork."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ R = TypeVar("R")
 
 
 def process_count() -> int:
-    """How many processes share work: one for each core. One alone where a process cannot be copied safely, and where
-    this one has several threads, which a copy would not have."""
+    """The number of processes to share work: one per core. One alone if a fork is not safe: on other systems than
+    Linux, and if this process has several threads, which a fork would not have."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return 1
     return min(_MOST, len(os.sched_getaffinity(0)))
 
 
 def map_in_processes(function: Callable[[T], R], shares: Sequence[T], processes: int) -> Iterator[R]:
-    """Yield ``function`` of each share, in their order, computed by copies of this process.
+    """Yield ``function`` of each share, in order, computed by forked copies of this process.
 
-    A copy has all that this process has; results alone go from one to another. Where a copy is ended from outside, or
-    the system has no room for one, this process does what is left.
+    A fork has all data of this process; only results are sent between processes. If a fork is killed, or the system
+    cannot start one, this process computes the remaining results.
     """
     done = 0
     try:
@@ -51,7 +51,7 @@ _inherited: list[Any] = []
 
 def _begin(function: Callable[[Any], Any], shares: Sequence[Any]) -> None:
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a copy silently
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a fork silently
     _inherited[:] = [function, shares]
 
 

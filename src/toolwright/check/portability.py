@@ -1,8 +1,8 @@
-"""What clients and providers make of tools: for each of them a column, and in it a verdict on each tool.
+"""Portability of tools: a verdict on each tool for each client and provider, one column each.
 
-What one of them accepts is a profile of ``contract/profiles``; what becomes of a definition there,
-``contract/portable``. A column asks what happens to tools as they are published, without us between: a client that
-mends a name itself changes it, one that leaves a tool out hides it.
+The limits of a client or provider are a profile of ``contract/profiles``; ``contract/portable`` adapts a definition to
+it. A column shows the tools as they are published, without toolwright in between: a client that replaces characters of
+a name changes the tool, one that leaves a tool out hides it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["Column", "Matrix", "Outcome", "Verdict", "matrix"]
 
 
 class Outcome(Enum):
-    """What becomes of a tool, from the best to the worst."""
+    """The result for a tool, from the best to the worst."""
 
     ACCEPTED = "accepted"
     CHANGED = "changed"
-    """It is accepted once what is listed has been changed: a client does that itself, for a provider a client does."""
+    """Accepted after changes to the published definition: a client makes them itself, for a provider a client does."""
     CUT = "cut"
-    """It can be used, and its description ends before its end."""
+    """Usable, but the end of the description is cut off."""
     REJECTED = "rejected"
-    """Nothing that keeps its meaning would be accepted."""
+    """No definition of the same meaning would be accepted."""
     UNSEEN = "unseen"
-    """It is left out without a word: a model never hears of it."""
+    """Left out silently: the model never sees the tool."""
 
 
 _GONE: Final = (Outcome.REJECTED, Outcome.UNSEEN)
@@ -64,19 +64,19 @@ _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "TW9831": ("definition_tokens",),
     "TW9832": _NAME,
 }
-"""What a change is made for; a schema's settings where it is not said."""
+"""Code of a change → the settings that cause it; the settings of schemas for codes not listed."""
 _HARMLESS: Final = frozenset({"TW9062", "TW9063"})
 
 
 def _is_known(profile: Profile, changes: Iterable[Adjustment]) -> bool:
-    """Whether every fact that these rest on was read at its source."""
+    """Whether every fact behind these changes was read at its source."""
     return all(profile.knows(*_SETTINGS.get(one.code, _SCHEMA)) for one in changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of one tool. ``name`` is what a model would call it, whether that is accepted or not; ``lost`` is
-    the end of the description that it does not see; ``is_known``: all facts behind this were read at their sources."""
+    """The result for one tool. ``name`` is the name for the model, whether accepted or not; ``lost`` is the end of the
+    description that the model does not see; ``is_known``: all facts behind the verdict were read at their sources."""
 
     server: str
     tool: str
@@ -89,8 +89,8 @@ class Verdict:
 
     @property
     def level(self) -> Level | None:
-        """How bad that is, if at all. What is only believed is never an error; a schema that is said otherwise, or more
-        weakly, is no more than a hint, for calls are judged by the whole one."""
+        """The severity, or None. A verdict that rests on unverified facts is never an error; a schema that was
+        rewritten or weakened is only a hint, since calls are validated against the full schema."""
         if self.outcome is Outcome.ACCEPTED:
             return None
         if self.outcome in _GONE:
@@ -100,7 +100,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Column:
-    """All tools as one client or provider takes them."""
+    """All tools as seen by one client or provider."""
 
     profile: Profile
     verdicts: tuple[Verdict, ...]
@@ -112,12 +112,12 @@ class Column:
 
     @property
     def tools(self) -> int:
-        """How many it would have to take."""
+        """The number of tools that it would have to take."""
         return sum(one.outcome not in _GONE for one in self.verdicts)
 
     @cached_property
     def tokens(self) -> int:
-        """About how many tokens the definitions are that it would have to take."""
+        """The approximate number of tokens of the definitions that it would have to take."""
         return sum(one.tokens for one in self.verdicts)
 
     @property
@@ -127,7 +127,7 @@ class Column:
 
     @cached_property
     def notes(self) -> tuple[tuple[Level, Adjustment], ...]:
-        """What is wrong with all of them together."""
+        """Problems of all tools together."""
         found = check(self.profile, self.tools)
         too_many = [(Level.ERROR if _is_known(self.profile, found) else Level.WARNING, one) for one in found]
         limit = self.profile.definition_tokens
@@ -144,7 +144,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The tools of all sources, in a column for each profile."""
+    """The tools of all sources, with a column for each profile."""
 
     sources: tuple[Source, ...]
     columns: tuple[Column, ...]
@@ -165,25 +165,25 @@ class Matrix:
         return {level: counts[level] for level in (Level.ERROR, Level.WARNING, Level.HINT)}
 
     def fails(self, least: Level | None) -> bool:
-        """Whether something is as bad as ``least``, or worse."""
+        """Whether any verdict or note is at least as severe as ``least``."""
         return least is not None and any(count and level.rank >= least.rank for level, count in self.levels.items())
 
 
 def matrix(sources: Sequence[Source], profiles: Iterable[Profile], unjudged: Sequence[Unjudged] = ()) -> Matrix:
-    """What each profile makes of each tool. A server is called what it is called in the sources, also in names."""
+    """Judge each tool by each profile. Servers keep their names in the sources, also as part of tool names."""
     fits = _Fits()
     columns = tuple(Column(profile, tuple(_verdicts(sources, profile, fits))) for profile in profiles)
     return Matrix(tuple(sources), columns, tuple(unjudged))
 
 
 class _Fits:
-    """What becomes of definitions, found out once for all profiles that differ in names alone."""
+    """A cache of adapted definitions, shared by all profiles that differ only in their rules on names."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[Fitted | Quarantined, int]] = {}
 
     def of(self, definition: Definition, profile: Profile) -> tuple[Fitted | Quarantined, int]:
-        """And about how many tokens that is, without the name."""
+        """The adapted definition, and its approximate number of tokens without the name."""
         key = (id(definition), *(getattr(profile, setting) for setting in _NOT_NAME))
         if key not in self._known:
             found = fit(definition, profile)
@@ -200,8 +200,8 @@ def _tokens(found: Fitted | Quarantined) -> int:
 
 def _verdicts(sources: Sequence[Source], profile: Profile, fits: _Fits) -> Iterable[Verdict]:
     for source in sources:
-        # What a server is called is up to whoever connects to it, so that is taken to be a label that can be used.
-        # Without a template nobody knows whether it is part of the name.
+        # Users choose the label of a server when they connect it, so a usable label is assumed. Without a template it
+        # is unknown whether the label is part of the name.
         label = legal(source.server, profile) if profile.name_template else ""
         for tool, definition in source.contract.tools.items():
             found, tokens = fits.of(definition, profile)
@@ -215,7 +215,7 @@ def _verdicts(sources: Sequence[Source], profile: Profile, fits: _Fits) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What becomes of a part of a definition, and why."""
+    """The result for a part of a definition, with the reasons."""
 
     outcome: Outcome
     changes: tuple[Adjustment, ...] = ()
@@ -238,7 +238,8 @@ def _name(label: str, tool: str, profile: Profile) -> _Part:
 
 
 def _whole(found: Fitted | Quarantined, profile: Profile) -> _Part:
-    """The description and the schema. What a client does not take nobody changes for it."""
+    """Judge the description and the schema. Changes are made for providers, by clients; for a client no other program
+    makes them."""
     if isinstance(found, Quarantined):
         return _Part(Outcome.REJECTED, found.reasons)
     changes = tuple(one for one in found.adjustments if one.code != "TW9060")

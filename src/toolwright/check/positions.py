@@ -1,4 +1,4 @@
-"""Where each value of a JSON text stands, so that a finding can name its line and a fix can change nothing else."""
+"""Positions of the values in a JSON text, so that a finding can name a line and a fix can change one value only."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 @dataclass(frozen=True)
 class Positions:
-    """``text`` is valid JSON."""
+    """The positions in ``text``, which is valid JSON."""
 
     text: str
 
     @cached_property
     def spans(self) -> Mapping[Path, tuple[int, int]]:
-        """For the path of each value where it begins and ends; the whole is ``()``."""
+        """Path of each value → its start and end; ``()`` is the whole text."""
         return dict(_spans(self.text))
 
     @cached_property
     def last(self) -> Mapping[Path, int]:
-        """Where the last member or item of each container ends; of an empty one, nothing."""
+        """Path of each container that is not empty → the end of its last member or item."""
         return {path[:-1]: end for path, (_, end) in self.spans.items() if path}
 
     @cached_property
@@ -38,9 +38,9 @@ class Positions:
         return [found.start() for found in re.finditer("\n", self.text)]
 
     def line(self, path: Path) -> int:
-        """The line, from 1, on which the value begins, or the nearest one around it that is there."""
+        """The line, from 1, on which a value begins, or that of the nearest existing container around it."""
         if not self._ends:
-            return 1  # dumps are often written as one line, and need not be walked over
+            return 1  # dumps are often written as one line, and need not be scanned
         while path and path not in self.spans:
             path = path[:-1]
         start, _ = self.spans.get(path, (0, 0))
@@ -48,8 +48,7 @@ class Positions:
 
 
 def _spans(text: str) -> Iterator[tuple[Path, tuple[int, int]]]:
-    """One walk over the tokens. ``open`` are the containers that have not ended: where each begins, and the step within
-    it that comes next."""
+    """Scan the tokens once. ``open_`` are the starts of the open containers, ``steps`` the next step within each."""
     open_: list[int] = []
     steps: list[str | int] = []
     key: str | None = None

@@ -1,4 +1,4 @@
-"""What a check has found: what is told, what was known or excused before, and what could not be judged."""
+"""The report of a check: findings to show, known and excused ones, and targets that could not be judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Group", "Report", "Unjudged", "judge"]
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A target, or a server of one, whose tools could not be had."""
+    """A target, or a server of one, whose tools could not be obtained."""
 
     target: str
     reason: ToolwrightError
@@ -41,8 +41,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Report:
-    """``findings`` are those to tell: neither excused, nor in the baseline, nor left out by whoever asked. ``gone`` is
-    what the baseline still has and nobody finds any more; ``notes`` are excuses that excuse nothing."""
+    """The result of a check. ``findings`` are those to show: neither excused, nor in the baseline, nor filtered out.
+    ``gone`` are entries of the baseline that no longer occur; ``notes`` are excuses that no longer cover a finding."""
 
     sources: tuple[Source, ...]
     findings: tuple[Finding, ...]
@@ -58,12 +58,12 @@ class Report:
 
     @property
     def tools(self) -> int:
-        """How many were judged."""
+        """The number of tools that were judged."""
         return sum(len(one.contract.tools) for one in self.sources)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """A group for each tool of which there is something to tell, the worst first."""
+        """A group for each tool with findings, the worst first."""
         by_tool: dict[tuple[str, str], list[Finding]] = {}
         for one in self.findings:
             by_tool.setdefault((one.server, one.tool), []).append(one)
@@ -72,41 +72,41 @@ class Report:
 
     @cached_property
     def cards(self) -> Mapping[str, Card]:
-        """The cards of all that was found, excused or not, by code."""
+        """The cards of all findings, excused or not, by code."""
         found = [*self.findings, *(one.finding for one in self.excused)]
         return dict(sorted({one.code: one.card for one in found}.items()))
 
     @property
     def levels(self) -> Mapping[Level, int]:
-        """How many findings there are of each level, the worst first."""
+        """The number of findings by level, the worst level first."""
         counts = Counter(one.level for one in self.findings)
         return {level: counts[level] for level in (Level.ERROR, Level.WARNING, Level.HINT)}
 
     @cached_property
     def rules(self) -> Sequence[tuple[Level, Card, int]]:
-        """How often each rule has found something at which level, the worst first."""
+        """The number of findings of each rule and level, the worst first."""
         counts = Counter((one.level, one.code) for one in self.findings)
         rows = [(level, self.cards[code], count) for (level, code), count in counts.items()]
         return sorted(rows, key=lambda row: (-row[0].rank, -row[2], row[1].code))
 
     @property
     def clean(self) -> Sequence[tuple[str, str]]:
-        """The tools, by server and name, of which there is nothing to tell."""
+        """The tools without findings, by server and name."""
         told = {(group.server, group.tool) for group in self.groups}
         every = ((one.server, tool) for one in self.sources for tool in one.contract.tools)
         return [key for key in every if key not in told]
 
     def place(self, finding: Finding) -> Place | None:
-        """Where it is written, where that is known."""
+        """The place in the source, if known."""
         return self.by_server[finding.server].place(finding.tool, finding.problem.path)
 
     def known_by(self, finding: Finding) -> Known:
-        """What it would be in a baseline."""
+        """The entry of a finding in a baseline."""
         contract = self.by_server[finding.server].contract
         return known_of(finding, contract.tools.get(finding.tool, {}) if finding.tool else contract.data())
 
     def fails(self, least: Level | None) -> bool:
-        """Whether something is as bad as ``least``, or worse."""
+        """Whether any finding is at least as severe as ``least``."""
         return least is not None and any(one.level.rank >= least.rank for one in self.findings)
 
 
@@ -132,7 +132,7 @@ def judge(
     is_told: Callable[[Finding], bool] = _every,
     unjudged: Sequence[Unjudged] = (),
 ) -> Report:
-    """All rules over all tools. Excuses come first, then the baseline; ``is_told`` leaves out what nobody asked for."""
+    """Apply all rules to all tools. Excuses are applied first, then the baseline, then the filter ``is_told``."""
     everything = [*excuses, *(one for source in sources for one in excuses_of(source))]
     left: list[Finding] = []
     excused: list[Excused] = []

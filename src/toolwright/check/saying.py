@@ -1,6 +1,6 @@
-"""What the text of a parameter says of its values: the default, the list of those there are, whether one is needed.
+"""Statements on the values of a parameter in its text: the default, the list of allowed values, whether it is required.
 
-Only what is said plainly counts. A text in which nothing is found may still say it in other words.
+Only plain statements count. A text without a match may still say the same in other words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEFAULT: Final = re.compile(
 
 
 def default_said(text: str, kinds: frozenset[str]) -> Json:
-    """The default that a text tells for a value of these types; None where it tells none, or none of them."""
+    """The default stated for a value of these types; None if there is none of these types."""
     found = _DEFAULT.search(text) if "efault" in text or "默认" in text or "缺省" in text or "DEFAULT" in text else None
     if found is None:
         return None
@@ -31,7 +31,7 @@ def default_said(text: str, kinds: frozenset[str]) -> Json:
         return _number(found["number"]) if kinds & _NUMBERS and found["end"] is not None else None
     if found["word"]:
         return found["word"].lower() == "true" if "boolean" in kinds else None
-    # What is filled in when the tool runs is no value yet.
+    # A placeholder that is filled in when the tool runs is not a value.
     return found["text"] if "string" in kinds and _FILLED_IN.isdisjoint(found["text"]) else None
 
 
@@ -60,7 +60,7 @@ _PLAIN: Final = re.compile(
     r"(?=\s?(?:[.)。）;\n]|$))"
 )
 _FIRST: Final = re.compile(_QUOTE)
-_LISTING: Final = re.compile(rf"{_QUOTE}|[:：]")  # without one of these there is no list
+_LISTING: Final = re.compile(rf"{_QUOTE}|[:：]")  # a list has at least one of these
 _OR: Final = re.compile(r"\bor\b|\||/|或", re.IGNORECASE)
 _OPEN: Final = re.compile(
     r"\b(?:e\.?g|such as|for example|examples?|like|etc|including|any|custom|other)\b|\.\.\.|…"
@@ -71,7 +71,7 @@ _PARTS: Final = re.compile(r", or |, | or | ?\| ?|、|，|或")
 
 
 def values_said(text: str) -> tuple[str, ...]:
-    """The values that a text lists as all there are; none where it gives examples, or lists none."""
+    """The values that a text lists as the only ones; empty if it gives examples, or has no list."""
     if not _LISTING.search(text) or _SEVERAL.search(text):
         return ()
     for cue in _LIST.finditer(text):
@@ -110,7 +110,7 @@ def _plain(text: str, at: int) -> tuple[str, ...]:
 
 
 def _is_open(text: str, start: int, end: int) -> bool:
-    """Whether there is a word near a list that says that there are more values."""
+    """Whether a word near a list says that there are more values."""
     return _OPEN.search(text[max(0, start - 25) : end + 25]) is not None
 
 
@@ -135,7 +135,7 @@ _STOP: Final = re.compile(r"[.。;；\n](?=\s|$|[^\x00-\x7f])")
 
 
 def said_required(text: str) -> bool:
-    """Whether a text says, without an if, that a value has to be given."""
+    """Whether a text says, without a condition, that a value is required."""
     found = _NEEDED.search(text) if _has(text, "required", "mandatory", "must be", "必") else None
     if found is None:
         return False
@@ -164,6 +164,6 @@ _LIMIT: Final = re.compile(
 
 
 def limit_said(text: str) -> str:
-    """The limit that a text tells, in its words; empty where it tells none."""
+    """The limit that a text states, in its words; empty if it states no limit."""
     found = _LIMIT.search(text)
     return found[0].strip(" ()（）,，") if found else ""

@@ -1,8 +1,9 @@
-"""Which tools a question finds, by the words that both have: BM25, as hosts that search their tools do it.
+"""Search for tools by the words of a question: BM25, as in hosts that search their tools.
 
-The same tools and the same question always have the same answer. English words count without their endings, Chinese
-ones as a dictionary cuts them, words such as "the" not at all, and a word of the name three times. Each of that finds
-more of 664 tools of public servers, looked for by their first sentence with that sentence left out of their text.
+The same tools and the same question always give the same result. English words count without their endings, Chinese
+words as a dictionary splits them, stop words such as "the" not at all, and a word of the name three times. Each of
+these choices finds more of 664 tools of public servers, searched for by their first sentence, which was left out of
+their text.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ from toolwright.check.subject import Subject
 __all__ = ["SILENT", "Hit", "Index", "asked", "telling"]
 
 _NAME: Final = 3
-# How soon more of a word adds no more, and how far a long text is held against it: what everybody takes.
+# The parameters k1 (saturation of a word's count) and b (weight of the text's length), with their usual values.
 _ENOUGH: Final = 1.2
 _LENGTH: Final = 0.75
 
 SILENT: Final = frozenset(listed("silent"))
-"""Words that tell nothing of what a question is about."""
+"""Stop words, which do not show the subject of a question."""
 
 
 def telling(said: Iterable[str]) -> dict[str, str]:
-    """The words that tell something, by what remains of each without its ending."""
+    """The words that are not stop words, by their stems."""
     return {stem(word): word for word in said if word not in SILENT}
 
 
 def asked(question: str) -> dict[str, str]:
-    """The words of a question that are looked for, as :func:`telling` has them; all where none tells anything."""
+    """The words of a question to search for, as :func:`telling` returns them; all words if they are all stop words."""
     every = searched(question)
     return telling(every) or {stem(word): word for word in every}
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A tool that was found. ``words`` has what each word of the question adds to the score."""
+    """A tool that was found. ``words`` has the part of the score that each word of the question adds."""
 
     tool: Subject
     score: float
@@ -49,7 +50,7 @@ class Hit:
 
 
 class Index:
-    """Tools by their words: name, title, description, parameters."""
+    """An index of tools by their words: name, title, description, parameters."""
 
     def __init__(self, tools: Iterable[Subject]) -> None:
         self.tools = tuple(tools)
@@ -62,8 +63,7 @@ class Index:
                 self._having[word].append((place, count))
 
     def hits(self, question: Iterable[str]) -> list[Hit]:
-        """The tools that have one of the words (see :func:`asked`), best first; of equals, the one that was given
-        first."""
+        """The tools with at least one of the words (see :func:`asked`), best first; ties in the order of the tools."""
         found: dict[int, dict[str, float]] = defaultdict(dict)
         for word in question:
             having = self._having.get(word, ())

@@ -1,4 +1,4 @@
-"""A server that is judged, and what is known of where its definitions are written."""
+"""A server to be judged, and the known places of its definitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolwright.jsonrpc.messages import Json
 __all__ = ["Place", "Rewrite", "Source"]
 
 Rewrite: TypeAlias = Callable[["Source", Sequence[tuple[str, Path, Json]]], "Source"]
-"""What a source would be with values at paths of tools; itself where none of them has a place in its text."""
+"""Applies values at paths of tools to a source. Returns the source itself if none of them has a place in its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Source:
-    """``target`` is what was asked for, ``server`` what it is called in a report.
+    """A server and the origin of its definitions. ``target`` is the argument of the command, ``server`` the name in a
+    report.
 
-    Of a file ``file`` and ``text`` are there; where it is JSON, for each tool ``roots``, the path to its definition in
-    it; of a server of ours ``written``, the places of its functions, and ``excused``, the rules that a tool does not
-    follow. ``rewrite`` is there where whoever changes the file changes the definitions.
+    Sources from a file have ``file`` and ``text``; if it is JSON, also ``roots``, the path to the definition of each
+    tool. Servers built with toolwright have ``written``, the places of their functions, and ``excused``, the rules that
+    a tool does not follow. ``rewrite`` is set if a change of the file changes the definitions.
     """
 
     target: str
@@ -52,7 +53,7 @@ class Source:
         return Positions(self.text)
 
     def place(self, tool: str, path: Path) -> Place | None:
-        """Where that is written, as near as it is known."""
+        """The place of a value, as exact as it is known."""
         if tool in self.roots:
             return Place(self.file, self.positions.line((*self.roots[tool], *path)))
         return self.written.get(tool)

@@ -1,4 +1,4 @@
-"""A tool as the rules look at it: its definition, read once, and the tools that stand beside it."""
+"""A tool as the rules see it: its definition, parsed once, and its neighbours."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from toolwright.protocol.types import Value
 __all__ = ["DEEPEST", "Parameter", "Shelf", "Subject", "Text", "subjects"]
 
 DEEPEST: Final = 12
-"""Levels of a schema that are looked at; what lies deeper is a problem of its own."""
+"""Levels of a schema that are examined; deeper nesting is a problem of its own."""
 
 
 _Known = TypeVar("_Known")
 
 
 class kept(Generic[_Known]):
-    """A property that is found out when it is first asked for. ``functools.cached_property`` takes a lock for that
-    until Python 3.12, which costs more than much of what is found out; no two threads share a subject."""
+    """A property that is computed on first access. ``functools.cached_property`` takes a lock until Python 3.12, which
+    costs more than most of these computations; no two threads share a subject."""
 
     def __init__(self, find_out: Callable[[Any], _Known]) -> None:
         self._find_out = find_out
@@ -50,7 +50,7 @@ class kept(Generic[_Known]):
 
 
 class Text:
-    """A text of a definition. What is read out of it is read once."""
+    """A text of a definition. Derived values are computed once."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
@@ -60,7 +60,7 @@ class Text:
 
     @kept
     def plain(self) -> str:
-        """In lower case, for a search of phrases."""
+        """The text in lower case, for a search of phrases."""
         return self.raw.casefold()
 
     @kept
@@ -73,12 +73,12 @@ class Text:
 
     @kept
     def language(self) -> str:
-        """``en``, ``zh``, or nothing where it is neither, and phrases cannot be looked for."""
+        """``en``, ``zh``, or empty if it is neither, so that phrases cannot be searched for."""
         return language(self.raw, self.word_set)
 
     @kept
     def spoken(self) -> str:
-        """Its words with a space around each, for a search of phrases."""
+        """The words with a space around each, for a search of phrases."""
         return f" {' '.join(self.words)} "
 
     @kept
@@ -106,7 +106,7 @@ class Parameter(Value, frozen=True, dict=True):
 
     @kept
     def kinds(self) -> frozenset[str]:
-        """The types it may have, as far as it says so itself or in alternatives."""
+        """The types it may have, declared directly or in alternatives."""
         return frozenset(_kinds(self.schema))
 
 
@@ -134,13 +134,13 @@ _SIGNS: Final = ("args:", "arguments:", "parameters:", "params:", "input", "para
 
 @dataclass(frozen=True, eq=False)
 class Shelf:
-    """All the tools that a model would see at once: of one server, or of all that were given."""
+    """All tools that a model would see at once: those of one server, or all that were given."""
 
     subjects: list[Subject] = field(default_factory=list["Subject"])
     _known: dict[Callable[[Shelf], Any], Any] = field(default_factory=dict[Callable[["Shelf"], Any], Any], repr=False)
 
     def once(self, find_out: Callable[[Shelf], _Known]) -> _Known:
-        """What a rule finds out about all the tools together, found out once."""
+        """Compute a value about all tools together, and cache it."""
         if find_out not in self._known:
             self._known[find_out] = find_out(self)
         return self._known[find_out]
@@ -174,8 +174,8 @@ class Shelf:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One tool. ``server`` is what its server is called, ``shelf`` has it and its neighbours; ``key`` is what its
-    contract has it by: its name, unless another has it too."""
+    """One tool. ``server`` is the name of its server, ``shelf`` contains the tool and its neighbours; ``key`` is its
+    key in the contract: its name, unless another tool has the same."""
 
     server: str
     definition: Definition
@@ -193,19 +193,19 @@ class Subject:
 
     @kept
     def text(self) -> Text:
-        """Its description."""
+        """The description."""
         said = self.definition.get("description")
         return Text(said if isinstance(said, str) else "")
 
     @kept
     def section(self) -> re.Match[str] | None:
-        """What its description says of parameters, under a heading such as ``Args:``, to the next heading."""
+        """The section on parameters in the description, from a heading such as ``Args:`` to the next heading."""
         has_sign = any(sign in self.text.plain for sign in _SIGNS)
         return _SECTION.search(self.text.raw) if has_sign else None
 
     @kept
     def summary(self) -> Text:
-        """Its description without that section."""
+        """The description without that section."""
         if self.section is None:
             return self.text
         raw, (start, end) = self.text.raw, self.section.span()
@@ -228,22 +228,22 @@ class Subject:
 
     @kept
     def parameters(self) -> tuple[Parameter, ...]:
-        """Each property of the input schema, those within others too, in the order in which they stand."""
+        """Each property of the input schema, nested ones included, in document order."""
         return tuple(_parameters(self.input, ("inputSchema",), 1))
 
     @kept
     def arguments(self) -> tuple[Parameter, ...]:
-        """The properties on top: what a caller gives."""
+        """The top-level properties: the arguments of a call."""
         return tuple(one for one in self.parameters if one.depth == 1)
 
     @kept
     def described(self) -> tuple[Parameter, ...]:
-        """Those of the parameters that have a text."""
+        """The parameters with a description."""
         return tuple(one for one in self.parameters if one.text.raw)
 
     @kept
     def nodes(self) -> tuple[Node, ...]:
-        """Each schema there is, of arguments and of results, those that nothing refers to as well."""
+        """All schemas of arguments and results, including definitions without references to them."""
         return tuple(_nodes(self.definition))
 
     @kept
@@ -257,13 +257,13 @@ class Subject:
 
     @kept
     def suspicions(self) -> tuple[Suspicion, ...]:
-        """What a host would keep from a model, or show to a person."""
+        """The findings for which a host would block a tool or warn a person."""
         beside = self.shelf.neighbours.besides(self.server)
         return scan(self.definition, beside, self.shelf.servers.get(self.server, frozenset()))
 
     @kept
     def refusals(self) -> tuple[tuple[str, SchemaError], ...]:
-        """Why a schema would be refused where calls are judged: the field it stands in, and the reason."""
+        """The errors of the validator of calls: the field of each refused schema, and the reason."""
         return () if is_plain(self.nodes) else tuple(_refusals(self.definition))
 
     @property
@@ -290,7 +290,7 @@ _LONGEST: Final = 4 * DEEPEST
 
 def _inner(node: Node) -> Iterator[Node]:
     if APPLICATORS.isdisjoint(node.schema):
-        return  # most have a type and a description
+        return  # most have only a type and a description
     for keyword, value in node.schema.items():
         if keyword in APPLICATORS and (is_object(value) or is_array(value)):
             for steps, schema in subschemas(keyword, value):
@@ -329,7 +329,7 @@ def _parameters(schema: Mapping[str, Json], path: Path, depth: int) -> Iterator[
 
 
 def subjects(contracts: Iterable[tuple[str, Contract]]) -> list[Subject]:
-    """All tools of the servers, named, on one shelf."""
+    """All tools of the named servers, on one shelf."""
     shelf = Shelf()
     for server, contract in contracts:
         shelf.subjects.extend(Subject(server, contract.tools[name], shelf, name) for name in contract.tools)

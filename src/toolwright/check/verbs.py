@@ -1,4 +1,4 @@
-"""What words do: the verbs that tools are named and described by, in both languages, whatever their ending."""
+"""Verbs in the names and descriptions of tools, in both languages, in all regular forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _VOWELS: Final = "aeiou"
 
 
 def _forms(verb: str) -> Iterator[str]:
-    """``make``, ``makes``, ``making``, ``made`` left out: what is irregular hardly begins a description."""
+    """The forms of a verb: ``make``, ``makes``, ``making``. Irregular ones such as ``made`` are left out: they hardly
+    ever begin a description."""
     yield verb
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         yield verb + "es"
@@ -36,23 +37,23 @@ def _all(verbs: Iterable[str], chinese: Iterable[str]) -> frozenset[str]:
 
 
 READS: Final = _all(_LISTS["read"], _LISTS["chinese_read"])
-"""Leaves everything as it is."""
+"""Verbs that leave everything as it is."""
 
 WRITES: Final = _all(_LISTS["write"], _LISTS["chinese_write"])
-"""Changes something, or makes something happen. Some verbs do either, and are in both sets."""
+"""Verbs that change something or make something happen. Some verbs are in both sets."""
 
 VAGUE: Final = _all(_LISTS["vague"], _LISTS["chinese_vague"])
-"""Says that something is done, and not what."""
+"""Verbs that name no specific action."""
 
 VERBS: Final = READS | WRITES | VAGUE
 
 BASE_VERBS: Final = frozenset(_LISTS["read"]) | frozenset(_LISTS["write"]) | frozenset(_LISTS["vague"])
-"""English ones without an ending, as names have them."""
+"""English verbs without an ending, as in names."""
 
 _CHINESE: Final = re.compile("|".join(sorted(verb for verb in VERBS if len(verb) > 1 and not verb.isascii())))
 
 
 def verbs(text: Text) -> frozenset[str]:
-    """The verbs in a text. Chinese ones are found also where the dictionary takes them for a part of a word."""
+    """The verbs in a text. Chinese verbs are also found within a longer word of the dictionary."""
     found = VERBS & text.word_set
     return found if text.raw.isascii() else found.union(_CHINESE.findall(text.raw))

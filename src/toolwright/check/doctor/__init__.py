@@ -1,1 +1,1 @@
-"""What an audit log says of tools in use: symptoms, with names and numbers, and where in the definition to look."""
+"""Diagnosis of tools in use from an audit log: symptoms, with names and numbers, and their places in the definition."""

@@ -1,4 +1,4 @@
-"""Figures of a stream that take no more memory for a longer stream."""
+"""Statistics of a stream in constant memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STEP: Final = math.log(1.05)
 
 
 class Spread:
-    """How numbers are spread: percentiles, each at most 5 % too high."""
+    """A distribution of numbers, for percentiles that are at most 5 % too high."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -26,7 +26,8 @@ class Spread:
         self._bins[math.ceil(math.log(number) / _STEP) if number > 1 else 0] += 1
 
     def percentile(self, share: float) -> float:
-        """What that share of the numbers does not exceed; 0 where there is none, or where all are at most 1."""
+        """The value that this share of the numbers does not exceed; 0 if there are no numbers, or if it is at most
+        1."""
         left = share * self.count
         for step, count in sorted(self._bins.items()):
             left -= count
@@ -36,7 +37,7 @@ class Spread:
 
 
 class Bounded(Generic[KeyT]):
-    """Counts by key, of at most ``most`` keys. Those that come later are counted together, as ``left_out``."""
+    """Counts by key, for at most ``most`` keys. Counts of further keys are added up in ``left_out``."""
 
     def __init__(self, most: int) -> None:
         self.counts: Counter[KeyT] = Counter()

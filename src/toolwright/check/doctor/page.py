@@ -1,4 +1,4 @@
-"""A diagnosis as one page that needs nothing beside it, neither script nor network."""
+"""A diagnosis as a self-contained HTML page without scripts or network access."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _legend(language: str) -> str:
 
 
 def _chart(title: str, tools: Sequence[tuple[str, Used]], bars: _Bars, total: Callable[[Used], str]) -> Iterator[str]:
-    """A row for each tool, its bars one behind the other; the longest row is as wide as there is room."""
+    """A bar chart with a row per tool and its bars stacked; the longest row takes the full width."""
     most = max((sum(size for _, size in bars(used)) for _, used in tools), default=0) or 1
     width, height = _LABEL + _BAR + 90, _ROW * len(tools)
     yield f'<svg role="img" aria-label="{safe(title)}" viewBox="0 0 {width} {height}" width="{width}">'

@@ -1,4 +1,4 @@
-"""The words around the symptoms, in both languages."""
+"""The phrases around the symptoms, in both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the records of a log come to, read once, in their order, and in memory that does not grow with them."""
+"""Figures collected from an audit log in one pass, in record order and in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ PAUSED: Final = "TW2103"
 
 _ENDED: Final = frozenset({"ok", "error", "refused", "cancelled", "abandoned"})
 _FAILED: Final = frozenset({"error", "refused", "abandoned"})
-_LARGEST: Final = 1e15  # of what is measured; more is no measure
+_LARGEST: Final = 1e15  # of a measured number; larger ones are not measurements
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 @dataclass
 class Used:
-    """How one tool was used. ``wrong``: place and keyword of the schema → how often; ``gave_up``: the code after which
-    its caller called nothing more; ``refused``: by rule, or by code; ``repeated``: how often the same call came again.
-    """
+    """The use of one tool. ``wrong``: place and keyword of the schema → count; ``gave_up``: the code after which a
+    caller made no further call; ``refused``: by rule, or by code; ``repeated``: the number of identical calls that came
+    again."""
 
     outcomes: Counter[str] = field(default_factory=Counter[str])
     codes: Bounded[str] = field(default_factory=lambda: Bounded[str](MAX_KEYS))
@@ -50,9 +50,8 @@ class Used:
 
 @dataclass
 class Caller:
-    """What a caller did last. ``failed`` is the code, where that came to nothing; ``recent`` are its last calls, by
-    what tells them apart, and when each was.
-    """
+    """The last calls of a caller. ``failed`` is the code of the last one if it failed; ``recent`` maps the last
+    distinct calls to their times."""
 
     at: float
     tool: str = ""
@@ -61,9 +60,9 @@ class Caller:
 
 
 class Seen:
-    """All of it. ``patience``: seconds after a failure in which a caller that goes on calls again, and within which an
-    identical call counts as repeated. ``together`` are refusals that were counted, and not by tool.
-    """
+    """The figures of a whole log. ``patience``: seconds without a further call after which a caller that failed has
+    given up, and within which an identical call counts as repeated. ``together`` are refusals that were counted without
+    a tool."""
 
     def __init__(self, patience: float = 600.0) -> None:
         self.patience = patience
@@ -78,7 +77,7 @@ class Seen:
         self._now = 0.0
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """One record. What is no record of ours, or was damaged, is counted and left alone."""
+        """Add one record. Damaged records, and records without a kind, are only counted."""
         kind = record.get("kind")
         if kind == "refusals":
             self._many(record)
@@ -92,7 +91,7 @@ class Seen:
             self.damaged += 1
 
     def close(self) -> None:
-        """The log is at its end: who failed and has called nothing more for long enough has given up."""
+        """End the log: callers whose last call failed, and that made no further call for long enough, have given up."""
         for caller in self.callers.values():
             self._gave_up(caller, self._now)
 
@@ -140,7 +139,8 @@ class Seen:
     def _repeat(self, used: Used, caller: Caller, record: Mapping[str, Any], at: float) -> None:
         call = hash((record.get("subject"), str(record.get("arguments"))))  # of canonical JSON: in one order
         before = caller.recent.pop(call, None)
-        # Either way: what ran at once is written as it ends, and files of several days are read in any order.
+        # In both directions: concurrent calls are recorded as they end, and files of several days are read in any
+        # order.
         if before is not None and abs(at - before) <= self.patience:
             used.repeated += 1
         caller.recent[call] = at
@@ -148,13 +148,13 @@ class Seen:
             caller.recent.popitem(last=False)
 
     def _gave_up(self, caller: Caller, now: float) -> None:
-        """A failure that was the last for a while: afterwards the caller is known to have done nothing about it."""
+        """Record a failure as given up if the caller made no further call for longer than ``patience``."""
         if caller.failed and now - caller.at > self.patience:
             if caller.tool in self.tools:
                 self.tools[caller.tool].gave_up.add(caller.failed)
             caller.failed = ""
 
-    # -- who, and what -------------------------------------------------------------------------------------------------
+    # -- callers and tools ---------------------------------------------------------------------------------------------
 
     def _caller(self, who: str, instance: str, at: float) -> Caller:
         key = (who, instance)
@@ -179,7 +179,7 @@ class Seen:
         self.signs.setdefault(code, Bounded[str](MAX_CALLERS)).add(who, count)
 
     def _many(self, record: Mapping[str, Any]) -> None:
-        """Refusals that have one record for all: whose, with which codes, and of which tools, as far as it says so."""
+        """Add a record that summarizes refusals: by caller and code, and by tool as far as it names tools."""
         tools = record.get("tools")
         told = sum(self._counted(tool, codes) for tool, codes in tools.items()) if is_object(tools) else 0
         for code, count in _counts(record.get("codes")):
@@ -188,7 +188,7 @@ class Seen:
         self.together -= told
 
     def _counted(self, tool: str, codes: object) -> int:
-        """Refusals of one tool that were only counted; how many."""
+        """Add the refusals of one tool from a summary; return their number."""
         used, counts = self._used(tool), [*_counts(codes)]
         if used is not None:
             for code, count in counts:

@@ -1,6 +1,6 @@
-"""Symptoms: what a running system shows, what that points to, and the findings of the rules that match.
+"""Symptoms of tools in use, their likely causes, and the findings of the rules that match them.
 
-Where the log, or what was given beside it, does not hold what a symptom needs, that is said instead of guessed.
+If the log, or the data given with it, lacks the facts for a symptom, the diagnosis reports the gap instead of guessing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _LOCAL: Final = frozenset({"local", "local:http"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From when on something is a symptom: so many times at ``least``, and so large a ``share`` of the calls of a tool;
-    a result in ``slow_ms``, or of ``large_bytes``, at the 95th percentile."""
+    """Thresholds of symptoms: a minimum count ``least`` and a minimum ``share`` of the calls of a tool; a time of
+    ``slow_ms`` or a result of ``large_bytes`` at the 95th percentile."""
 
     least: int = 3
     share: float = 0.02
@@ -37,8 +37,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Symptom:
-    """``kind`` names it, ``count`` is how often, ``cause`` the code of the sentence on what it points to. ``tool`` is
-    empty where it is no tool's."""
+    """One symptom. ``kind`` is its name, ``count`` its frequency, ``cause`` the code of the sentence on its likely
+    cause. ``tool`` is empty if it does not concern one tool."""
 
     kind: str
     code: str
@@ -52,13 +52,13 @@ class Symptom:
         return shown(sentence(self.code, language, {"tool": self.tool, "count": self.count, **self.facts}))
 
     def because(self, language: str = "en") -> str:
-        """What it is most likely from, and what to do."""
+        """The likely cause, and the remedy."""
         return shown(sentence(self.cause, language, self.facts))
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """``unknown``: code and facts of each sentence on what could not be told."""
+    """The result of a diagnosis. ``unknown`` holds code and facts of a sentence for each gap."""
 
     seen: Seen
     symptoms: tuple[Symptom, ...]
@@ -85,8 +85,8 @@ EXPLAIN: Final[Mapping[str, frozenset[str]]] = {
 def diagnose(
     seen: Seen, tools: Sequence[str] | None = None, findings: Iterable[Finding] = (), limits: Limits | None = None
 ) -> Diagnosis:
-    """The symptoms of a log that was read to its end, the most frequent first. ``tools`` are those that there are,
-    where that is known, and ``findings`` what the rules say of them."""
+    """Diagnose a log that was read to its end. Symptoms are sorted by kind, then by frequency. ``tools`` are the names
+    of the existing tools, if known, and ``findings`` those of the rules for these tools."""
     bounds, matching = limits or Limits(), _matching(findings)
     found = [one for tool, used in sorted(seen.tools.items()) for one in _of_tool(tool, used, bounds)]
     found += _never(seen, tools or ())
@@ -187,7 +187,7 @@ def _old(tool: str, used: Used, limits: Limits) -> Symptom | None:
     return Symptom("old", "TW9857", "TW9877", tool, count, {"names": _most(used.called)})
 
 
-# -- of all of them ----------------------------------------------------------------------------------------------------
+# -- of all tools ------------------------------------------------------------------------------------------------------
 
 
 def _never(seen: Seen, tools: Sequence[str]) -> Iterator[Symptom]:
@@ -221,7 +221,7 @@ def _size(size: float) -> str:
     return f"{size / 1e3:.0f} kB" if size >= 1e3 else f"{size:.0f} B"
 
 
-# -- what the rules find in these tools --------------------------------------------------------------------------------
+# -- matching findings of the rules ------------------------------------------------------------------------------------
 
 _Match = Callable[[Symptom], Iterable[Finding]]
 
@@ -241,7 +241,7 @@ def _matching(findings: Iterable[Finding]) -> _Match:
 
 
 def _is_near(finding: Finding, paths: Iterable[str]) -> bool:
-    """Whether it is about an argument that was wrong."""
+    """Whether a finding concerns an argument that was wrong in calls."""
     names = {path.split(".")[-1].removesuffix("[]") for path in paths}
     return any(step in names for step in finding.problem.path if isinstance(step, str))
 
@@ -255,7 +255,7 @@ def _explained(symptom: Symptom, matching: _Match) -> Symptom:
 _Gap = tuple[str, Mapping[str, Any]]
 
 
-# -- what cannot be told -----------------------------------------------------------------------------------------------
+# -- gaps --------------------------------------------------------------------------------------------------------------
 
 
 def _gaps(

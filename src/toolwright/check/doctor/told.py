@@ -18,7 +18,7 @@ _MOST = 8
 
 
 def as_text(found: Diagnosis, language: str = "en") -> str:
-    """The worst symptoms, each with what it points to and the first finding that matches; then what is not known."""
+    """The worst symptoms, each with its likely cause and the first matching finding; then the gaps."""
     return "".join(f"{line}\n" for line in _lines(found, language))
 
 
@@ -54,7 +54,7 @@ def _found(finding: Finding, language: str) -> str:
 
 
 def as_json(found: Diagnosis, language: str = "en") -> str:
-    """All of it: every tool with its figures, every symptom with its facts and findings, and what is not known."""
+    """The whole diagnosis: every tool with its figures, every symptom with its facts and findings, and the gaps."""
     seen = found.seen
     data: dict[str, Json] = {
         "calls": seen.records,

@@ -1,1 +1,1 @@
-"""A report as it is read: at a terminal, by a program, by who reviews a change, in a browser. One file each."""
+"""Report formats: for a terminal, a program, a code review, a browser. One file each."""

@@ -1,4 +1,4 @@
-"""A report for a program: JSON. Members may come, none goes or changes its meaning."""
+"""A report as JSON for programs. Members may be added; none are removed or change their meaning."""
 
 from __future__ import annotations
 

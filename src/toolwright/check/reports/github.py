@@ -1,4 +1,4 @@
-"""A report as annotations of GitHub Actions: a workflow command a finding, at the line where that is known."""
+"""A report as annotations of GitHub Actions: one workflow command per finding, with its line if known."""
 
 from __future__ import annotations
 

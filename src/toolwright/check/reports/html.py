@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing beside it, neither script nor network; what it quotes is always text."""
+"""A report as a self-contained HTML page without scripts or network access; quoted text is always escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_OPEN: Final = 50
 
 
 def coloured(title: str, language: str, body: Iterable[str]) -> str:
-    """A page on which errors, warnings and hints have their colours."""
+    """Build a page with colours for errors, warnings and hints."""
     return page(title, language, body, _STYLE)
 
 
@@ -59,7 +59,7 @@ def _summary(report: Report, language: str) -> Iterator[str]:
 
 
 def _chart(report: Report) -> Iterator[str]:
-    """A bar for each rule, as long as it has found much."""
+    """A bar chart of the findings per rule."""
     rows = report.rules[:_MOST]
     most = max((count for _, _, count in rows), default=1)
     yield f'<svg role="img" width="{_LABEL + _BAR + 60}" height="{_ROW * len(rows)}">'

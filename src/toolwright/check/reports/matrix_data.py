@@ -1,4 +1,4 @@
-"""A matrix for a program: JSON. Members may come, none goes or changes its meaning."""
+"""A matrix as JSON for programs. Members may be added; none are removed or change their meaning."""
 
 from __future__ import annotations
 

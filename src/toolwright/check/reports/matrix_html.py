@@ -1,4 +1,4 @@
-"""A matrix as one page that needs nothing beside it: a table of sums, and one with a row for each tool."""
+"""A matrix as a self-contained HTML page: a table of totals, and a table with a row for each tool."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _sums(matrix: Matrix, language: str) -> Iterator[str]:
 
 
 def _profile(profile: Profile) -> str:
-    """Its name, and what is known of it when that is opened."""
+    """The name of a profile, which opens to show its facts."""
     facts = "".join(
         f"<p>{safe(one.says)} <i>({safe(one.source)}, {one.date}){'' if one.verified else ' *'}</i></p>"
         for one in profile.facts
@@ -69,7 +69,7 @@ def _tools(matrix: Matrix, language: str) -> Iterator[str]:
 
 
 def _cell(column: Column, verdict: Verdict, language: str) -> str:
-    """The outcome, and all about it when that is opened."""
+    """The outcome, which opens to show its details."""
     outcome = phrase(verdict.outcome.value, language)
     css = f' class="{verdict.level.value}"' if verdict.level else ""
     inside = "".join(f"<p>{line}</p>" for line in _about(column, verdict, language))

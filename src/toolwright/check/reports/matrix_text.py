@@ -1,4 +1,4 @@
-"""A matrix for a terminal: the sums of each client, a mark for each tool, then what happens to tools and where."""
+"""A matrix for a terminal: the totals of each client, a mark for each tool, then the details of each tool."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOST: Final = 60
 def written(
     matrix: Matrix, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
 ) -> str:
-    """``is_whole`` has all changes and names, ``is_short`` the sums alone."""
+    """``is_whole`` includes all changes and names, ``is_short`` only the totals."""
     page = _Page(language, paint, is_whole)
     lines = [*page.sums(matrix)]
     if not is_short:
@@ -134,7 +134,7 @@ def _tool(matrix: Matrix, verdict: Verdict) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal it takes: two for a Chinese character."""
+    """The width of a text in terminal columns: two for a Chinese character."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "FW" else 1 for char in text)
 
 
@@ -147,5 +147,5 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Text of others, as a part of one line."""
+    """Untrusted text, escaped and on one line."""
     return one_line(shown(text))

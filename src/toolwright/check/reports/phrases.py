@@ -1,4 +1,4 @@
-"""The words around the findings, in both languages."""
+"""The phrases around the findings, in both languages."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def phrase(name: str, language: str, **facts: object) -> str:
 
 
 def counted(levels: Mapping[Level, int], language: str) -> str:
-    """``errors: 2, warnings: 1, hints: 0``."""
+    """The number of findings by level: ``errors: 2, warnings: 1, hints: 0``."""
     if language == "zh":
         return "，".join(f"{_of(LEVELS[level], language)}：{count}" for level, count in levels.items())
     return ", ".join(f"{level.value}s: {count}" for level, count in levels.items())
 
 
 def unfilled(template: str) -> str:
-    """A sentence of a card with the names of its facts, as nobody has filled it."""
+    """The template of a sentence on a card, with the names of its facts in place of values."""
     parts = (said + (f"{{{name}}}" if name else "") for said, name, _, _ in Formatter().parse(template))
     return "".join(parts)
 

@@ -1,5 +1,5 @@
-"""A report for a person: each tool with what is wrong, where, why that matters and what to write instead; then, on one
-screen, how much there is of what."""
+"""A report for a person: each tool with its problems, their places, reasons and corrections; then, on one screen, a
+summary by rule."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from toolwright.protocol.terminal import one_line
 __all__ = ["Paint", "explained", "plain", "written"]
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""A text in the colour of ``error``, ``warning``, ``hint``, ``tool`` or ``aside``."""
+"""Colours a text as ``error``, ``warning``, ``hint``, ``tool`` or ``aside``."""
 
 _WORST_TOOLS: Final = 5
 _LONGEST: Final = 200
 
 
 def plain(text: str, colour: str) -> str:
-    """Without colours."""
+    """The text without colours."""
     return text
 
 
 def written(
     report: Report, language: str, *, paint: Paint = plain, is_whole: bool = False, is_short: bool = False
 ) -> str:
-    """``is_whole`` has the evidence of each rule, ``is_short`` the summary alone."""
+    """``is_whole`` includes the evidence of each rule, ``is_short`` shows the summary only."""
     page = _Page(language, paint, is_whole)
     lines = [] if is_short else [line for group in report.groups for line in page.group(report, group)]
     return "\n".join([*lines, *page.summary(report)]) + "\n"
@@ -117,7 +117,7 @@ def _evidence(card: Card, language: str) -> Iterator[str]:
 
 
 def explained(card: Card, language: str, paint: Paint = plain) -> str:
-    """A card whole, with its examples."""
+    """A full card, with its examples."""
     words = card.words[language]
     lines = [
         f"{paint(card.code, card.level.value)} {paint(words.title, 'tool')}",
@@ -138,5 +138,5 @@ def _tools(tools: Sequence[object]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text of others, as a part of one line."""
+    """Untrusted text, escaped and on one line."""
     return one_line(shown(text))

@@ -1,1 +1,1 @@
-"""The rules, a file each: ``NAME.py`` looks (``problems``), ``NAME.toml`` is its card."""
+"""The rules: ``NAME.py`` checks a tool (``problems``), ``NAME.toml`` is the card of the rule."""

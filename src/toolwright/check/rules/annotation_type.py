@@ -1,4 +1,4 @@
-"""Annotations that are not what they are called."""
+"""Annotations with values of a wrong type, or with a misspelt name."""
 
 from __future__ import annotations
 

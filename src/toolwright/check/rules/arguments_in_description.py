@@ -1,4 +1,4 @@
-"""The text of parameters, left in the description of the tool."""
+"""Texts of parameters in the description of the tool."""
 
 from __future__ import annotations
 

@@ -17,6 +17,6 @@ def problems(tool: Subject) -> Iterator[Problem]:
     for node in tool.having.get("default", ()):
         value = node.schema["default"]
         if not fits(tool, node, value):
-            # `null` is written for "none" by libraries, and hardly a caller sends it.
+            # Libraries write `null` for a missing default, and callers hardly ever send it.
             level = Level.WARNING if value is None else None
             yield Problem((*node.path, "default"), {"value": encode(value).decode()[:80]}, level)

@@ -1,4 +1,4 @@
-"""Values in a list that the type beside it refuses."""
+"""Enum values that the type of the same schema refuses."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
         for index, value in enumerate(options if is_array(options) and kinds is not None else ()):
             if not is_of(value, kinds):
                 facts = {"value": encode(value).decode()[:80], "kind": encode(kinds).decode()[:80]}
-                # `null` is added by habit, from a dialect in which it made the value one that may be left out.
+                # Authors add `null` by habit, from a dialect in which it made a value optional.
                 yield Problem((*node.path, "enum", index), facts, Level.WARNING if value is None else None)

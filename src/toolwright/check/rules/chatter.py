@@ -1,4 +1,4 @@
-"""A description that talks to somebody."""
+"""A description that chats with its reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reference that leads back to itself without going into the value."""
+"""A reference that leads back to itself without descending into the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool that says it stays within its own world, and whose name says that it goes out."""
+"""A tool that declares a closed world, although its name says that it reaches out."""
 
 from __future__ import annotations
 

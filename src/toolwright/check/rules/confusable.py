@@ -1,4 +1,4 @@
-"""Two tools that a model would take for one another."""
+"""Two tools that a model would confuse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _pairs(shelf: Shelf) -> Mapping[int, list[Pair]]:
-    """By each tool of a pair. One text for two tools is a problem of its own."""
+    """The pairs of each tool. Tools with the same text are left to another rule."""
     found: dict[int, list[Pair]] = {}
     for pair in confusable(shelf.subjects):
         if not pair.has_one_text:

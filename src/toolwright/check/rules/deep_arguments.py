@@ -1,4 +1,4 @@
-"""Arguments within arguments within arguments."""
+"""Deeply nested arguments."""
 
 from __future__ import annotations
 

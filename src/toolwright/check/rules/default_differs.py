@@ -1,4 +1,4 @@
-"""A text that tells another default than the schema."""
+"""A text that states another default than the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A default that the text tells and the schema does not."""
+"""A default that the text states and the schema does not."""
 
 from __future__ import annotations
 

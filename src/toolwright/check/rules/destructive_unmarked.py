@@ -1,4 +1,4 @@
-"""A tool that destroys or sends, without a hint that it does."""
+"""A tool that destroys or sends, without a hint on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
         return
     word = verb(tool)
     if word in DESTROYS and not is_harmless(tool):
-        # What is written is what holds without it, so it takes no promise back.
+        # These are the protocol's defaults for missing hints, so writing them out takes no promise back.
         fix = Fix(("annotations",), {**said, "readOnlyHint": False, "destructiveHint": True})
         yield Problem(("annotations", "destructiveHint"), {"name": tool.name, "word": word}, fix=fix)
     elif word in SENDS and not is_harmless(tool):

@@ -1,4 +1,4 @@
-"""A dialect of JSON Schema that is not known."""
+"""An unknown dialect of JSON Schema."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def _problems(path: tuple[str, str], said: object) -> Iterator[Problem]:
         text = str(said)
         meant = next((address for name, address in _SPELT.items() if name in text), None)
         fix = Fix(path, meant) if meant else None
-        level = Level.WARNING if _OTHERS.search(text) else None  # a real one, which not every client knows
+        level = Level.WARNING if _OTHERS.search(text) else None  # it exists, but not every client knows it
         yield Problem(path, {"said": text[:80], "supported": _SUPPORTED}, level, fix)

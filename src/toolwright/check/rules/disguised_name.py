@@ -1,4 +1,4 @@
-"""A name that is taken for another."""
+"""A name that looks like another one."""
 
 from __future__ import annotations
 

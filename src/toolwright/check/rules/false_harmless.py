@@ -1,4 +1,4 @@
-"""A tool that says it destroys nothing, and whose name says otherwise."""
+"""A tool that claims not to be destructive, although its name says otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool that says it only reads, and whose name says otherwise."""
+"""A tool that claims to be read-only, although its name says otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of the definition that is not of its kind."""
+"""A field of the definition of the wrong type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS: Final = {
 def problems(tool: Subject) -> Iterator[Problem]:
     for name, kind in _KINDS.items():
         said = tool.definition.get(name)
-        if said is None and name in tool.definition and name != "description":  # without a word is a rule of its own
+        if said is None and name in tool.definition and name != "description":  # left to another rule
             yield Problem((name,), {"field": name, "kind": kind}, Level.WARNING)
         elif said is not None and not is_of(said, kind):
             yield Problem((name,), {"field": name, "kind": kind})

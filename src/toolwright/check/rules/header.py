@@ -1,4 +1,4 @@
-"""A header that repeats an argument, and cannot or should not."""
+"""A header that mirrors an argument, and cannot or should not."""
 
 from __future__ import annotations
 

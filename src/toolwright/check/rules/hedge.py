@@ -1,4 +1,4 @@
-"""A description that says it may be so or not."""
+"""A description that hedges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An id that the model has to give, and nobody says where it comes from."""
+"""A required id of unknown origin: no text says where the model gets it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IDS: Final = frozenset(("id", "ids", "编号"))
 _TELLING: Final = frozenset(("enum", "const", "format", "pattern", "examples", "default"))
 _FINDS: Final = frozenset(listed("finding"))
 _MORE: Final = 2
-"""Words that the name of such a tool has besides: the verb, and a word that all tools there begin with."""
+"""Further words in the name of such a tool: the verb, and a word with which all tools of the server begin."""
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -32,10 +32,10 @@ def _is_id(one: Parameter) -> bool:
 
 
 def _finder(one: Parameter, tool: Subject) -> str:
-    """The tool of the same server that looks as if it listed such ids; a made-up name where there is none."""
+    """The tool of the same server that seems to list such ids, or a made-up name."""
     things = {stem(word) for word in one.name_words if word not in _IDS} or {stem(word) for word in tool.name_words[1:]}
     finders = tool.shelf.once(_finders).get(tool.server, {})
-    # Each finder must have all the words, so those that have the rarest of them are enough to look at.
+    # Each finder must have all the words, so only those with the rarest word have to be searched.
     rarest = min((finders.get(thing, ()) for thing in things or {_ANY}), key=len)
     found = [other.name for other in rarest if len(other.name_words) <= len(things) + _MORE and things <= _stems(other)]
     return min(found, key=len, default="list_…")
@@ -45,7 +45,7 @@ _ANY: Final = ""
 
 
 def _finders(shelf: Shelf) -> Mapping[str, Mapping[str, list[Subject]]]:
-    """Server → stem of a word → its tools whose name has that word and one that says that they find something."""
+    """Server → stem of a word → its tools with that word and a verb of finding in their names."""
     found: dict[str, dict[str, list[Subject]]] = {}
     for one in shelf.subjects:
         if not _FINDS.isdisjoint(one.name_words):

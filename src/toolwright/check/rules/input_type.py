@@ -1,4 +1,4 @@
-"""Arguments that are not said to be an object."""
+"""Arguments that are not declared as an object."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def problems(tool: Subject) -> Iterator[Problem]:
         )
     elif schema.get("type") != "object":
         said = encode(schema["type"]).decode()[:40] if "type" in schema else "no type"
-        # Arguments are an object whatever the schema says: nothing that was accepted is refused now.
+        # Arguments are always an object, whatever the schema says: the fix refuses no call that was accepted before.
         fix = Fix(("inputSchema", "type"), "object") if "type" not in schema else None
         yield Problem(("inputSchema", "type"), {"found": said}, fix=fix)

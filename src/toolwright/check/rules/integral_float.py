@@ -1,4 +1,4 @@
-"""A whole number that is written as a fraction."""
+"""A whole number written as a fraction."""
 
 from __future__ import annotations
 

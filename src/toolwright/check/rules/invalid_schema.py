@@ -1,4 +1,4 @@
-"""A schema that is none by the dialect that it declares."""
+"""A schema that is invalid in the dialect that it declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _old_limits(tool: Subject) -> Fix | None:
-    """``exclusiveMinimum: true`` beside ``minimum: 0``, of a dialect of 2013, as numbers. Nothing fitted it so."""
+    """Rewrite ``exclusiveMinimum: true`` beside ``minimum: 0``, of a dialect of 2013, as numbers. As it was, the schema
+    accepted no value."""
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         for node in tool.having.get(keyword, ()):
             if isinstance(node.schema[keyword], bool):

@@ -1,4 +1,4 @@
-"""A description that costs much in each conversation, or is cut."""
+"""A description that is expensive in every conversation, or is cut."""
 
 from __future__ import annotations
 

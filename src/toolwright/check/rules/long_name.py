@@ -1,4 +1,4 @@
-"""A name that leaves little room for what hosts put before it."""
+"""A name that leaves little room for the prefix added by hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several tools in one, told apart by an argument."""
+"""Several tools in one, selected by an argument."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _reads_and_writes(actions: list[str]) -> bool:
 
 
 def _actions(one: Parameter) -> list[str]:
-    """Those values of the switch that are verbs, if most of them are."""
+    """The values of the switch that are verbs, if most of them are."""
     said = one.schema.get("enum")
     values = [value for value in said if isinstance(value, str)] if is_array(said) else []
     verbs = [value for value in values if (found := words(value)) and found[0] in VERBS]
@@ -47,7 +47,7 @@ def _actions(one: Parameter) -> list[str]:
 
 
 def _speaks_of(other: Parameter, actions: list[str]) -> bool:
-    """Whether a parameter says that it belongs to some of the actions only."""
+    """Whether a parameter declares that it belongs to some of the actions only."""
     text = other.text.plain
     return any(f"{sign}{action.casefold()}{sign}" in text for action in actions for sign in ("'", '"', "`")) or any(
         f"{before}{action.casefold()}" in text

@@ -1,4 +1,4 @@
-"""More arguments than one action has."""
+"""More arguments than one action needs."""
 
 from __future__ import annotations
 

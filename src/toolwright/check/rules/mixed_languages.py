@@ -13,7 +13,7 @@ __all__ = ["problems"]
 
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]+")
 _FEW: Final = 4
-"""Characters, or words, that make no sentence."""
+"""Characters, or words, that are too few for a sentence."""
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -28,7 +28,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _language(text: str) -> str:
-    """What most of it is written in: a term of the other language makes no difference. Nothing where it is a term."""
+    """The main language of a text, ignoring single terms of the other one; empty if the text is only a term."""
     chinese = 0 if text.isascii() else sum(map(len, _CHINESE.findall(text)))
     words = len(text.split())
     return "zh" if chinese > max(_FEW, words) else "en" if words > _FEW and not chinese else ""

@@ -1,4 +1,4 @@
-"""A name that a tool of another server has as well."""
+"""A name that a tool of another server also has."""
 
 from __future__ import annotations
 

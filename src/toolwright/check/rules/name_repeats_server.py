@@ -1,4 +1,4 @@
-"""A name that begins with its server's, which hosts put before it anyway."""
+"""A name that begins with that of its server, which hosts prepend anyway."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _labels(shelf: Shelf) -> Mapping[str, tuple[str, ...]]:
-    """What each server is called, in words. A verb among them says what is done: ``fetch_page`` of ``fetch``."""
+    """The words in the name of each server. Names with a verb are left out, since the verb states the action:
+    ``fetch_page`` of ``fetch``."""
     found = {server: tuple(word for word in words(server) if word not in _COMMON) for server in shelf.by_server}
     return {server: label if VERBS.isdisjoint(label) else () for server, label in found.items()}

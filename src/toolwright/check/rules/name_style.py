@@ -1,4 +1,4 @@
-"""A name that is written otherwise than those beside it."""
+"""A name in another style than those of the same server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _styles(shelf: Shelf) -> Mapping[str, str]:
-    """How most names of a server are written, where there are two ways and one of them has more."""
+    """The main style of the names of each server, if there are several and one is more common."""
     found: dict[str, str] = {}
     for server, tools in shelf.by_server.items():
         counted = Counter(style for tool in tools if (style := _style(tool.name)))
@@ -30,7 +30,7 @@ def _styles(shelf: Shelf) -> Mapping[str, str]:
 
 
 def _style(name: str) -> str:
-    """Nothing for a name of one word, which is written the same in every style."""
+    """The style of a name; empty for a name of one word, which is the same in every style."""
     letters = name.strip("_-")
     if "_" in letters:
         return "snake_case" if "-" not in letters else ""

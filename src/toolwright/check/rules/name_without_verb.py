@@ -1,4 +1,4 @@
-"""A name in which nothing is done."""
+"""A name without an action."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def problems(tool: Subject) -> Iterator[Problem]:
     words = tool.name_words
     if not words or not VERBS.isdisjoint(words):
         return
-    # In ``listprompts`` the words cannot be told apart.
+    # The words of ``listprompts`` cannot be separated.
     if not words[0].startswith(_BEGINNINGS):
         yield Problem(("name",), {"name": tool.name})

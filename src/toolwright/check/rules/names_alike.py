@@ -1,4 +1,4 @@
-"""Two tools of one server whose names differ in an ending."""
+"""Two tools of one server whose names differ only in an ending."""
 
 from __future__ import annotations
 

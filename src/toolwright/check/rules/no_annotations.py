@@ -1,4 +1,4 @@
-"""A tool without a word on its effects for programs."""
+"""A tool without machine-readable hints on its effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and lists without a limit, and limits that only the text knows."""
+"""Numbers and lists without a limit, and limits stated only in the text."""
 
 from __future__ import annotations
 

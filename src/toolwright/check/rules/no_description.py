@@ -1,4 +1,4 @@
-"""A tool without a word on what it does."""
+"""A tool without a description."""
 
 from __future__ import annotations
 

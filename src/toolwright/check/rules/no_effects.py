@@ -1,4 +1,4 @@
-"""A tool that changes something, and not a word on what else happens."""
+"""A tool that changes something, and does not mention other effects."""
 
 from __future__ import annotations
 

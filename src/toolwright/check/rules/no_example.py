@@ -1,4 +1,4 @@
-"""A nested argument that has to be built without having seen one."""
+"""A nested argument that the model has to build without an example."""
 
 from __future__ import annotations
 

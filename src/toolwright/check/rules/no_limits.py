@@ -1,4 +1,4 @@
-"""A description that does not say what the tool is not for, or cannot do."""
+"""A description that does not state the limits of the tool."""
 
 from __future__ import annotations
 

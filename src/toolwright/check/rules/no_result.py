@@ -1,4 +1,4 @@
-"""A description that does not say what comes back, where no schema says it either."""
+"""A description that does not state the result, without an output schema that would."""
 
 from __future__ import annotations
 

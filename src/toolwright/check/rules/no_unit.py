@@ -1,4 +1,4 @@
-"""A length of time, a size or an amount, and nobody says of what."""
+"""A duration, a size or an amount without a unit."""
 
 from __future__ import annotations
 

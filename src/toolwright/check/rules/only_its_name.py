@@ -1,4 +1,4 @@
-"""A description that says what the name says."""
+"""A description that only repeats the name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolwright.check.subject import Subject
 __all__ = ["problems"]
 
 _LONGEST: Final = 12
-"""More words than these hardly say a name alone."""
+"""Longer descriptions hardly ever only repeat a name."""
 
 _FILLING: Final = frozenset(listed("filling"))
 _GETTING: Final = frozenset(map(stem, listed("getting")))
@@ -26,6 +26,6 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _known(tool: Subject) -> set[str]:
-    """What the names of the tool and its server say. One verb of getting is as good as another."""
+    """The words in the names of the tool and its server. All verbs of getting count as one."""
     known = {stem(word) for word in (*tool.name_words, *words(tool.server))}
     return known if known.isdisjoint(_GETTING) else known | _GETTING

@@ -1,4 +1,4 @@
-"""Arguments that nobody declared are let in."""
+"""A schema that accepts undeclared arguments."""
 
 from __future__ import annotations
 

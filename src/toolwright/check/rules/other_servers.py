@@ -1,4 +1,4 @@
-"""A definition that speaks of the tools of other servers."""
+"""A definition that mentions the tools of other servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A promise about results that clients cannot use."""
+"""An output schema that clients cannot use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parameter whose description says what its name says."""
+"""A parameter whose description only repeats its name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from toolwright.check.subject import Parameter, Subject
 __all__ = ["problems"]
 
 _LONGEST: Final = 60
-"""Characters; more of them hardly say a name alone."""
+"""Characters; longer texts hardly ever only repeat a name."""
 _FILLING: Final = frozenset(listed("filling_of_parameters"))
 _IDS: Final = frozenset(("id", "ids", "编号"))
 _TELLING: Final = frozenset(("enum", "const", "format", "pattern", "examples", "properties"))
-"""A schema with one of them says what to give."""
+"""A schema with one of these shows which values to give."""
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -29,7 +29,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _leaves_questions(one: Parameter) -> bool:
-    """A number has a unit or a limit, an id has a source; a city is a city."""
+    """Whether the parameter needs a text: a number has a unit or a limit, an id has a source; a city is a city."""
     return not _IDS.isdisjoint(one.name_words) or not one.kinds.isdisjoint(("integer", "number", "object", "array"))
 
 

@@ -1,4 +1,4 @@
-"""A text that was to be written later."""
+"""A placeholder in place of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A description that sells the tool instead of telling what it does."""
+"""A description that advertises the tool instead of describing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reference that leads out of the schema, or nowhere."""
+"""A reference that leads out of the schema, or has no target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool that makes something new, and does not say what a second call with the same arguments does."""
+"""A tool that creates something, and does not declare the effect of a second call with the same arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same value twice where each stands once."""
+"""A value twice in a list of unique values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A default of an argument that has to be given."""
+"""A default of a required argument."""
 
 from __future__ import annotations
 

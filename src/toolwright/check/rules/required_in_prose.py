@@ -1,4 +1,4 @@
-"""The text and the schema disagree on whether an argument is needed."""
+"""A text and a schema that disagree on whether an argument is required."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _by_words(shelf: Shelf) -> Mapping[tuple[str, ...], list[Subject]]:
-    """Signs and capitals make no difference."""
+    """The tools by the words of their descriptions. Punctuation and capitals make no difference."""
     found: dict[tuple[str, ...], list[Subject]] = {}
     for one in shelf.subjects:
         found.setdefault(one.text.words, []).append(one)

@@ -12,7 +12,7 @@ from toolwright.jsonrpc.messages import Json
 __all__ = ["problems"]
 
 _SHORTEST: Final = 12
-"""Fewer characters are no copy of each other."""
+"""Shorter texts do not count as copies of each other."""
 
 
 def problems(tool: Subject) -> Iterator[Problem]:
@@ -26,5 +26,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _beside_words(one: Parameter) -> Mapping[str, Json]:
-    """What tells two parameters apart where their words do not."""
+    """The schema of a parameter without its texts."""
     return {keyword: said for keyword, said in one.schema.items() if keyword not in ("description", "title")}

@@ -1,4 +1,4 @@
-"""A definition that wants what is secret, or sends it somewhere."""
+"""A definition that asks for secrets, or sends them somewhere."""
 
 from __future__ import annotations
 

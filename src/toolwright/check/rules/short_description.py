@@ -1,4 +1,4 @@
-"""A description in a few words."""
+"""A description of a few words."""
 
 from __future__ import annotations
 

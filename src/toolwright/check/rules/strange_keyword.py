@@ -1,4 +1,4 @@
-"""A keyword that JSON Schema does not have, so that it does nothing."""
+"""A keyword that JSON Schema does not have and therefore ignores."""
 
 from __future__ import annotations
 

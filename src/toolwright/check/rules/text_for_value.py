@@ -1,4 +1,4 @@
-"""Truth and numbers as text."""
+"""Booleans and numbers as strings."""
 
 from __future__ import annotations
 

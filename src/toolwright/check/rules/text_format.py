@@ -1,4 +1,4 @@
-"""A date, an address or an identifier that is any text to the schema."""
+"""A date, an address or an identifier without a format in the schema."""
 
 from __future__ import annotations
 

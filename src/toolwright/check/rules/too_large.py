@@ -1,4 +1,4 @@
-"""A schema, or a definition, beyond what is judged."""
+"""A schema, or a definition, too large to be judged."""
 
 from __future__ import annotations
 

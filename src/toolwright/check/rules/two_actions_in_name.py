@@ -1,4 +1,4 @@
-"""A name that says two things are done."""
+"""A name with two actions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AND: Final = frozenset(("and", "then", "并", "和", "及", "然后", "并且",
 _ONE_ACTION: Final = frozenset(
     {("drag", "drop"), ("copy", "paste"), ("search", "replace"), ("find", "replace"), ("cut", "paste")}
 )
-"""One action to whoever does it."""
+"""Pairs that are one action to a user."""
 
 
 def problems(tool: Subject) -> Iterator[Problem]:

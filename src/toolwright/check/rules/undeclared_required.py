@@ -12,7 +12,7 @@ from toolwright.jsonrpc.messages import is_array, is_object
 
 __all__ = ["problems"]
 
-# What stands in one of these is judged together with what stands around it, where the property may be declared.
+# A schema in one of these keywords applies together with the one around it, which may declare the property.
 _PARTIAL: Final = frozenset(
     {"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )

@@ -1,4 +1,4 @@
-"""A description that speaks of an argument which there is not."""
+"""A description that mentions a missing argument."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _spoken(text: str) -> Iterator[str]:
 
 
 def _listed(text: str) -> Iterator[str]:
-    """The names of the list of arguments that a docstring has; what is set in deeper says more of one of them."""
+    """The names in the list of arguments of a docstring. Lines indented deeper continue the text on an argument."""
     section = _SECTION.search(text)
     if section is None:
         return

@@ -1,4 +1,4 @@
-"""A description that sends the model to a tool that is not there."""
+"""A description that refers the model to a tool that does not exist."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _named(text: Text, tool: Subject) -> Iterator[str]:
-    """What is spoken of as a tool and written as this one is, and is not there."""
+    """Names that a text uses for a tool, in the style of this tool's name, that do not exist."""
     sign = "_" if "_" in tool.name else "-" if "-" in tool.name else ""
     if sign not in text.raw or not tool.name_words:
         return
@@ -44,7 +44,7 @@ def _named(text: Text, tool: Subject) -> Iterator[str]:
 
 
 def _is_sent(pieces: Sequence[str], at: int, before: str) -> bool:
-    """Whether a reader is sent there: ``use x``, ``the x tool``, ``使用x``."""
+    """Whether the text refers the reader to the name: ``use x``, ``the x tool``, ``使用x``."""
     if before.strip("`'\"(") and not before.isascii():
         return before.strip("`'\" ").endswith(_CHINESE)
     last = pieces[at - 1].casefold() if at else ""
@@ -53,7 +53,7 @@ def _is_sent(pieces: Sequence[str], at: int, before: str) -> bool:
 
 
 def _is_unknown(name: str, tool: Subject) -> bool:
-    """Neither a tool, whatever stands before its name, nor something of this definition."""
+    """Whether a name is neither a tool, with any prefix, nor a parameter of this definition."""
     parts = words(name)
     is_like_one = parts[0] in BASE_VERBS or parts[0] == tool.name_words[0]
     if not is_like_one or parts[-1] in _VALUES or parts in tool.shelf.once(_ends):

@@ -1,4 +1,4 @@
-"""A tool that reads, and does not say that it only reads."""
+"""A tool that reads, without a read-only hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parameter with the name of a variable."""
+"""A parameter named like a variable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolwright.check.subject import Parameter, Subject
 __all__ = ["problems"]
 
 _MATHEMATICS: Final = frozenset("abcdgijkmnprtxyzw")
-"""As the names of numbers everybody reads them."""
+"""Letters that everybody reads as the names of numbers."""
 
 _ABBREVIATIONS: Final = frozenset(listed("abbreviations"))
 
@@ -21,7 +21,7 @@ _ABBREVIATIONS: Final = frozenset(listed("abbreviations"))
 def problems(tool: Subject) -> Iterator[Problem]:
     for one in tool.arguments:
         if _is_unreadable(one):
-            # A letter is readable where everybody knows the formula.
+            # A single letter is readable to readers of the formula.
             is_clear = one.text or len(one.name) == 1
             yield Problem(one.path, {"name": one.name}, Level.HINT if is_clear else None)
 

@@ -1,4 +1,4 @@
-"""A pattern that cannot be run, or takes time without end."""
+"""A pattern that cannot be run, or takes exponential time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolwright.check.subject import Subject
 __all__ = ["problems"]
 
 _ATOM: Final = r"(?:\[(?:\\.|[^\]\\])+\]|\\.|[^\\()\[\]{}?*+|^$])"
-# One thing, repeated without a limit, within something that is repeated without a limit: (a+)+, (\w+\s?)*
+# An atom repeated without a limit, within a group repeated without a limit: (a+)+, (\w+\s?)*
 _TWICE: Final = re.compile(rf"\((?:\?:)?{_ATOM}(?:[+*]|\{{\d+,\}})(?:{_ATOM}[?*])?\)(?:[+*]|\{{\d+,\}})")
 
 

@@ -1,4 +1,4 @@
-"""A description from which it cannot be told what is done."""
+"""A description that does not reveal the action of the tool."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from toolwright.check.verbs import VAGUE, verbs
 __all__ = ["problems"]
 
 _LONGEST: Final = 20
-"""In more words than these it is said somewhere."""
+"""A longer description states the action somewhere."""
 
 _FIRST: Final = 2
-"""A verb that says nothing is one of so many words at the beginning."""
+"""A vague verb counts if it is one of this many words at the beginning."""
 
 _SHORT: Final = 6
 _ANYTHING: Final = frozenset(listed("about_anything"))
@@ -33,5 +33,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _is_about_anything(text: Text) -> bool:
-    """``Manages orders``, where the noun is a verb as well."""
+    """Whether a noun was taken for a verb: ``Manages orders``."""
     return len(text.words) <= _SHORT and text.words[0] in _ANYTHING and _MORE.isdisjoint(text.word_set)

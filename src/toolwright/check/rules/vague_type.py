@@ -19,7 +19,7 @@ _MEMBERS: Final = frozenset({"properties", "patternProperties", "propertyNames",
 
 def problems(tool: Subject) -> Iterator[Problem]:
     if tool.refusals:
-        # What is no schema is mended first: pasted in a level too deep, its keywords look like properties.
+        # An invalid schema is fixed first: one pasted a level too deep has keywords that look like properties.
         return
     for one in tool.parameters:
         schema = one.schema
@@ -34,5 +34,5 @@ def problems(tool: Subject) -> Iterator[Problem]:
 
 
 def _is_free(schema: Mapping[str, Json]) -> bool:
-    """An object of which neither names nor values are known; with a schema for them, it is a map."""
+    """Whether neither names nor values of an object are known; an object with a schema for them is a map."""
     return _MEMBERS.isdisjoint(schema) and schema.get("additionalProperties") in (None, True, {})

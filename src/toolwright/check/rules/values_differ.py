@@ -1,4 +1,4 @@
-"""A text that lists values which the schema refuses."""
+"""A text that lists values that the schema refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def problems(tool: Subject) -> Iterator[Problem]:
             continue
         said = values_said(one.text.raw)
         strange = [value for value in said if value not in options]
-        # A list of other things altogether is no list of these values.
+        # If all values are different, the text lists something else.
         if strange and len(strange) < len(said):
             facts = {"name": one.name, "strange": ", ".join(strange), "options": ", ".join(options)}
             yield Problem((*one.path, "enum"), facts)

@@ -1,4 +1,4 @@
-"""One argument that is a box for all others."""
+"""A single argument that wraps all others."""
 
 from __future__ import annotations
 
