@@ -1,15 +1,15 @@
-"""What outlives a request: facts that workers share, and the log of what happened.
+"""State that outlives a request: facts shared by workers, and the log of events.
 
 ``facts``          the protocols ``Values``, ``Rates`` and ``Events``, together ``Facts``; ``MemoryFacts``
 ``log``            the protocol ``Log`` and ``MemoryLog``
-``verify``         finds what was changed in a log
-``seal``           the head of a log, kept elsewhere
+``verify``         detects changes in a log
+``seal``           the head of a log, stored elsewhere
 ``sqlite``         both on one file, for the processes of one machine
 ``postgres``       the log on PostgreSQL
-``store_thread``   the thread that uses a database; ``sqlite_thread``, one that uses such a file; ``log_thread``, a log
-                   that is written on one
-``places``         where this user's state is
-``urls``           which URL opens what
+``store_thread``   the thread that uses a database; ``sqlite_thread``, one for an SQLite file; ``log_thread``, a log
+                   written on such a thread
+``places``         the location of this user's state
+``urls``           the store for each URL
 
-Nothing is imported here: whoever needs memory does not pay for sqlite3.
+This package imports none of them: a user of memory stores does not pay for sqlite3.
 """

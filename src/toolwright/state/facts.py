@@ -1,11 +1,10 @@
 """Facts: small values, rates and events that the workers of a server share.
 
-Three small protocols, so that a layer can say how little it needs, and one name for all of them: what a URL opens.
-``MemoryFacts`` serves one process. Nothing here is a database: every value ends by itself, and an event that nobody
-listened to is gone.
+Three small protocols, so that a layer can declare how little it needs, and one name for all of them: the type that a
+URL opens. ``MemoryFacts`` serves one process. This is not a database: values expire, events without listeners are lost.
 
-Keys and channels are text that UTF-8 can encode. All times inside are whole nanoseconds: sums of floats would let a
-limit of ten grant nine or eleven.
+Keys and channels are text that UTF-8 can encode. All times inside are whole nanoseconds: with sums of floats a limit of
+ten would grant nine or eleven.
 """
 
 from __future__ import annotations
@@ -31,60 +30,61 @@ NANOSECONDS = 1_000_000_000
 
 
 class Values(Protocol):
-    """Values with an end. Each method is one atomic step, for all workers together."""
+    """Values with a TTL. Each method is one atomic step, for all workers together."""
 
     async def get(self, key: str) -> bytes | None:
-        """What ``key`` holds, or None: never put, removed and expired read the same."""
+        """The value of ``key``, or None: absent, removed and expired keys look the same."""
         ...
 
     async def put(self, key: str, value: bytes, seconds: float) -> None:
-        """Let ``key`` hold ``value`` for ``seconds``, whatever it held before."""
+        """Store ``value`` under ``key`` for ``seconds``, replacing any other value."""
         ...
 
     async def put_if_absent(self, key: str, value: bytes, seconds: float) -> bool:
-        """As ``put`` if ``key`` holds nothing. True for one caller only, however many ask at once."""
+        """Store ``value`` only if ``key`` has no value. Returns True for exactly one of several concurrent callers."""
         ...
 
     async def replace(self, key: str, old: bytes, value: bytes, seconds: float) -> bool:
-        """As ``put`` if ``key`` holds ``old``, and nothing otherwise: who has read something else looks again."""
+        """Compare-and-set: store ``value`` only if the current one is ``old``. Returns whether it did."""
         ...
 
     async def remove(self, key: str) -> bytes | None:
-        """Empty ``key``. What it held goes to one caller only, so that a thing of one use is used once."""
+        """Remove ``key`` and return its value, to one caller only: a single-use value is used once."""
         ...
 
 
 class Rates(Protocol):
-    """Limits that hold for all workers together. Their keys are apart from those of ``Values``."""
+    """Rate limits shared by all workers. Their keys are separate from those of ``Values``."""
 
     async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
-        """Take ``cost`` from ``key``, which holds ``burst`` at the most and regains ``per_second``.
+        """Take ``cost`` tokens from the bucket ``key``, which holds up to ``burst`` and regains ``per_second``.
 
-        0.0 when granted; otherwise nothing was taken, and after the returned seconds it would be granted if nobody else
-        took. ValueError unless ``0 < cost <= burst`` and ``per_second > 0``: waiting would not help.
+        Returns 0.0 if granted. Otherwise takes no tokens and returns the seconds after which the request would be
+        granted, provided that there are no other takers. Raises ValueError unless ``0 < cost <= burst`` and
+        ``per_second > 0``: waiting would not help.
         """
         ...
 
 
 class Events(Protocol):
-    """Hints that something changed, from any worker to all of them, the publisher's own included.
+    """Hints that something changed, from any worker to all workers, the publisher included.
 
-    Whoever listens looks at the thing itself: an event may be lost when a worker or its store stalls.
+    Listeners must check the actual state: an event may be lost when a worker or its store stalls.
     """
 
     async def publish(self, channel: str, payload: bytes) -> None:
-        """Tell everyone who listens on ``channel``; what one worker publishes arrives in that order."""
+        """Notify all listeners on ``channel``. The events of one worker arrive in the order of publication."""
         ...
 
     async def subscribe(self, channel: str, callback: Callback) -> Callable[[], None]:
-        """Call ``callback`` on the event loop with each payload published from now on, until the returned function
-        is called. An exception of ``callback`` is logged and stops nobody else.
+        """Call ``callback`` on the event loop with each payload published from now on, until the returned function is
+        called. An exception in ``callback`` is logged and does not affect other listeners.
         """
         ...
 
 
 class Facts(Values, Rates, Events, Protocol):
-    """All that workers share."""
+    """All state that workers share."""
 
 
 def nanoseconds(seconds: float) -> int:
@@ -92,17 +92,17 @@ def nanoseconds(seconds: float) -> int:
 
 
 def admit(arrival: int, now: int, *, per_second: float, burst: int, cost: int) -> tuple[int, int]:
-    """One step of the generic cell rate algorithm: the next theoretical arrival time, and how long to wait.
+    """One step of the generic cell rate algorithm: the next theoretical arrival time, and the wait.
 
-    ``arrival`` is what the last granted step returned, or anything not after ``now`` when there was none. When the
-    wait is not 0 the step is refused and the arrival time stays. From ``arrival`` on, a key is as good as new.
+    ``arrival`` is the result of the last granted step; without one, any time not after ``now``. If the wait is not 0,
+    the step is refused and the arrival time stays unchanged. A key whose ``arrival`` has passed is as good as new.
     """
     if not (0 < cost <= burst and per_second > 0):
         raise ValueError(f"cannot take {cost} of {burst} at {per_second} a second")
     interval = _interval(per_second)
     span = burst * interval
-    # No honest arrival time is more than a span ahead. One that is comes from a clock that was set back or from a
-    # limit that was wider then, and must not lock the key for longer than the limit of now.
+    # A valid arrival time is at most one span ahead. A later one results from a clock that was set back or from a wider
+    # limit in the past, and must not lock the key for longer than the current limit does.
     arrival = min(max(arrival, now), now + span)
     ahead = arrival + cost * interval - now
     if ahead <= span:
@@ -112,7 +112,7 @@ def admit(arrival: int, now: int, *, per_second: float, burst: int, cost: int) -
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A key and its limit, worked out once for many calls: ``room`` is how far ahead an arrival may be."""
+    """A key and its limit, precomputed for many calls: ``room`` is how far ahead an arrival may be."""
 
     key: str
     per_second: float
@@ -131,12 +131,12 @@ def _interval(per_second: float) -> int:
 
 
 def waiting(wait: int) -> float:
-    """``wait`` in seconds, a microsecond more when there is any: clocks are floats and round, sleeping must suffice."""
+    """``wait`` in seconds, plus a microsecond unless it is 0: clocks round to floats, and the sleep must suffice."""
     return (wait + 1000) / NANOSECONDS if wait else 0.0
 
 
 class Listeners:
-    """Who listens in this process, by channel. A listener hears only what is numbered above ``after``."""
+    """The listeners of this process, by channel. A listener receives only events numbered above ``after``."""
 
     def __init__(self) -> None:
         self._channels: dict[str, list[_Listener]] = {}
@@ -145,14 +145,14 @@ class Listeners:
         return bool(self._channels)
 
     def __iter__(self) -> Iterator[str]:
-        """The channels that somebody listens on."""
+        """The channels that have listeners."""
         return iter(tuple(self._channels))
 
     def __contains__(self, channel: object) -> bool:
         return channel in self._channels
 
     def add(self, channel: str, callback: Callback, after: int) -> Callable[[], None]:
-        """Returns what ends it; ending twice is harmless, and once ended it is not called again."""
+        """Add a listener; return a function that removes it, which may be called twice. It gets no event after that."""
         listener = _Listener(callback, after)
         self._channels.setdefault(channel, []).append(listener)
         return partial(self._end, channel, listener)
@@ -187,14 +187,14 @@ def _call(callback: Callback, payload: bytes) -> None:
 
 
 class _Expiring(Generic[V]):
-    """Entries that die at a time. Each new key pays for a look at the two oldest, so the dead cannot pile up and
-    no call ever sweeps the whole.
+    """Entries with an expiry time. Each new key checks the two oldest entries, so that expired ones cannot pile up and
+    no call ever scans all of them.
     """
 
     __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        # Not a plain dict: finding the first key of one whose first keys were deleted walks over all of the holes.
+        # Not a plain dict: finding the first key after the deletion of earlier ones walks over all of the gaps.
         self.entries: OrderedDict[str, tuple[int, V]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ class _Expiring(Generic[V]):
         return value
 
     def _bury(self, now: int) -> None:
-        """Drop the oldest entry if it is dead; otherwise it becomes the youngest and is looked at again later."""
+        """Drop the oldest entry if it has expired; otherwise move it to the end, to be checked again later."""
         if not self.entries:
             return
         oldest = next(iter(self.entries))
@@ -227,7 +227,7 @@ class _Expiring(Generic[V]):
 
 
 class MemoryFacts:
-    """Facts of one process and one event loop. ``clock`` gives seconds; only differences matter."""
+    """Facts of one process and one event loop. ``clock`` returns seconds; only differences matter."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -242,10 +242,10 @@ class MemoryFacts:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held that would need closing."""
+        """No-op: there are no resources to release."""
 
     def __len__(self) -> int:
-        """How many keys take up memory, the dead that are not buried yet included."""
+        """The number of keys in memory, including expired ones that are not removed yet."""
         return len(self._values) + len(self._arrivals)
 
     async def get(self, key: str) -> bytes | None:
@@ -282,7 +282,7 @@ class MemoryFacts:
         return 0.0
 
     def take_now(self, buckets: Sequence[Bucket]) -> float:
-        """Take one from each bucket, or nothing from any; returns what ``take`` would. Several times quicker."""
+        """Take one token from each bucket, or from none; returns the same as ``take``. Several times faster."""
         now = int(self._clock() * NANOSECONDS)
         entries = self._arrivals.entries
         for bucket in buckets:
@@ -302,7 +302,7 @@ class MemoryFacts:
         return waiting(admit(arrival, now, per_second=bucket.per_second, burst=bucket.burst, cost=1)[1])
 
     async def publish(self, channel: str, payload: bytes) -> None:
-        # Not called at once: a listener that publishes would run inside of its own event.
+        # Not called directly: a listener that publishes would run within its own event.
         self._published += 1
         asyncio.get_running_loop().call_soon(self._listeners.deliver, channel, payload, self._published)
 

@@ -1,12 +1,12 @@
-"""The log: records that are only ever appended.
+"""The log: append-only records.
 
-Each entry's hash covers the hash before it, so changing, removing, inserting or reordering entries breaks the chain,
-and ``verify``, in the file of that name, says where. All writers of a log share one chain, and every entry names its
-writer: who wrote what, and in which order among others, cannot be changed either. There is no clock here; order is by
-position, whatever the clocks of the records say.
+Each entry's hash covers the previous hash, so that a changed, removed, inserted or reordered entry breaks the chain,
+and ``verify``, in the module of that name, locates the break. All writers of a log share one chain, and every entry
+names its writer: authorship and order cannot be changed either. The log has no clock; the order is that of positions,
+whatever times the records hold.
 
-A chain cannot show that its end was cut off, or that somebody wrote all of it anew. Whoever cares keeps a ``Mark``
-elsewhere (``await log.head()``) and hands it to ``verify``.
+A chain cannot reveal that its end was cut off or that all of it was rewritten. To detect that, store a ``Mark``
+elsewhere (``await log.head()``) and pass it to ``verify``.
 
 The hash of an entry is the SHA-256 of its canonical JSON without ``hash``:
 ``{"position":7,"previous":"…","record":{…},"writer":"…"}`` with sorted keys, no spaces, and ASCII only.
@@ -27,21 +27,21 @@ _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 
 
 class Mark(NamedTuple):
-    """A place in a log that can be kept elsewhere: what is at ``position`` has ``hash``."""
+    """A point in a log that can be stored elsewhere: the entry at ``position`` has ``hash``."""
 
     position: int
     hash: str
 
 
 ORIGIN = Mark(0, "0" * 64)
-"""The place before the first entry."""
+"""The mark before the first entry."""
 
 LOWEST = -(2**63) - 1
-"""Below every position that a store can hold: who reads from here sees what stands below 1 too."""
+"""A position below any that a store can hold: reading from here includes entries below position 1."""
 
 
 class Entry(NamedTuple):
-    """One record as it stands in the log. ``text`` is its JSON, to the letter."""
+    """One record in the log. ``text`` is its exact JSON."""
 
     position: int
     writer: str
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The record. ValueError when the text was damaged; ``verify`` finds such an entry."""
+        """The decoded record. Raises ValueError if the text was damaged; ``verify`` reports such an entry."""
         return json.loads(self.text)
 
     @property
@@ -60,8 +60,8 @@ class Entry(NamedTuple):
 
 
 class Draft:
-    """A record that is put into words when it is written, perhaps on another thread: what it is made of no longer
-    changes. ``text`` is its canonical JSON."""
+    """A record that is serialized when it is written, perhaps on another thread; the values it refers to must not
+    change any more. ``text`` is its canonical JSON."""
 
     __slots__ = ()
 
@@ -70,10 +70,10 @@ class Draft:
 
 
 class Log(Protocol):
-    """Records in the order in which they arrived, numbered 1, 2, 3 … without a gap, over all writers.
+    """Records in the order of arrival, numbered 1, 2, 3 … without a gap, across all writers.
 
-    ``failing``: the last that was noted could not be written, so that what is noted now may be lost too. ``lost`` is
-    how many could not since it was opened.
+    ``failing``: the most recent notes could not be written, so that new ones may be lost too. ``lost`` is the number of
+    records lost since the log was opened.
     """
 
     failing: bool
@@ -81,48 +81,48 @@ class Log(Protocol):
 
     @property
     def behind(self) -> bool:
-        """Whether so many notes wait that whoever writes more had better wait too: :meth:`head` comes after them."""
+        """Whether so many notes are queued that writers should wait; :meth:`head` returns after them."""
         ...
 
     async def append(self, record: Mapping[str, Any] | Draft) -> int:
         """Write ``record`` and return its position once it survives a crash of the process and the machine.
 
-        StateError when it could not be written: then it is not in the log, and whatever depends on it must not happen.
-        TypeError or ValueError when it is not JSON.
+        Raises StateError if it could not be written: it is not in the log, and the action that depends on it must not
+        run. Raises TypeError or ValueError if it is not JSON.
         """
         ...
 
     def note(self, record: Mapping[str, Any] | Draft) -> None:
-        """Write ``record`` soon, without waiting; a crash may lose it, closing does not.
+        """Write ``record`` soon, without waiting; a crash may lose it, closing the log does not.
 
-        Raises TypeError or ValueError for a mapping as ``append`` does, but nothing for the store's sake: what cannot
-        be written is counted and reported to the operator.
+        Raises TypeError or ValueError for a mapping as ``append`` does, but no errors of the store: records that cannot
+        be written are counted and reported to the operator.
         """
         ...
 
     async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
-        """Up to ``limit`` entries that follow position ``after``, this writer's notes included; () at the end."""
+        """Up to ``limit`` entries after position ``after``, including this writer's notes; () at the end."""
         ...
 
     async def head(self) -> Mark:
-        """The last entry's mark; ``ORIGIN`` while there is none."""
+        """The mark of the last entry; ``ORIGIN`` while the log is empty."""
         ...
 
 
 def canonical(record: Mapping[str, Any]) -> str:
-    """``record`` as canonical JSON. TypeError or ValueError when it has none."""
+    """``record`` as canonical JSON. Raises TypeError or ValueError if it is not JSON."""
     return _canonical(dict(record))
 
 
 def text_of(record: Mapping[str, Any] | Draft | str) -> str:
-    """The canonical JSON of ``record``; text is that already."""
+    """The canonical JSON of ``record``. A string is taken to be canonical already."""
     if isinstance(record, str):
         return record
     return record.text() if isinstance(record, Draft) else canonical(record)
 
 
 def linked(texts: Iterable[str], writer: str, head: Mark) -> list[Entry]:
-    """The entries that ``texts``, made by ``canonical``, become behind ``head``."""
+    """The entries for ``texts``, created by ``canonical``, chained to ``head``."""
     # The writer is escaped again, so that no other split of the same bytes into text and writer gives the same hash.
     (position, previous), quoted, entries = head, _canonical(writer), list[Entry]()
     for text in texts:
@@ -135,20 +135,20 @@ def linked(texts: Iterable[str], writer: str, head: Mark) -> list[Entry]:
 
 
 def fits(entry: Entry) -> bool:
-    """Whether an entry has the hash that it must have."""
+    """Whether an entry has the hash that its content requires."""
     (again,) = linked((entry.text,), entry.writer, Mark(entry.position - 1, entry.previous))
     return entry.hash == again.hash
 
 
 def writer_id() -> str:
-    """A name for one writer, from its opening of the log to its end."""
+    """A random name for one writer, valid from opening the log to closing it."""
     return os.urandom(6).hex()
 
 
 class MemoryLog:
     """A log that ends with its process. It keeps at least the last ``keep`` entries.
 
-    ``base`` is the mark of the last one forgotten: ``verify(log, since=log.base)`` checks what is kept.
+    ``base`` is the mark of the last entry dropped: ``verify(log, since=log.base)`` checks the remaining ones.
     """
 
     failing = False
@@ -160,7 +160,7 @@ class MemoryLog:
         self._writer = writer or writer_id()
         self._base = ORIGIN
         self._entries: list[Entry] = []
-        self._waiting: list[str | Draft] = []  # linked when somebody looks
+        self._waiting: list[str | Draft] = []  # linked on access
 
     @property
     def base(self) -> Mark:
@@ -173,7 +173,7 @@ class MemoryLog:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held that would need closing."""
+        """No-op: there are no resources to release."""
 
     async def append(self, record: Mapping[str, Any] | Draft) -> int:
         self._waiting.append(text_of(record))
@@ -205,7 +205,7 @@ class MemoryLog:
     def _link(self) -> None:
         waiting, self._waiting = self._waiting, []
         self._entries += linked(map(text_of, waiting), self._writer, self._head())
-        # At twice the size, not at each record: dropping the first of a list moves all others.
+        # At twice the size, not at each record: dropping the first item of a list moves all others.
         if len(self._entries) >= 2 * self._keep:
             self._forget(len(self._entries) - self._keep)
 

@@ -1,7 +1,6 @@
-"""A log that a thread writes to a database: what its records cost the event loop is one append to a queue.
+"""A log that a thread writes to a database: a record costs the event loop one append to a queue.
 
-Notes wait together and are one job: they are put into words, linked and inserted on the thread, a few statements for
-all of them.
+Queued notes form one job: they are serialized, linked and inserted on the thread, with a few statements.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ AnyConnectionT = TypeVar("AnyConnectionT", contravariant=True)
 
 
 class Table(Protocol[AnyConnectionT]):
-    """The log in a database. All of it runs on the thread, in a transaction that keeps other writers out."""
+    """The log in a database. All methods run on the thread, in a transaction that excludes other writers."""
 
     def head(self, db: AnyConnectionT, /) -> Mark: ...
 
@@ -38,8 +37,8 @@ class Table(Protocol[AnyConnectionT]):
 
 
 class ThreadLog(Generic[ConnectionT]):
-    """``lost`` counts the notes that could not be written; the first of a row is reported at once, the sum when writing
-    works again or the log is closed. At most ``capacity`` notes wait."""
+    """``lost`` counts the notes that could not be written. The first loss in a series is reported at once, the total
+    when writing works again or the log is closed. At most ``capacity`` notes are queued."""
 
     def __init__(
         self, place: str, thread: StoreThread[ConnectionT], table: Table[ConnectionT], writer: str | None, capacity: int
@@ -74,14 +73,14 @@ class ThreadLog(Generic[ConnectionT]):
         return position
 
     def note(self, record: Mapping[str, Any] | Draft) -> None:
-        # A mapping may change once we return, a draft does not.
+        # A mapping may change after the return, a draft does not.
         note = record if isinstance(record, Draft) else text_of(record)
         waiting = self._waiting
         if len(waiting) >= self._capacity:
             self._lose(1, StateError.of("TW7004", path=self._place, limit=self._capacity))
             return
         waiting.append(note)
-        # In this order: the thread takes back `_is_posted` before it empties the queue, so nothing is left lying.
+        # In this order: the thread resets `_is_posted` before it empties the queue, so that no note is left behind.
         if not self._is_posted:
             self._post()
 
@@ -113,18 +112,18 @@ class ThreadLog(Generic[ConnectionT]):
         return entries[0].position
 
     def _write(self, batch: _Batch, db: ConnectionT) -> int:
-        """Write the notes that wait; how many of them cannot be put into words."""
+        """Write the queued notes; return the number that could not be serialized."""
         texts: list[str] = []
         for note in batch.taken():
             try:
                 texts.append(note if isinstance(note, str) else note.text())
-            except Exception:  # one draft must not cost the others
+            except Exception:  # one bad draft must not affect the others
                 logger.exception("A record of %s is no JSON", self._place)
         self._table.insert(db, linked(texts, self._writer, self._table.head(db)))
         return len(batch.taken()) - len(texts)
 
     def _take(self) -> list[str | Draft]:
-        """Empty the queue, for good: whoever calls keeps what comes of it, should it be written again."""
+        """Empty the queue for good. The caller must keep the notes in case they have to be written again."""
         self._is_posted = False
         taken: list[str | Draft] = []
         while self._waiting:
@@ -143,7 +142,7 @@ class ThreadLog(Generic[ConnectionT]):
 
     def _lose(self, count: int, error: Exception) -> None:
         self.lost += count
-        # Once a row: a full disk must not fill the operator's terminal too.
+        # Once in a series: a full disk must not fill the operator's terminal too.
         if not self.failing:
             self.failing = True
             logger.error("Records of %s are being lost: %s", self._place, error)
@@ -155,7 +154,7 @@ class ThreadLog(Generic[ConnectionT]):
 
 
 class _Batch:
-    """The notes of one job. They are taken when it runs first, and are the same when it runs again."""
+    """The notes of one job. They are taken on its first run, and are the same if it runs again."""
 
     def __init__(self, take: Callable[[], list[str | Draft]]) -> None:
         self.taken = cache(take)

@@ -1,4 +1,4 @@
-"""Files with a secret, which are there as a whole or not at all."""
+"""Atomic creation of files with secrets: a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["write_new"]
 
 
 def write_new(path: Path, text: str) -> None:
-    """A file for its owner alone. FileExistsError where there is one; any other OSError, and there is none."""
+    """Create a file for its owner alone. FileExistsError if it exists; after any other OSError there is no file."""
     made = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""A store that is opened when it is first needed, and that most servers never need."""
+"""A store that is opened on first use; most servers never use it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ __all__ = ["OnDemand"]
 
 
 class OnDemand:
-    """``Values`` of the store that ``make`` opens, as long as anybody is within ``async with``; outside of it, those of
-    ``otherwise``.
+    """``Values`` of the store that ``make`` opens while at least one ``async with`` is active, else of ``otherwise``.
 
-    What cannot be opened is a ``StateError`` each time: whoever needs it has to do without.
+    If the store cannot be opened, each access raises ``StateError``.
     """
 
     def __init__(self, make: Callable[[], AbstractAsyncContextManager[Values]], otherwise: Values) -> None:
@@ -32,7 +31,7 @@ class OnDemand:
     async def __aenter__(self) -> Self:
         self._users += 1
         if self._stack is None:
-            # A new lock with it: one that was waited for belongs to that event loop.
+            # With a new lock: a lock that was waited for belongs to its event loop.
             self._stack, self._lock = AsyncExitStack(), asyncio.Lock()
         return self
 
@@ -42,8 +41,8 @@ class OnDemand:
         self._users -= 1
         if self._users:
             return
-        async with self._lock:  # what is being opened now is closed as well
-            if self._users:  # somebody has come meanwhile
+        async with self._lock:  # a store that is being opened right now is closed as well
+            if self._users:  # a new user has entered meanwhile
                 return
             stack, self._stack, self._opened = self._stack, None, None
         if stack is not None:

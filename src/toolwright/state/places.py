@@ -1,4 +1,4 @@
-"""Where this user's state is, by the XDG base directory specification."""
+"""The location of this user's state, by the XDG base directory specification."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["audit_file", "beside", "state_folder", "without_password"]
 
 def state_folder() -> Path:
     """``$XDG_STATE_HOME/toolwright``, by default below ``~/.local/state``. It need not exist."""
-    # The specification: a path that is not absolute is to be ignored.
+    # The specification requires a relative path to be ignored.
     home = Path(os.environ.get("XDG_STATE_HOME", ""))
     return (home if home.is_absolute() else Path("~/.local/state").expanduser()) / "toolwright"
 
 
 def audit_file(server: str) -> Path:
-    """Where a server of this name records what it does."""
+    """The audit log of a server with this name."""
     return state_folder() / "audit" / f"{_file_name(server)}.db"
 
 
 def _file_name(name: str) -> str:
-    """The name itself where it can be one; otherwise what is left of it, and a digest that no other name has."""
+    """The name itself if it is a valid file name; otherwise its valid characters and a digest unique to it."""
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:80]
     return (
         plain
@@ -34,11 +34,11 @@ def _file_name(name: str) -> str:
 
 
 def beside(url: str, ending: str) -> str:
-    """The path of the file of an ``sqlite:`` URL with another ending behind it; nothing for all others."""
+    """The path of an ``sqlite:`` URL's file with another ending appended; an empty string for other URLs."""
     scheme, _, path = url.partition(":")
     return f"{Path(unquote(path.removeprefix('//'))).expanduser()}{ending}" if scheme == "sqlite" else ""
 
 
 def without_password(url: str) -> str:
-    """``url`` as it may be shown: the part before the @ is left out."""
+    """``url`` in a form that may be displayed: the part before the @ is left out."""
     return re.sub("//.*@", "//…@", url)

@@ -1,6 +1,6 @@
 """The log on PostgreSQL, for the processes of many machines. Owner of psycopg, which is an extra: ``postgres``.
 
-One thread with one connection, as for SQLite. A connection that was lost is made again with the next group of jobs.
+One thread with one connection, as for SQLite. A lost connection is reopened for the next group of jobs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS {_NAME} (
 class PostgresLog(ThreadLog["_Connected"]):
     """A log that all processes with the same ``url`` write to, in the table ``toolwright_log``.
 
-    What was appended is as durable as the server's commits. ``patience``: seconds to wait for the server and for locks.
+    Appended records are as durable as the server's commits. ``patience``: seconds to wait for the server and for locks.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PostgresLog(ThreadLog["_Connected"]):
 
 
 class _Connected:
-    """A connection, or the wish for one."""
+    """A connection that is opened on first use, and again after a loss."""
 
     def __init__(self, url: str, patience: float) -> None:
         self._url = url
@@ -82,7 +82,7 @@ class _Postgres:
     failures: tuple[type[Exception], ...] = (
         psycopg.OperationalError,
         psycopg.InterfaceError,
-        psycopg.errors.ReadOnlySqlTransaction,  # the server has become a standby; a new connection may find another
+        psycopg.errors.ReadOnlySqlTransaction,  # the server is a standby now; a new connection may reach the primary
     )
 
     def __init__(self, url: str, patience: float) -> None:
@@ -94,7 +94,7 @@ class _Postgres:
         connected = _Connected(self._url, self._patience)
         try:
             with connected.db.transaction():
-                # Two that make the same table at once would fail, in spite of IF NOT EXISTS.
+                # Two sessions that create the same table at once would fail, in spite of IF NOT EXISTS.
                 connected.db.execute(_LOCK)
                 connected.db.execute(_LAYOUT)
         except psycopg.Error as error:
@@ -127,7 +127,7 @@ _LOCK = "SELECT pg_advisory_xact_lock(7811886471)"
 
 
 def _said(error: Exception) -> str:
-    """The first line: what follows repeats the statement, or tries of other addresses."""
+    """The first line of a message; the others repeat the statement, or list attempts at other addresses."""
     return str(error).strip().partition("\n")[0]
 
 
@@ -140,7 +140,7 @@ class _Table:
         return ORIGIN if row is None else Mark(*row)
 
     def insert(self, db: _Connected, entries: Sequence[Entry]) -> None:
-        # COPY, for it costs a twentieth of the CPU of lists as parameters, whose every text psycopg escapes in Python.
+        # COPY costs a twentieth of the CPU of list parameters, whose texts psycopg escapes one by one in Python.
         with db.db.cursor() as cursor, cursor.copy(_COPY) as copy:
             for entry in entries:
                 copy.write_row(entry)

@@ -1,8 +1,8 @@
 """Facts on Redis or Valkey, for workers on any number of machines. Owns the package ``redis``; the extra of that name.
 
-Redis 6.2 and later, Valkey of any version. Each method is one command or one script, so that it is one step for all;
-rates go by the clock of the store. A command is never sent twice: when an answer is missing nobody knows what came of
-it, and ``StateError`` says so. The next one connects anew.
+Redis 6.2 and later, any version of Valkey. Each method is one command or one script, and so is atomic for all workers;
+rates use the clock of the store. A command is never sent twice: if its answer is missing, the outcome is unknown, and
+``StateError`` says so. The next command reconnects.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ PREFIX = "toolwright:"
 _PORT = 6379
 _TLS = {"redis": False, "rediss": True, "valkey": False, "valkeys": True}
 
-# As ``admit`` in ``facts`` does it, in whole microseconds: Lua's numbers hold those of today exactly, nanoseconds they
-# do not. The time is asked for here, so that the clocks of the workers do not matter.
+# The algorithm of ``admit`` in ``facts``, in whole microseconds: Lua's numbers represent current times exactly in
+# these, but not in nanoseconds. The script reads the time itself, so that the clocks of the workers do not matter.
 _TAKE = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -55,10 +55,10 @@ return 1
 
 
 class RedisFacts:
-    """Facts of all who open the same ``url``: ``redis://user:password@host:port/db``, ``rediss://`` with TLS.
+    """Facts shared at one ``url``: ``redis://user:password@host:port/db``, or ``rediss://`` with TLS.
 
-    ``?prefix=…`` keeps servers apart that share a database; ``?ssl_ca_certs=FILE`` names the authority of a private
-    certificate. No call waits longer than ``patience`` seconds for the store, and ``connections`` are the most at once.
+    ``?prefix=…`` separates servers that share a database; ``?ssl_ca_certs=FILE`` names the authority of a private
+    certificate. No call waits longer than ``patience`` seconds for the store; ``connections`` is their maximum number.
     """
 
     def __init__(self, url: str, *, patience: float = 2.0, connections: int = 32) -> None:
@@ -73,11 +73,11 @@ class RedisFacts:
         self._patience = patience
         self._connections = connections
         self._events = RedisEvents(self._connect, f"{prefix}event:".encode(), self.shown, patience)
-        self._client: Any = None  # the package's own types know neither bytes alone nor all parameters
+        self._client: Any = None  # the package's own types cover neither bytes-only results nor all parameters
 
     @classmethod
     def at(cls, parts: SplitResult) -> Self | None:
-        """The store that a URL names, not opened yet; ``None`` when it says more, or less, than is known."""
+        """The store for a URL, not opened yet; ``None`` if the URL has unknown or missing parts."""
         return cls(parts.geturl()) if _read(parts) else None
 
     async def __aenter__(self) -> Self:
@@ -92,7 +92,7 @@ class RedisFacts:
         self._script = self._client.register_script(_TAKE)
         self._replacing = self._client.register_script(_REPLACE)
         try:
-            await self.remove("")  # whether it answers, and knows what we need
+            await self.remove("")  # checks that the store answers, and has the commands we need
         except BaseException:
             await self._close()
             raise
@@ -129,7 +129,7 @@ class RedisFacts:
     async def take(self, key: str, *, per_second: float, burst: int, cost: int = 1) -> float:
         if not (0 < cost <= burst and per_second > 0):
             raise ValueError(f"cannot take {cost} of {burst} at {per_second} a second")
-        interval = math.ceil(MICROSECONDS / per_second)  # rounded so that no more is granted than was said
+        interval = math.ceil(MICROSECONDS / per_second)  # rounded up, so that the limit is never exceeded
         client = self._open
         wait = await self._answer(self._script([self._rates + key.encode()], [interval, burst, cost], client))
         return (wait + 1) / MICROSECONDS if wait else 0.0
@@ -154,7 +154,7 @@ class RedisFacts:
             raise StateError.of("TW7050", url=self.shown, problem=str(error).rstrip(".")) from None
 
     def _connect(self) -> Connection:
-        """A connection of its own, for events. How long it waits is said with each of its reads."""
+        """A dedicated connection for events. The timeout is passed to each read."""
         return self._connection_class(socket_timeout=None, **self._settings)
 
 
@@ -163,12 +163,12 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _shown(parts: SplitResult) -> str:
-    """The URL without who logs in, and how."""
+    """The URL without its credentials."""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _read(parts: SplitResult) -> tuple[str, dict[str, Any], type[Connection]] | None:
-    """The prefix of a URL and the settings of its connections; ``None`` where it says something else."""
+    """The prefix in a URL and the settings of its connections; ``None`` if the URL has unknown parts."""
     tls, db, more = _TLS.get(parts.scheme), parts.path.strip("/") or "0", dict(parse_qsl(parts.query))
     try:
         port = parts.port or _PORT

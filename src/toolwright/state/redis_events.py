@@ -1,7 +1,6 @@
-"""Events by Redis: one connection that listens, for all listeners of a process, and comes back when it was lost.
+"""Events over Redis: one connection for all listeners of a process, which is reopened after a loss.
 
-One task connects and reads; others only write to what it has connected. What is published while there is no connection
-is not heard.
+One task connects and reads; other tasks only write to its connection. Without a connection, events are lost.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _Waiter = tuple[Callback, "asyncio.Future[Callable[[], None]]"]
 
 
 class RedisEvents:
-    """Whoever listens, by channel. ``connect`` makes a connection that is not open yet; ``shown`` is what the store is
-    called in errors. After ``quiet`` seconds without a word the store is asked whether it is still there.
+    """The listeners, by channel. ``connect`` creates a connection that is not open yet; ``shown`` names the store in
+    errors. After ``quiet`` seconds of silence the store is pinged.
     """
 
     def __init__(
@@ -58,11 +57,11 @@ class RedisEvents:
         self._writers: set[asyncio.Task[None]] = set()
 
     def name(self, channel: str) -> bytes:
-        """What the store calls ``channel``."""
+        """The store's name for ``channel``."""
         return self._prefix + channel.encode()
 
     async def subscribe(self, channel: str, callback: Callback) -> Callable[[], None]:
-        """Returns once the store has said that it listens."""
+        """Subscribe; return once the store has confirmed the subscription."""
         loop = asyncio.get_running_loop()
         waiter: _Waiter = (callback, loop.create_future())
         name = self.name(channel)
@@ -82,7 +81,7 @@ class RedisEvents:
             self._forget(channel, waiter)
 
     def _give_up(self, waiter: _Waiter) -> None:
-        """Nobody takes what ends it, so it ends here."""
+        """Abandon a subscription: its caller will not end it, so it ends here."""
         future = waiter[1]
         if not future.cancel() and not future.cancelled():
             future.result()()
@@ -95,7 +94,7 @@ class RedisEvents:
             self._waiting.pop(channel, None)
 
     async def close(self) -> None:
-        """Nobody is told of anything any more."""
+        """Stop all deliveries."""
         self._listeners = Listeners()
         reader, self._reader = self._reader, None
         if reader is not None:
@@ -103,10 +102,10 @@ class RedisEvents:
             await asyncio.wait((reader, *self._writers))
 
     async def _write(self, *command: str | bytes) -> None:
-        """Say it, if there is anybody to say it to. Written at once: what is said first arrives first."""
+        """Send a command if there is a connection. Written at once, so that commands arrive in order."""
         connection = self._connection
         if connection is not None and connection.is_connected:
-            with contextlib.suppress(*_LOST):  # the reader has lost it too, and says it all again
+            with contextlib.suppress(*_LOST):  # the reader detects the loss too, and subscribes again
                 await connection.send_command(*command)
 
     # The reader
@@ -153,7 +152,7 @@ class RedisEvents:
                     future.set_result(self._listening(channel, callback))
 
     def _listening(self, channel: str, callback: Callback) -> Callable[[], None]:
-        """From here on: what comes next is heard."""
+        """Add a listener; it receives the events that follow."""
         return partial(self._end, channel, self._listeners.add(channel, callback, self._heard))
 
     def _end(self, channel: str, end: Callable[[], None]) -> None:
@@ -169,8 +168,8 @@ class RedisEvents:
 
 
 async def _next(connection: Any, quiet: float) -> tuple[bytes, bytes, Any] | None:
-    """What the store says next: what it is, about which channel, and what; ``None`` when it says nothing for long."""
+    """The next message of the store: its type, channel and payload; ``None`` after ``quiet`` seconds of silence."""
     said = await connection.read_response(disable_decoding=True, timeout=quiet)
-    if isinstance(said, bytes):  # PONG: once the last listener has gone, it answers as it does whoever never listened
+    if isinstance(said, bytes):  # PONG: after the last listener has left, the store answers as without subscriptions
         return said, b"", b""
     return None if said is None else (said[0], said[1], said[-1])

@@ -1,4 +1,4 @@
-"""Old records go, and what is left can still be verified: a signed record says up to where the log was pruned."""
+"""Deletion of old records from a log that remains verifiable: a signed record states where the log was pruned."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Prunable(Log, Protocol):
 
 
 async def prune(log: Prunable, before: datetime, key: bytes) -> int:
-    """Delete the entries before the first that is not older than ``before``. Returns how many.
+    """Delete all entries before the first one that is not older than ``before``. Returns their number.
 
-    What says so is written first: whatever happens between the two, the log can be verified.
+    The signed record is written first, so that the log can be verified even after a crash between the two steps.
     """
     last, count = ORIGIN, 0
     limit = before.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -55,20 +55,20 @@ async def prune(log: Prunable, before: datetime, key: bytes) -> int:
 def _is_older(entry: Entry, limit: str) -> bool:
     try:
         at = entry.record.get("at")
-    except ValueError:  # damaged: it stays, for whoever verifies
+    except ValueError:  # damaged: kept for verification
         return False
     return isinstance(at, str) and at[: len(limit)] < limit
 
 
 async def examine(log: Log, kept: Iterable[Mark] = (), key: bytes | None = None) -> Report:
-    """``verify`` for a log that may have been pruned: where it begins, one of its records has to say with ``key``."""
+    """``verify`` a log that may have been pruned: one of its records must confirm its start with ``key``."""
     first = await log.read(0, 1)
     since = Mark(first[0].position - 1, first[0].previous) if first and first[0].position > 1 else ORIGIN
     checkpoints: list[Any] = []
 
     def seen(entry: Entry) -> None:
         if f'"kind":"{_PRUNED}"' in entry.text:
-            with contextlib.suppress(ValueError):  # damaged, which `verify` says
+            with contextlib.suppress(ValueError):  # damaged, which `verify` reports
                 checkpoints.append(entry.record)
 
     report = await verify(log, since=since, kept=[mark for mark in kept if mark.position > since.position], seen=seen)
@@ -89,19 +89,17 @@ def _signature(mark: Mark, key: bytes) -> str:
 
 
 def signing_key(path: Path, *, make: bool) -> bytes | None:
-    """The key in the file at ``path``, made where it is missing and ``make`` says so; it is the same for all who ask
-    at once.
-    """
+    """The key in the file at ``path``. With ``make`` a missing file is created, once for concurrent callers."""
     try:
         if not path.exists():
             if not make:
                 return None
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            with contextlib.suppress(FileExistsError):  # somebody else has made it just now
+            with contextlib.suppress(FileExistsError):  # another process has just created it
                 write_new(path, secrets.token_hex(32) + "\n")
         key = path.read_bytes().strip()
     except OSError as error:
         raise ConfigurationError.of("TW7014", path=path, problem=error) from error
-    if not key:  # with it, anybody could sign
+    if not key:  # an empty key would let anyone sign
         raise ConfigurationError.of("TW7014", path=path, problem="it is empty")
     return key

@@ -1,7 +1,7 @@
-"""The head of a log, kept elsewhere: what shows later that its end was cut off, or that all of it was written anew.
+"""Seals: the head of a log, stored elsewhere, to reveal later that its end was cut off or that it was rewritten.
 
-A seal is worth as much as its place: beside the log it finds accidents, on another disk, or with whoever collects the
-lines that a server writes, it finds whoever can write to the log.
+A seal is worth as much as its location: beside the log it reveals accidents; on another disk, or in the collected
+output of a server, it also reveals manipulation by a party that can write to the log.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _CUT = re.compile("[0-9]+(?: [0-9a-f]{0,63})?")
 
 
 class Seal(Protocol):
-    """Somewhere that a head is kept."""
+    """A place to store heads."""
 
     def keep(self, mark: Mark) -> None:
-        """Keep ``mark``. StateError when that is impossible now."""
+        """Store ``mark``. Raises StateError if that is impossible now."""
         ...
 
 
 class FileSeal:
-    """A file that only grows, one mark a line: ``position hash``. Several writers may share it."""
+    """An append-only file with one mark per line: ``position hash``. Several writers may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -61,22 +61,22 @@ class FileSeal:
 
 def _add(file: int, line: bytes) -> None:
     size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":  # the line before was cut short
+    if size and os.pread(file, 1, size - 1) != b"\n":  # the previous line was cut short
         line = b"\n" + line
     if os.write(file, line) < len(line):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # nothing else writes a part of a line
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # the usual cause of a partial write
 
 
 class LineSeal:
-    """A line of the server's own log, for whoever collects it."""
+    """A line in the server's own log output, for a log collector."""
 
     def keep(self, mark: Mark) -> None:
-        # A warning, so that it leaves where nobody has set up logging.
+        # A warning, so that it is output even if logging is not configured.
         _log.warning("toolwright.audit head %d %s", mark.position, mark.hash)
 
 
 class LogSeal:
-    """Records of another log, which many servers may share: ``of`` names the one that is sealed."""
+    """Records in another log, which many servers may share: ``of`` names the sealed log."""
 
     def __init__(self, log: Log, of: str) -> None:
         self._log = log
@@ -87,12 +87,12 @@ class LogSeal:
 
 
 def is_log(place: str) -> bool:
-    """Whether a place for seals is the URL of a log, and no file."""
+    """Whether a place for seals is the URL of a log, rather than a file."""
     return place.partition(":")[0] in ("postgresql", "sqlite")
 
 
 def name_of(to: str | Log) -> str:
-    """By what a log is known among the seals of several: where it is, of a file the machine too."""
+    """The name of a log among the seals of several: its location, for a file with the machine."""
     if not isinstance(to, str):
         return type(to).__name__
     path = beside(to, "")
@@ -101,8 +101,8 @@ def name_of(to: str | Log) -> str:
 
 @contextlib.asynccontextmanager
 async def sealing(log: Log, place: str, every: float = EVERY, *, of: str = "") -> AsyncGenerator[None]:
-    """Within, the head of ``log``, which is known as ``of``, is kept at ``place`` (``log``, the URL of another log, or
-    a file) every so many seconds while it grows, and at the end."""
+    """Context that stores the head of ``log``, named ``of``, at ``place`` (``log``, the URL of another log, or a file)
+    every ``every`` seconds while it grows, and at the end."""
     async with contextlib.AsyncExitStack() as stack:
         seal: Seal = LineSeal() if place == "log" else FileSeal(Path(place))
         if is_log(place):
@@ -125,7 +125,7 @@ class _Keeper:
 
     async def keep_on(self, every: float) -> None:
         while True:
-            # The first mark comes soon: a log that has none cannot be told from one whose seal was taken away.
+            # The first mark comes soon: a log without one looks the same as a log whose seal was removed.
             await asyncio.sleep(every if self._kept else min(_FIRST, every))
             await self.keep()
 
@@ -140,9 +140,9 @@ class _Keeper:
 
 
 def read_seals(path: Path) -> list[Mark]:
-    """The marks that a seal file holds. ConfigurationError when it is no such file.
+    """The marks in a seal file. Raises ConfigurationError if it is not a seal file.
 
-    A line that was cut short, as the machine stopped or the disk was full, is left out.
+    A line that was cut short by a crash or a full disk is left out.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()
@@ -156,13 +156,13 @@ def read_seals(path: Path) -> list[Mark]:
 
 
 async def seals_in(log: Log, of: str) -> list[Mark]:
-    """The marks of the log that is known as ``of`` among the records of another."""
+    """The marks of the log named ``of`` in the records of another log."""
     marks: list[Mark] = []
     after = 0
     while page := await log.read(after, _PAGE):
         after = page[-1].position
         for entry in page:
-            with contextlib.suppress(ValueError):  # a record that was damaged, which is for those who verify that log
+            with contextlib.suppress(ValueError):  # a damaged record, left to the verification of that log
                 record: object = entry.record
                 if is_object(record) and (record.get("kind"), record.get("of")) == ("seal", of):
                     marks.append(Mark(int(record["position"]), str(record["hash"])))

@@ -1,7 +1,7 @@
 """Facts and log on an SQLite file, for the processes of one machine.
 
-Both may share one file. Each object has its own thread and connection; no call waits for a disk on the event loop.
-SQLite 3.37 and later. Not for network file systems: their locks don't hold.
+Both may share one file. Each object has its own thread and connection; the event loop never waits for a disk. SQLite
+3.37 and later. Not for network file systems, whose locks do not hold.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FACTS = (
     " WITHOUT ROWID, STRICT",
     "CREATE INDEX IF NOT EXISTS facts_dies ON facts (dies)",
     "CREATE TABLE IF NOT EXISTS rates (key TEXT PRIMARY KEY, arrival INTEGER NOT NULL) WITHOUT ROWID, STRICT",
-    # AUTOINCREMENT: a number is never used again after its event was pruned, or listeners would not see it.
+    # AUTOINCREMENT: the number of a pruned event is never reused, otherwise listeners would miss the new one.
     "CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL,"
     " payload BLOB NOT NULL, at INTEGER NOT NULL) STRICT",
 )
@@ -53,7 +53,7 @@ _LOG = (
 class SqliteFacts:
     """Facts of all processes that open the same file. They survive a crash, but perhaps not a power cut.
 
-    ``clock`` gives seconds and must be the same clock in all of the processes. It is called on the store's thread.
+    ``clock`` returns seconds and must be the same clock in all of the processes. It is called on the store's thread.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class SqliteFacts:
 
     async def publish(self, channel: str, payload: bytes) -> None:
         await self._thread.run(partial(self._publish, channel, payload))
-        self._published.set()  # those who listen here need not wait for the next poll
+        self._published.set()  # listeners in this process need not wait for the next poll
 
     async def subscribe(self, channel: str, callback: Callback) -> Callable[[], None]:
         after = await self._thread.run(_last_event, writes=False)
-        if not self._is_open:  # it was closed meanwhile, and nobody would end a poller
+        if not self._is_open:  # closed meanwhile; a poller started now would never be stopped
             raise StateError.of("TW7005", path=self._path)
         end = self._listeners.add(channel, callback, after)
         if self._poller is None:
@@ -135,7 +135,7 @@ class SqliteFacts:
         return poller
 
     async def _poll(self, seen: int) -> None:
-        """Deliver what is published, by any process, while somebody listens."""
+        """Deliver published events, of any process, while there are listeners."""
         while True:
             await self._next_poll()
             try:
@@ -154,7 +154,7 @@ class SqliteFacts:
                 await self._published.wait()
         self._published.clear()
 
-    # The jobs: on the thread, in a transaction. They ask for the time there, after the lock was waited for.
+    # The jobs: on the thread, in a transaction. They read the clock there, after waiting for the lock.
 
     def _get(self, key: str, db: Connection) -> bytes | None:
         now = nanoseconds(self._clock())
@@ -205,7 +205,7 @@ class SqliteFacts:
         db.execute("INSERT INTO events (channel, payload, at) VALUES (?, ?, ?)", (channel, payload, now))
 
     def _prune(self, now: int, db: Connection) -> None:
-        """Delete what is dead, now and then."""
+        """Delete expired rows, at most once in ``PRUNE_EVERY``."""
         if abs(now - self._pruned) < PRUNE_EVERY:
             return
         self._pruned = now
@@ -215,7 +215,7 @@ class SqliteFacts:
 
 
 def _last_event(db: Connection) -> int:
-    # Not max(number): the last event may be pruned.
+    # Not max(number): the last event may have been pruned.
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
     return 0 if row is None else row[0]
 
@@ -227,9 +227,9 @@ def _events_after(number: int, db: Connection) -> list[tuple[int, str, bytes]]:
 
 
 class SqliteLog(ThreadLog[Connection]):
-    """A log that all processes which open the same file write to. What was appended survives a power cut.
+    """A log that all processes with the same file write to. Appended records survive a power cut.
 
-    Notes wait up to ``linger`` seconds for company, so that many share a commit.
+    Notes wait up to ``linger`` seconds for others, so that many share one commit.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class _Table:
         return ORIGIN if row is None else Mark(*row)
 
     def insert(self, db: Connection, entries: Sequence[Entry]) -> None:
-        # Many rows a statement: between statements the thread would wait for the event loop to let go of Python.
+        # Many rows per statement: between statements the thread would wait for the event loop to release the GIL.
         whole = len(entries) // _ROWS * _ROWS
         for start in range(0, whole, _ROWS):
             db.execute(_INSERT_MANY, [*chain.from_iterable(entries[start : start + _ROWS])])
@@ -261,7 +261,7 @@ class _Table:
     def read(self, db: Connection, after: int, limit: int) -> tuple[Entry, ...]:
         rows = db.execute(
             "SELECT position, writer, record, previous, hash FROM log WHERE position > ? ORDER BY position LIMIT ?",
-            (-math.inf if after <= LOWEST else after, limit),  # it is no integer to SQLite
+            (-math.inf if after <= LOWEST else after, limit),  # LOWEST is beyond SQLite's integers
         )
         return tuple(Entry(*row) for row in rows)
 

@@ -1,4 +1,4 @@
-"""The one thread that uses one SQLite file. SQLite 3.37 and later."""
+"""The thread that uses an SQLite file, one per file. SQLite 3.37 and later."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from toolwright.state.store_thread import StoreThread, Work
 __all__ = ["Settings", "SqliteThread"]
 
 LAYOUT = 1
-"""The layout of all tables of this package; a file says in ``user_version`` which it has."""
+"""The layout version of all tables of this package, stored in the file's ``user_version``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a thread treats its file.
+    """Settings of a thread for its file.
 
-    ``tables``       statements that make the tables where they are missing
+    ``tables``       statements that create missing tables
     ``synchronous``  ``FULL``: a commit survives a power cut; ``NORMAL``: a crash of the process only
     ``patience``     seconds to wait for the locks of other processes
-    ``capacity``     jobs that may wait; more are refused
-    ``linger``       seconds in which a job that nobody waits for may be joined by others
+    ``capacity``     jobs that may be queued; more are refused
+    ``linger``       seconds in which other jobs may join a job that has no waiting caller
     """
 
     tables: tuple[str, ...]
@@ -59,13 +59,13 @@ class _Sqlite:
         connection.close()
 
     def transact(self, connection: sqlite3.Connection, jobs: Sequence[Work], *, writes: bool) -> list[Any]:
-        # IMMEDIATE takes the write lock before anything is read, so a job may read, decide and write.
+        # IMMEDIATE takes the write lock before the first read, so that a job may read, decide and write.
         connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
             answers = [work(connection) for work in jobs]
             connection.execute("COMMIT")
         except BaseException:
-            with suppress(sqlite3.Error):  # SQLite has rolled back by itself after some errors, such as a full disk
+            with suppress(sqlite3.Error):  # SQLite rolls back by itself after some errors, such as a full disk
                 connection.execute("ROLLBACK")
             raise
         return answers
@@ -76,11 +76,11 @@ class _Sqlite:
 
 
 def _connect(path: Path, settings: Settings) -> sqlite3.Connection:
-    """An open connection to a file that has its tables. ConfigurationError otherwise."""
+    """Open the file and create its tables. Raises ConfigurationError on failure."""
     try:
         _create(path)
         connection = sqlite3.connect(path, timeout=settings.patience, isolation_level=None)
-    except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: what no file can be called
+    except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: not a valid file name
         raise ConfigurationError.of("TW7002", path=path, problem=error) from error
     try:
         _prepare(connection, path, settings)
@@ -94,9 +94,9 @@ def _connect(path: Path, settings: Settings) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make the file for its owner alone, and folders that are missing likewise. What exists stays as it is.
+    """Create the file, and missing folders, for their owner alone. Existing ones stay unchanged.
 
-    SQLite gives the files beside it the mode of this one.
+    SQLite gives its auxiliary files the mode of this one.
     """
     for folder in reversed([folder for folder in path.parents if not folder.exists()]):
         folder.mkdir(0o700, exist_ok=True)
@@ -104,7 +104,7 @@ def _create(path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, settings: Settings) -> None:
-    # A byte that was changed in a text must be seen as a changed text, not fail the read.
+    # A byte changed in a text must show as a changed text, not fail the read.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     _write_ahead(connection, settings.patience)
     connection.execute(f"PRAGMA synchronous={settings.synchronous}")
@@ -118,14 +118,14 @@ def _prepare(connection: sqlite3.Connection, path: Path, settings: Settings) -> 
 
 
 def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
-    """Readers don't stop writers from here on."""
+    """Switch to write-ahead logging: readers no longer block writers."""
     deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL").close()
             return
         except sqlite3.OperationalError:
-            # Only this change does not wait for locks by itself; workers that start together meet here.
+            # Only this pragma does not wait for locks by itself; workers that start together collide here.
             if time.monotonic() >= deadline:
                 raise
             time.sleep(0.01)

@@ -1,11 +1,11 @@
-"""The one thread that uses one database, so that the event loop never waits for a disk, a lock or a network.
+"""The thread that uses a database, so that the event loop never waits for a disk, a lock or a network.
 
-Jobs come in over a queue and run in its order. All that wait are one transaction and one commit; each caller gets its
-answer after it. A job is a function of the connection. It must not keep state of its own that a rollback would not take
-back, for it may run twice.
+Jobs are queued and run in order. All queued jobs share one transaction and one commit; each caller gets its result
+after the commit. A job is a function of the connection. It must not keep state that a rollback would not revert,
+because it may run twice.
 
-The thread belongs to whoever called ``start``, and to that event loop; ``close`` runs what is queued and ends it. Start
-it after forking.
+The thread belongs to the event loop that called ``start``, which must be after a fork; ``close`` runs the queued jobs
+and ends it.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ Done = Callable[[Any, Exception | None], None]
 class Backend(Protocol[ConnectionT]):
     """One kind of database, used by one thread.
 
-    ``place`` is what errors call it. ``failures`` are the exceptions that say that it cannot be used now, rather than
-    that one job is bad.
+    ``place`` names the database in errors. ``failures`` are the exceptions that mean that the database is unavailable,
+    rather than that one job is bad.
     """
 
     place: str
     failures: tuple[type[Exception], ...]
 
     def connect(self) -> ConnectionT:
-        """ConfigurationError when that cannot be done."""
+        """Open a connection. Raises ConfigurationError on failure."""
         ...
 
     def close(self, connection: ConnectionT) -> None: ...
 
     def transact(self, connection: ConnectionT, jobs: Sequence[Work], *, writes: bool) -> list[Any]:
-        """The answers of all jobs, committed; or an exception and nothing done."""
+        """The results of all jobs, committed; if it raises, no change was made."""
         ...
 
     def worded(self, error: Exception) -> StateError | None:
-        """What a caller is told of an exception of the database; None for one of the job's own."""
+        """The error that a caller gets for an exception of the database; None for an exception of the job itself."""
         ...
 
 
@@ -66,8 +66,8 @@ class _Job(NamedTuple):
 
 
 class StoreThread(Generic[ConnectionT]):
-    """``capacity`` jobs may wait; more are refused. A job that nobody waits for may be joined by others for ``linger``
-    seconds. ``done`` callbacks and answers come on the event loop, in the order of the jobs.
+    """Up to ``capacity`` jobs may be queued; more are refused. Other jobs may join a job without a waiting caller for
+    ``linger`` seconds. ``done`` callbacks and results arrive on the event loop, in the order of the jobs.
     """
 
     def __init__(self, backend: Backend[ConnectionT], capacity: int, linger: float = 0.0) -> None:
@@ -80,12 +80,12 @@ class StoreThread(Generic[ConnectionT]):
         self._ended: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
-        """Open the database. ConfigurationError when that cannot be done."""
+        """Open the database. Raises ConfigurationError on failure."""
         self._loop = asyncio.get_running_loop()
         self._ended = self._loop.create_future()
         opened: asyncio.Future[None] = self._loop.create_future()
         self._jobs = queue.SimpleQueue()
-        # A daemon: a store that nobody closed must not keep the process from ending.
+        # A daemon: a store that was not closed must not keep the process from ending.
         self._thread = threading.Thread(
             target=self._main,
             args=(partial(_resolve, opened), partial(_resolve, self._ended)),
@@ -100,29 +100,29 @@ class StoreThread(Generic[ConnectionT]):
             raise
 
     async def close(self) -> None:
-        """Run what is queued, close the database, end the thread. Closing twice is harmless.
+        """Run the queued jobs, close the database, end the thread. Closing twice is harmless.
 
-        A database that is locked is waited for once; then what is queued fails.
+        A locked database is waited for once; then the queued jobs fail.
         """
         thread, self._thread = self._thread, None
         if thread is None or self._ended is None:
             return
         self._jobs.put(None)
-        # Shielded: the thread ends by itself now, and a cancelled closer must not make its farewell fail.
+        # Shielded: the thread now ends by itself, and the cancellation of this call must not cancel its final future.
         await asyncio.shield(self._ended)
         thread.join()
 
     async def run(self, work: Callable[[ConnectionT], T], *, writes: bool = True) -> T:
-        """What ``work`` returns, once it is committed.
+        """The result of ``work``, once it is committed.
 
-        StateError when it was not: then nothing changed. A caller that is cancelled does not stop it.
+        Raises StateError if it was not committed: the database is unchanged. A cancelled caller does not stop the job.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._submit(_Job(work, partial(_resolve, future), writes, urgent=True))
         return await future
 
     def post(self, work: Work, done: Done) -> None:
-        """Let ``work`` join a later commit and return at once. StateError when too much waits, or not open."""
+        """Add ``work`` to a later commit and return at once. Raises StateError if the queue is full or closed."""
         self._submit(_Job(work, done, writes=True, urgent=False))
 
     def _submit(self, job: _Job) -> None:
@@ -132,7 +132,7 @@ class StoreThread(Generic[ConnectionT]):
             raise StateError.of("TW7004", path=self._backend.place, limit=self._capacity)
         self._jobs.put(job)
 
-    # Below: on the thread, but for the callbacks that `_tell` hands to the loop.
+    # Below: on the thread, except the callbacks that `_tell` passes to the loop.
 
     def _main(self, opened: Done, ended: Done) -> None:
         try:
@@ -150,7 +150,7 @@ class StoreThread(Generic[ConnectionT]):
             self._tell(opened, None, None)
             while group := self._next_group():
                 failure = self._commit(connection, group)
-                # Whoever closes waits for one lock at the most, not for one with each group.
+                # The closer waits for one lock at most, not for one per group.
                 if failure is not None and self._thread is None:
                     self._fail(self._rest(), failure)
                     return
@@ -158,14 +158,14 @@ class StoreThread(Generic[ConnectionT]):
             self._backend.close(connection)
 
     def _rest(self) -> list[_Job]:
-        """What is still queued when the thread is told to end."""
+        """The jobs still queued when the thread is asked to end."""
         jobs: list[_Job] = []
         while (job := self._jobs.get()) is not None:
             jobs.append(job)
         return jobs
 
     def _next_group(self) -> list[_Job]:
-        """The jobs of the next transaction; none when the thread is to end."""
+        """The jobs of the next transaction; an empty list when the thread should end."""
         group: list[_Job] = []
         job = self._jobs.get()
         due = time.monotonic() + self._linger
@@ -180,17 +180,17 @@ class StoreThread(Generic[ConnectionT]):
             except queue.Empty:
                 return group
         if group:
-            self._jobs.put(None)  # told to end after this group
+            self._jobs.put(None)  # end after this group
         return group
 
     def _commit(self, connection: ConnectionT, group: Sequence[_Job]) -> Exception | None:
-        """Run the group and tell all who wait. Returns what failed if that was the database, not a job."""
+        """Run the group and deliver the results. Returns the error if the database failed, rather than a job."""
         try:
             answers = self._backend.transact(
                 connection, [job.work for job in group], writes=any(job.writes for job in group)
             )
         except self._backend.failures as error:
-            # The database, not a job: locked, full, unreadable. Trying them one by one would wait as often.
+            # The database failed, not a job: locked, full, unreadable. Single attempts would wait for it each time.
             self._fail(group, error)
             return error
         except Exception as error:  # noqa: BLE001  whoever asked gets it; the thread lives
@@ -205,19 +205,19 @@ class StoreThread(Generic[ConnectionT]):
         return None
 
     def _fail(self, group: Sequence[_Job], error: Exception) -> None:
-        # One for each caller: an exception that several tasks raise mixes up their tracebacks.
+        # One error per caller: several tasks that raise the same exception would mix up their tracebacks.
         errors = [self._backend.worded(error) or error for _ in group]
         self._tell(_refuse, group, errors)
 
     def _tell(self, callback: Callable[..., None], *arguments: Any) -> None:
         assert self._loop is not None
-        # A loop that is closed has nobody left who waits.
+        # A closed loop has no waiting callers left.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *arguments)
 
 
 def _resolve(future: asyncio.Future[Any], answer: Any, error: Exception | None) -> None:
-    if future.done():  # its caller was cancelled
+    if future.done():  # the caller was cancelled
         return
     if error is None:
         future.set_result(answer)

@@ -1,9 +1,9 @@
-"""Which URL opens what. Only what reads settings imports this; a backend that needs a package is loaded by its URL.
+"""The store for each URL. Import this only to read settings; a backend that needs a package is loaded by its URL.
 
 ``memory:``           this process alone
 ``sqlite:///a/b.db``  an absolute path
 ``sqlite:a/b.db``     a path from the working directory, or from home with ``~/``
-``postgresql://…``    a log, for any machine: what psycopg takes, ``postgresql://user:password@host:port/database``
+``postgresql://…``    a log, for any machine: as psycopg accepts it, ``postgresql://user:password@host:port/database``
 ``redis://host/0``    facts on Redis (``rediss``: with TLS) or Valkey (``valkey``, ``valkeys``), for any machine
 """
 
@@ -27,7 +27,7 @@ __all__ = ["is_across_machines", "open_facts", "open_log"]
 T = TypeVar("T")
 
 Opener = Callable[[SplitResult], AbstractAsyncContextManager[T] | None]
-"""What the URL says, not opened yet; None when it says more, or less, than this scheme knows."""
+"""Creates the store for a URL, not opened yet; None if the URL has unknown or missing parts for its scheme."""
 
 FORMS = {
     "memory": "memory:",
@@ -39,17 +39,17 @@ ACROSS_MACHINES = ("redis", "rediss", "valkey", "valkeys")
 
 
 def open_facts(url: str) -> AbstractAsyncContextManager[Facts]:
-    """The facts at ``url``, open while its ``async with`` runs. ConfigurationError when no row knows the URL."""
+    """The facts at ``url``, open while its ``async with`` runs. Raises ConfigurationError for an unknown URL."""
     return _find(FACTS, url)
 
 
 def open_log(url: str) -> AbstractAsyncContextManager[Log]:
-    """The log at ``url``, open while its ``async with`` runs. ConfigurationError when no row knows the URL."""
+    """The log at ``url``, open while its ``async with`` runs. Raises ConfigurationError for an unknown URL."""
     return _find(LOGS, url)
 
 
 def is_across_machines(url: str) -> bool:
-    """Whether servers on several machines may share what is at ``url``."""
+    """Whether servers on several machines may share the store at ``url``."""
     return url.partition(":")[0] in ACROSS_MACHINES
 
 
@@ -103,7 +103,7 @@ def _postgres_log(parts: SplitResult) -> AbstractAsyncContextManager[Log]:
 
 
 def _of_extra(extra: str, package: str, parts: SplitResult) -> Any:
-    """The module of a store whose package need not be installed."""
+    """The module of a store whose package may not be installed."""
     try:
         return load(f"state.{extra}")
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Whether a log is still what its writers wrote. Apart from ``log``, for whoever only writes does not pay for it."""
+"""Verification of a log against tampering. Separate from ``log``, so that writers do not pay for the import."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Kind = Literal["edited", "missing", "unlinked", "rewritten", "cut", "unsigned", 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something at ``position`` that no writer did.
+    """A change at ``position`` that no writer made.
 
-    ``edited``     the entry does not fit its own hash: changed, or moved here from another position
-    ``missing``    entries before this one are not there
-    ``unlinked``   the entry does not follow the one before it, which was replaced
-    ``rewritten``  the entry fits its chain but not the mark that was kept
-    ``cut``        the entry of the mark that was kept is not there
+    ``edited``     the entry does not match its own hash: changed, or moved here from another position
+    ``missing``    entries before this one are missing
+    ``unlinked``   the entry does not follow the previous one, which was replaced
+    ``rewritten``  the entry matches its chain but not the stored mark
+    ``cut``        the entry of the stored mark is missing
     ``outside``    the position is below 1, where no writer puts an entry and no reader looks
-    ``unsigned``   the log begins here, and no record that it holds says so with our signature
+    ``unsigned``   the log begins here, and none of its records confirms that with our signature
     """
 
     position: int
@@ -35,7 +35,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What ``verify`` saw: how many entries, the last one's mark, and the first faults, at most a hundred."""
+    """The result of ``verify``: the number of entries, the mark of the last one, and the first hundred faults."""
 
     entries: int
     head: Mark
@@ -50,10 +50,10 @@ async def verify(
     kept: Iterable[Mark] = (),
     seen: Callable[[Entry], None] | None = None,
 ) -> Report:
-    """Check every entry that follows ``since``, which is trusted, up to the end.
+    """Check every entry after ``since``, which is trusted, to the end of the log.
 
-    ``head``, and each of ``kept``, is a mark that was kept from an earlier time: its entry must still be there, as it
-    was. ``seen`` is shown every entry.
+    ``head``, and each of ``kept``, is a mark stored earlier: its entry must still be there, unchanged. ``seen`` is
+    called with every entry.
     """
     check = _Check(since, [*kept, *([] if head is None else [head])])
     while page := await log.read(check.last.position, PAGE):
@@ -65,7 +65,7 @@ async def verify(
 
 
 class _Check:
-    """One walk over a log. A fault is reported where it is; the walk goes on from the entry as it stands."""
+    """One pass over a log. A fault is reported at its position; the check continues from the entry as it stands."""
 
     def __init__(self, since: Mark, kept: Iterable[Mark]) -> None:
         self.last = since
