@@ -1,1 +1,1 @@
-"""A client for servers of either era, over any transport."""
+"""A client for stateless and session-based servers, over any transport."""

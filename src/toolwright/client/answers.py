@@ -1,4 +1,4 @@
-"""A client's answers to questions of a server: the same handlers for both eras."""
+"""A client's answers to questions of a server: the same handlers for stateless and session-based servers."""
 
 from __future__ import annotations
 

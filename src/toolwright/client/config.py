@@ -478,7 +478,7 @@ def _folder(around: Path, said: str) -> str:
     return os.path.abspath(os.path.join(around, os.path.expanduser(said)))
 
 
-# A program that asks for a password, and the number of a setting, are code rather than a secret.
+# A program that asks for a password (ASKPASS), and the name of a setting (KEY_0), are code rather than secrets.
 _SECRET: Final = re.compile(
     r"TOKEN|KEY(?!_\d)|SECRET|(?<!ASK)PASS|AUTH|CREDENTIAL|COOKIE|SESSION|PRIVATE", re.IGNORECASE
 )

@@ -62,7 +62,7 @@ _REPEATABLE = frozenset(
     }
 )
 
-# Errors that would be repeated; any other error of a server may pass.
+# Refusals that a second attempt would meet again; any other error of a server may pass.
 _REFUSALS = (
     ParseError,
     InvalidRequest,
@@ -405,7 +405,7 @@ class Conversation:
         self._link.send(encode_notification(method, said), None, era.headers(method, said))
 
     def _send_plain(self, frame: bytes) -> None:
-        """Send answers to questions of a legacy server; a modern one may ask none."""
+        """Send answers to questions of a session-based server; a stateless one may send no requests."""
         if self.era is not None and self.era.listens_by_asking:
             return
         self._link.send(frame, None, {} if self.era is None else self.era.headers("", {}))

@@ -1,6 +1,6 @@
-"""The client's side of each era: additions to a request, cancellation, reading a result.
+"""The client's side of each era, stateless or session-based: additions to a request, cancellation, reading a result.
 
-The era is chosen once, when the connection opens (:mod:`toolwright.client.negotiate`); no other code branches on it.
+It is chosen once, when the connection opens (:mod:`toolwright.client.negotiate`); no other code branches on it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ServerFacts:
 
 
 class Era(Protocol):
-    """One era, from the client's side."""
+    """One era, stateless or session-based, from the client's side."""
 
     @property
     def revision(self) -> str: ...
@@ -128,7 +128,7 @@ class Legacy:
         return {headers.VERSION_HEADER: self.revision}
 
     def asks(self, result: Json) -> bool:
-        return False  # legacy servers ask by requests of their own
+        return False  # session-based servers ask by requests of their own
 
     def finished(self, result: Json, method: str) -> dict[str, Json]:
         return _object(result, method)

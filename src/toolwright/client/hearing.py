@@ -188,7 +188,7 @@ class Hearing:
             updated(uri)
 
     def _is_ours(self, params: Mapping[str, Json]) -> bool:
-        """Whether it belongs to a subscription of ours, or to none (legacy servers know none)."""
+        """Whether it belongs to a subscription of ours, or to none (session-based servers send no subscription id)."""
         id = _subscription(params)
         return id is None or (is_id(id) and id in self._subscriptions)
 

@@ -1,8 +1,8 @@
-"""Negotiates era and revision with a server, once (basic/versioning, "Client side").
+"""Negotiates the protocol revision with a server, once (basic/versioning, "Client side").
 
-``server/discover`` comes first, on every transport: modern servers have to answer it. A modern error names the server's
-revisions; anything else, silence included, means a legacy server, which gets its handshake. A server that was silent
-and refuses the handshake too was slow, not old. The result of an earlier conversation is tried first.
+``server/discover`` comes first, on every transport: stateless servers have to answer it. An error of a stateless server
+names its revisions; anything else, silence included, means a session-based server, which gets its handshake. A server
+that was silent and refuses the handshake too was slow, not old. The result of an earlier conversation is tried first.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ async def negotiate(
     remembered: str | None = None,
     reopen: Callable[[], Awaitable[None]] | None = None,
 ) -> tuple[Era, ServerFacts]:
-    """Settle on an era, for a client with these ``capabilities``. Each revision is tried twice at most, and once more
-    if there was no answer in time.
+    """Settle on a revision, for a client with these ``capabilities``. Each revision is tried twice at most, and once
+    more if there was no answer in time.
 
     Raises ``TransportError`` if there is none in common. A given ``revision`` is not negotiated: failure is an
     ``RpcError`` or ``TransportError``. A ``remembered`` one is tried first, as a hint only. ``reopen`` restarts a
@@ -69,7 +69,7 @@ async def negotiate(
         except (RpcError, TransportError):
             remembered = None  # it has become another server
     try:
-        # A server that was modern a while ago has all the time it needs.
+        # A server that was stateless a while ago has all the time it needs.
         return await modern.settle(versions.MODERN, seconds if remembered else min(seconds, _PROBE_SECONDS))
     except UnsupportedVersion as error:
         offered = _offered(error)
@@ -84,13 +84,13 @@ async def negotiate(
     except RequestTimeout:
         with contextlib.suppress(RpcError):
             return await handshake(versions.LEGACY)
-        # The first request has made the connection a modern one, which takes no handshake.
+        # The first request has made the connection a stateless one, which takes no handshake.
         return await modern.settle(versions.MODERN, seconds)
     except InvalidAnswer as error:
         try:
             return await handshake(versions.LEGACY)
         except RpcError:
-            raise error from None  # a modern server with an invalid answer, which is more informative than its refusal
+            raise error from None  # a stateless server with an invalid answer; its refusal says less
     except (RpcError, HttpStatus):
         pass
     return await handshake(versions.LEGACY)

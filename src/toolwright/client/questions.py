@@ -1,8 +1,9 @@
 """Limits on a server's questions to the person, and to the model, behind a client.
 
-Elicitation and sampling count, in both protocol eras. ``roots/list`` does not: its answer is fixed, and asks no person.
-A request of a session-based server has to belong to a request of ours that is open (:data:`ASKING`): a server without
-an open call has no reason to ask. Notifications, ``notifications/elicitation/complete`` among them, are not questions.
+Elicitation and sampling count, for stateless and session-based servers. ``roots/list`` does not: its answer is fixed,
+and asks no person. A request of a session-based server has to belong to a request of ours that is open
+(:data:`ASKING`): a server without an open call has no reason to ask. Notifications,
+``notifications/elicitation/complete`` among them, are not questions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The negotiated revision of each server, for as long as this process lives (basic/versioning "Client side").
 
-Negotiation costs a round trip, or seconds if a legacy server is silent. An entry is a digest and a date.
+Negotiation costs a round trip, or seconds if a session-based server is silent. An entry is a digest and a date.
 """
 
 from __future__ import annotations

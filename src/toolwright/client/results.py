@@ -90,7 +90,7 @@ def _typed(tool: str, value: Json, shape: Any) -> Any:
     try:
         return _convert(value, shape)
     except ValueError as error:
-        # To a legacy client, a value that is not an object comes wrapped in one.
+        # In session-based revisions, a value that is not an object comes wrapped in one.
         if is_object(value) and value.keys() == {"result"}:
             return _typed(tool, value["result"], shape)
         problem = str(error).replace("`", "'").splitlines()

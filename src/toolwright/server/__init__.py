@@ -1,1 +1,3 @@
-"""Serves a provider to MCP clients of both eras. Knows no policy: the provider it is given is guarded already."""
+"""Serves a provider to stateless and session-based clients. Knows no policy: the provider it is given is guarded
+already.
+"""

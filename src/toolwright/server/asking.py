@@ -177,7 +177,7 @@ def _check(outcome: InputRequiredResult) -> None:
         raise internal_error(error) from None
 
 
-# --- legacy ----------------------------------------------------------------------------------------------------------
+# --- session-based ---------------------------------------------------------------------------------------------------
 
 Run: TypeAlias = Callable[[Rounds], Awaitable[OutcomeT]]
 

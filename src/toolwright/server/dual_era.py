@@ -1,6 +1,6 @@
-"""Decides the era of each message from one table (basic/versioning, "Server side").
+"""Decides from one table whether a message is stateless or session-based (basic/versioning, "Server side").
 
-One process and one endpoint serve both eras, interleaved. :class:`Conversation` is a channel that both ends share;
+One process and one endpoint serve both, interleaved. :class:`Conversation` is a channel that both ends share;
 :mod:`toolwright.server.http` does the same for single HTTP requests.
 """
 
@@ -42,7 +42,7 @@ class Opening(Value, frozen=True):
     header: str | None = None
 
 
-# The first row that holds. A request of neither era counts as a modern one without its facts, and is refused as such.
+# The first row that holds. A request of neither kind counts as a stateless one without its facts, and is refused so.
 _TABLE: tuple[tuple[Callable[[Opening], bool], Era], ...] = (
     (lambda o: o.has_modern_meta, "modern"),
     (lambda o: o.header in versions.MODERN, "modern"),
@@ -59,7 +59,7 @@ def era_of(opening: Opening) -> Era:
 
 
 class Doors:
-    """The handlers of both eras of one server."""
+    """The stateless and the session-based handler of one server."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
@@ -98,7 +98,7 @@ def _facts(carrier: Carrier, session: Session | None) -> dict[str, str]:
 
 
 class Conversation:
-    """A channel that both ends share (stdio, memory). It holds the one legacy session that the channel may have."""
+    """A channel that both ends share (stdio, memory). It holds the one session that the channel may have."""
 
     def __init__(self, doors: Doors, carrier: Carrier, principal: Principal) -> None:
         self._doors = doors

@@ -1,6 +1,6 @@
-"""Both eras on one HTTP endpoint: the meaning of POST, GET and DELETE (basic/transports/streamable-http).
+"""One HTTP endpoint for stateless and session-based clients: POST, GET and DELETE (basic/transports/streamable-http).
 
-The transport hands over bodies and header facts; this module decides the era, the answer and its status.
+The transport hands over bodies and header facts; this module decides the protocol era, the answer and its status.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class HttpDoors:
         if key is not None:
             self._cancellable[key] = task
         task.add_done_callback(lambda task: self._forget(key, caller.principal, task, done))
-        # A legacy client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on without us.
+        # A session-based client that goes away has not cancelled (2025-06-18, basic/transports): the call goes on.
         await done
         if not task.cancelled():
             return Reply(200, task.result())
@@ -409,7 +409,7 @@ class HttpDoors:
         self._alone.pop(standing, None)
 
     async def delete(self, caller: Caller) -> Reply:
-        """End a legacy session, and its streams."""
+        """End a session, and its streams."""
         try:
             session = await self._named_session(caller)
             if isinstance(session, Reply):

@@ -128,8 +128,8 @@ def _payload(key: str, message: Answer | Failure) -> bytes:
 
 
 class StreamDialogue:
-    """A legacy request over HTTP. Without a session, an answer could not be attributed to a client, so no question is
-    asked.
+    """A session-based request over HTTP. Without a session token, an answer could not be attributed to a client, so no
+    question is asked.
     """
 
     __slots__ = ("_detach", "_principal", "_questions", "_session", "_way")

@@ -1,9 +1,8 @@
 """Resumable streams (2025-11-25, basic/transports, "Resumability and Redelivery").
 
-The events of a stream of a legacy session are stored in the facts for some minutes, so that any worker can resume it
-after its connection broke. One worker writes a stream: the one that runs the call. A reader that resumes it reads the
-stored events first, then new ones. An event is stored before it is sent, so that every id that a client has seen can be
-found.
+The events of a session's stream are stored in the facts for some minutes, so that any worker can resume it after its
+connection broke. One worker writes a stream: the one that runs the call. A reader that resumes it reads the stored
+events first, then new ones. An event is stored before it is sent, so that every id that a client has seen can be found.
 
 A reader announces itself to the writer, and gets a reply: otherwise a silent stream would look like one whose worker
 has ended. If the worker of a call has ended, the reader gets an error in place of the answer. A standalone stream,

@@ -45,7 +45,7 @@ class Served(Value, frozen=True):
     """A guarded provider and the settings to serve it. ``read_ttl_ms`` is 0 by default: a resource may change at any
     time, so clients do not cache it.
 
-    ``question_seconds``: the time a person has for an answer, in either era.
+    ``question_seconds``: the time a person has for an answer.
     """
 
     info: Implementation
@@ -217,7 +217,7 @@ class _Rate:
 
 
 class RequestChannel:
-    """Progress and logs of one request, in the terms that both eras share. Accepts calls from any thread.
+    """Progress and logs of one request, stateless or session-based. Accepts calls from any thread.
 
     Progress must increase (basic/patterns/progress); progress that does not is dropped, and so is everything after the
     answer. Of progress beyond ``PROGRESS_RATE`` a second, a completing one is sent at once, otherwise the newest one

@@ -1,4 +1,4 @@
-"""Questions from inside of a tool, answered by replay: one function body for both eras.
+"""Questions from inside of a tool, answered by replay: one function body for stateless and session-based clients.
 
 A body cannot be suspended between two requests, so a question *ends* its round: the call returns the question, and when
 the answers are there the body runs again from its start, and finds them (2026-07-28, basic/patterns/mrtr). Answers, and

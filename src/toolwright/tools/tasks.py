@@ -80,7 +80,7 @@ class Task:
         self.money += money
 
     def meet(self, leg: Leg, name: str, source: str) -> None:
-        """Record that ``name`` has this leg, from ``source``."""
+        """Record that the operation ``name`` contributed this leg, from ``source``."""
         self.met.setdefault(leg, name)
         self.sources.add(source)
 

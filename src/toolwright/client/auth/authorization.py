@@ -137,7 +137,7 @@ class Authorization:
             return True
 
     async def _revoke(self, tokens: Tokens) -> None:
-        """Revoke the tokens at the issuer (RFC 7009). Raises ``Unusable`` if it offers no revocation."""
+        """Revoke the tokens at the issuer (RFC 7009). Raises ``Unusable`` if that is not possible."""
         issuer = await find_issuer(self._fetcher, tokens.issuer)
         client = None if issuer is None else await self._way.client(issuer)
         if issuer is None or client is None or issuer.revocation_endpoint is None:
