@@ -73,7 +73,7 @@ class Hub:
             self._listeners[key][1](frozenset(untold))
 
     def close(self) -> None:
-        """End listeners that last as long as the server: each is called a last time, with no change."""
+        """End listeners that last as long as the server: each is called a last time, with an empty set."""
         self.closed = True
         for loop, hear in tuple(self._listeners.values()):
             if not loop.is_closed():

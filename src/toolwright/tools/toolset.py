@@ -239,7 +239,7 @@ class RequestContext(Value, frozen=True):
         effects belong after the last question, or into :meth:`once`. ``key`` names the question among those of the
         call; without one, questions are numbered in their order, which has to be the same each time.
 
-        Raises an error for a client that cannot answer such a question; :meth:`can_ask` tells in advance.
+        If the client cannot answer such a question, the call fails with an error; :meth:`can_ask` tells in advance.
         """
         return self._rounds().ask(question, key)
 

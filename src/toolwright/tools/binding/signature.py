@@ -162,7 +162,7 @@ def is_depends(item: Any) -> bool:
 def dependency_of(parameter: inspect.Parameter, annotation: Any) -> Depends | None:
     """Return the dependency that provides a parameter, from its type or its default: a model can set neither.
 
-    Raises ``DefinitionError`` for two of them, and for a dependency of another library.
+    Raises ``DefinitionError`` for two of them, for one of another library, and for ``Depends`` without a call.
     """
     found = [item for item in (*_defaults(parameter.default), *_metadata(annotation)) if is_depends(item)]
     if not found:
