@@ -1,8 +1,9 @@
-"""A host asks its person: one question after the other, each with all that they decide by, and no answer is a no.
+"""Approval by the person at the host: one question at a time, with all facts for the decision; no answer counts as a
+no.
 
-What a yes is good for, where tickets lie and how a yes is used up is as on a server (:mod:`toolwright.policy.confirm`);
-only the way to the person is another. A *front* puts a question and returns the answer (:mod:`toolwright.host.fronts`);
-without one, a call waits as a ticket.
+The scope of an approval, the place of tickets and the consumption of grants are the same as on a server
+(:mod:`toolwright.policy.confirm`); only the way to the person differs. A *front* puts a question and returns the answer
+(:mod:`toolwright.host.fronts`); without one, a call waits as a ticket.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ _log = logging.getLogger("toolwright")
 
 
 class Question(Value, frozen=True):
-    """One call that a person decides about. ``text`` is all that they have to see, with nothing in it that hides.
+    """One call that a person decides about. ``text`` is all that they have to see, with invisible characters escaped.
 
-    ``tool`` has the schema that edited arguments have to fit; ``problem`` is what was wrong with the last answer.
+    ``tool`` has the schema that edited arguments have to match; ``problem`` is the mistake in the last answer.
     """
 
     wanted: Wanted
@@ -54,23 +55,24 @@ class Once(Value, frozen=True):
 
 
 class Session(Value, frozen=True):
-    """Yes, and to each identical call for a while."""
+    """Yes, to this call and each identical one for a while."""
 
 
 class Always(Value, frozen=True):
-    """Yes, and to each call of this tool whose arguments fit ``pattern``, a JSON Schema, for long."""
+    """Yes, to this call and each later call of this tool whose arguments match ``pattern``, a JSON Schema, for a long
+    time."""
 
     pattern: Mapping[str, Any]
 
 
 class Edit(Value, frozen=True):
-    """Not so, but with these arguments: they are checked, decided about and shown once more."""
+    """Run the call with these arguments instead: they are validated, authorized and shown again."""
 
     arguments: Mapping[str, Any]
 
 
 class No(Value, frozen=True):
-    """``reason`` is told to the model."""
+    """No. ``reason`` is told to the model."""
 
     reason: str = ""
 
@@ -80,9 +82,10 @@ Front: TypeAlias = Callable[[Question], Awaitable[Answer]]
 
 
 class Asking(Value, frozen=True):
-    """``seconds`` that a question waits for its answer, then it is a no. ``always_seconds``: how long a yes to a
-    pattern holds. ``waiting`` questions at once at the most. ``no_seconds``: how long the identical call is refused
-    after a no, without asking again. ``edits`` of one call at the most."""
+    """Limits for questions. ``seconds`` is how long a question waits for its answer; then it counts as a no.
+    ``always_seconds``: how long the approval of a pattern holds. ``waiting``: questions open at once, at the most.
+    ``no_seconds``: how long the identical call is refused after a no, without asking again. ``edits`` of one call at
+    the most."""
 
     seconds: float = 900.0
     always_seconds: float = 2_592_000.0
@@ -111,7 +114,8 @@ def approved(
     instance: str,
     language: str,
 ) -> Callable[[Provider], Provider]:
-    """Nothing runs that asks until the person has said yes to exactly that. ``common`` is the task of what has none."""
+    """Run a call that needs approval only after the person has approved exactly that call. ``common`` is the task of
+    calls without one."""
     desk = _Desk(front)
     return lambda inner: _Approved(
         inner, settings, approvals, facts, server, instance, "", language, asking, desk, common
@@ -119,12 +123,12 @@ def approved(
 
 
 def edited(settings: Asking, language: str) -> Callable[[Provider], Provider]:
-    """Arguments that the person has changed go the whole way below anew, as if the model had sent them."""
+    """Pass a call that the person has edited through all layers below again, as if the model had sent it."""
     return lambda inner: _Edited(inner, settings, language)
 
 
 class _Changed(Exception):
-    """The person wants other arguments."""
+    """The person has edited the arguments."""
 
     def __init__(self, arguments: dict[str, Any]) -> None:
         super().__init__("the person has changed the arguments")
@@ -153,7 +157,7 @@ class _Edited(Wrapper, frozen=True):
 
 
 def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
-    """The call with other arguments, about which nothing has been decided yet."""
+    """The call with other arguments, without any decision made for the old ones."""
     names = {*arguments, *call.arguments}
     other = sorted(name for name in names if arguments.get(name) != call.arguments.get(name))
     noted(call, f"edited by the person: {', '.join(other)}")
@@ -167,11 +171,11 @@ def _json(arguments: Mapping[str, Any]) -> str:
 
 
 _Said: TypeAlias = Answer | ToolError | None
-"""What a question has come to: the answer, why it was not put, or nothing."""
+"""The outcome of a question: the answer, the reason why it was not put, or ``None`` without an answer."""
 
 
 class _Desk:
-    """Where questions wait for the one person. ``open``: those that wait or are being asked, by the call's key."""
+    """The queue of questions to the one person. ``open``: waiting or displayed questions, by the call's key."""
 
     def __init__(self, front: Front | None) -> None:
         self.front = front
@@ -181,7 +185,7 @@ class _Desk:
 
     @property
     def turn(self) -> asyncio.Lock:
-        """Whose turn it is; of the loop that runs now."""
+        """The lock that orders questions, one per event loop."""
         loop = asyncio.get_running_loop()
         if self._turn is None or self._loop is not loop:
             self._turn, self._loop, self.open = asyncio.Lock(), loop, {}
@@ -204,7 +208,7 @@ class _Approved(Confirming, frozen=True):
             return await self._as_the_other(wanted, await asyncio.shield(same))
         if len(self.desk.open) >= self.asking.waiting:
             raise ToolError.of("TW2425", tool=wanted.tool, limit=self.asking.waiting)
-        # From here on, before anything else is waited for: an identical call that comes meanwhile is this question.
+        # Registered before the next await: an identical call that comes meanwhile shares this question.
         answer: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
         self.desk.open[wanted.key] = answer
         try:
@@ -219,7 +223,8 @@ class _Approved(Confirming, frozen=True):
                 answer.set_result(None)
 
     async def _as_the_other(self, wanted: Wanted, said: _Said) -> Grant:
-        """The identical call was being asked about: its answer is the answer, and a yes to one run is good for that."""
+        """Share the answer of the identical call that was asked about first. A yes to a single run does not cover this
+        one."""
         match said:
             case None:
                 raise ToolError.of("TW2422", tool=wanted.tool)
@@ -233,7 +238,7 @@ class _Approved(Confirming, frozen=True):
                 raise ToolError.of("TW2423", tool=wanted.tool)
 
     async def _not_to_be_asked(self, wanted: Wanted) -> ToolError | None:
-        """Why the person is not to be bothered with it, where they are not."""
+        """The reason not to ask the person, if there is one."""
         if (before := await self.facts.get(_denied(wanted))) is not None:
             return ToolError.of("TW2424", tool=wanted.tool, reason=before.decode() or "-")
         if wait := await self._take("questions:", wanted, self.settings.questions, 60.0):
@@ -242,7 +247,7 @@ class _Approved(Confirming, frozen=True):
 
     @contextlib.asynccontextmanager
     async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
-        """A person's time is not the task's."""
+        """Stop the clock of the task while a person is asked."""
         task = call.context.task or self.common
         task.asks()
         try:
@@ -253,8 +258,8 @@ class _Approved(Confirming, frozen=True):
     async def _asked_in_turn(
         self, front: Front, wanted: Wanted, call: ToolCall, tool: Tool, answer: asyncio.Future[_Said]
     ) -> Grant:
-        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile was for this one too
-            # What lets one call run is none to those that wait beside it.
+        if (grant := await self._standing(wanted)) is not None:  # an answer meanwhile covered this call too
+            # A grant for a single run does not cover the identical calls that wait.
             answer.set_result(Once() if isinstance(grant, TicketGrant) else Session())
             return grant
         wanted = await previewed(wanted, tool, self.language)
@@ -284,7 +289,7 @@ class _Approved(Confirming, frozen=True):
                 case Once() | Session() | Always():
                     try:
                         grant = await self._granted(wanted, said)
-                    except (ConfigurationError, SchemaError) as error:  # a pattern that is none, or is for other calls
+                    except (ConfigurationError, SchemaError) as error:  # an invalid pattern, or one for other calls
                         problem = error.say(self.language)
                         continue
                     await self.approvals.note_last(wanted, fields(tool.definition))
@@ -294,7 +299,7 @@ class _Approved(Confirming, frozen=True):
         raise ToolError.of("TW2427", tool=wanted.tool)
 
     async def _said(self, front: Front, question: Question) -> Answer | None:
-        """What the person says; nothing, where they do not in time, or cannot."""
+        """The answer of the person, or ``None`` if there is none in time."""
         try:
             async with asyncio.timeout(self.asking.seconds):
                 return await front(question)
@@ -317,7 +322,7 @@ class _Approved(Confirming, frozen=True):
         return StandingGrant("the person, for a while" if isinstance(said, Session) else "the person, for a pattern")
 
     async def _text(self, wanted: Wanted, tool: Tool) -> str:
-        """All that the person decides by; nothing in it is a model's or a server's to arrange."""
+        """All facts for the decision. Neither a model nor a server controls the layout."""
         names = {"server": wanted.server or "-", "tool": wanted.tool, "effect": wanted.effect}
         parts = [sentence("TW2430", self.language, {key: shown_text(name) for key, name in names.items()})]
         parts += [shown_text(wanted.reason)] if wanted.reason else []
@@ -327,7 +332,7 @@ class _Approved(Confirming, frozen=True):
         return "\n\n".join(parts)
 
     async def _changes(self, wanted: Wanted, tool: Tool) -> list[str]:
-        """What is not as it was when the person last agreed to this tool."""
+        """The differences from the person's last approval of this tool."""
         last = await self.approvals.last(wanted)
         if last is None:
             return []

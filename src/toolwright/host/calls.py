@@ -1,5 +1,5 @@
-"""From a call as a model wrote it to what the model is told of it. Whatever the model wrote, the answer is a reply that
-it can go on from, and never an exception."""
+"""Executes a call as a model wrote it. Whatever the model wrote, the answer is a reply that it can continue from, and
+never an exception."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _log = logging.getLogger("toolwright")
 
 
 class Step(Value, frozen=True):
-    """A call that is about to run: as the model wrote it, and what is meant by it."""
+    """A call that is about to run: the model's own call, and the tool and arguments it resolves to."""
 
     use: ToolUse
     tool: str
@@ -38,8 +38,8 @@ class Step(Value, frozen=True):
 
 
 class Ended(Value, frozen=True):
-    """A call that has been answered. ``step`` is ``None`` where what the model wrote was no call of a tool. ``trail``
-    is what the layers have left of it: who has decided, and what failed."""
+    """A call that has been answered. ``step`` is ``None`` where the model's call could not be read. ``trail`` is the
+    record that the layers have made of it: the deciding rule, and any failure."""
 
     reply: ToolReply
     seconds: float
@@ -48,7 +48,7 @@ class Ended(Value, frozen=True):
 
     @property
     def size(self) -> int:
-        """Of the reply, in bytes of text and of pictures as they are sent."""
+        """The size of the reply in bytes: its text, and its pictures as they are sent."""
         parts = self.reply.parts
         return sum(len(part.encode(errors="replace") if isinstance(part, str) else part.data) for part in parts)
 
@@ -61,12 +61,12 @@ def _nothing(*_: Any) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Who is told what happens. What a hook raises ends the run, and is raised from it.
+    """Callbacks of a run. An exception raised by a hook ends the run, and is raised from it.
 
-    ``text`` and ``thinking`` get what the model says, as it comes; ``turn`` each answer when it is whole. ``before``
-    may be ``async``; the text that it returns refuses the call, and the model reads it. ``after`` is told of every
-    call, refused ones too, and ``progress`` how far one is. ``elicit`` answers what a tool asks a person; without it,
-    a tool that has to ask fails, and says so.
+    ``text`` and ``thinking`` get the model's output as it is streamed; ``turn`` each answer when it is complete.
+    ``before`` may be ``async``; if it returns text, the call is refused, and the model reads the text. ``after`` is
+    called for every call, refused ones too, and ``progress`` for the progress of one. ``elicit`` answers the questions
+    that a tool asks a person; without it, a tool that has to ask fails with an error that says so.
     """
 
     text: Callable[[str], None] = _nothing
@@ -80,7 +80,7 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class _Channel:
-    """What a running call says on the way."""
+    """Passes the progress of a running call to the hooks."""
 
     step: Step
     hooks: Hooks
@@ -94,7 +94,7 @@ class _Channel:
 
 
 class Caller:
-    """Calls tools of ``toolset`` for a model. ``context`` is that of every call, but for its channel and rounds."""
+    """Calls tools of ``toolset`` for a model. Every call gets ``context`` with its own channel and rounds."""
 
     def __init__(self, toolset: Toolset, hooks: Hooks, context: RequestContext, language: str) -> None:
         self._toolset = toolset
@@ -104,7 +104,7 @@ class Caller:
         self._language = language
 
     async def call(self, use: ToolUse, names: Mapping[str, str]) -> ToolReply:
-        """What the model is told of a call. Raises what a hook raises."""
+        """The reply to a call. Raises any exception of a hook."""
         began, step, trail = perf_counter(), None, Trail()
         try:
             step = _read(use, names)
@@ -133,7 +133,7 @@ class Caller:
             return self._crashed(step, error)
 
     async def _outcome(self, step: Step, trail: Trail) -> CallToolResult:
-        """The result once nothing is asked any more: each round runs the call from its start (tools/rounds.py)."""
+        """The result after all questions are answered: each round runs the call from its start (tools/rounds.py)."""
         rounds, channel = Rounds(), _Channel(step, self._hooks)
         while True:
             trail.taken = False  # each round is the same operation
@@ -156,8 +156,8 @@ class Caller:
 
 
 def _read(use: ToolUse, names: Mapping[str, str]) -> Step:
-    """``ToolError`` for a name that is no tool's, and for arguments that are no JSON object, or not one for everybody:
-    other parsers take the last of two equal keys."""
+    """Raises ``ToolError`` for an unknown tool, and for arguments that are not a JSON object, or an ambiguous one: with
+    duplicate keys, other parsers take the last."""
     if use.name not in names:
         raise _unknown(use, names)
     try:

@@ -1,7 +1,8 @@
-"""One catalogue over all servers: which name stands for which tool of which server, whoever comes and goes.
+"""One catalogue over all servers: a stable table from names to tools, while servers come and go.
 
-Its order and its names depend on nothing but what the servers publish. A server that is away keeps its place: its tools
-are marked as unavailable in :attr:`Catalogue.rows`, and stay in the list, so that nothing that a model has seen moves.
+Its order and its names depend only on the definitions of the servers. A server that is away keeps its place: its tools
+are marked as unavailable in :attr:`Catalogue.rows`, and stay in the list, so that the list a model has seen does not
+change.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Part(Value, frozen=True):
 
 
 class Row(Value, frozen=True):
-    """A line of the catalogue: the name here, and what stands behind it. ``tool`` has the name here."""
+    """A line of the catalogue: the name here, and the tool it stands for. ``tool`` has the name here."""
 
     alias: str
     part: Part
@@ -78,13 +79,14 @@ class _PromptRow(Value, frozen=True):
 
 
 _MOST_ADDRESSES = 1_000
-"""Of the parts of one resource. Each is looked for at every server, and no other call is served meanwhile."""
+"""Limit for the addresses of the parts of one resource. Each is looked up at every server, and no other call is served
+meanwhile."""
 
 
 class Catalogue:
     """A provider over several. The exact table is the only way from a name to a tool.
 
-    A resource that two servers have is that of the one that stands earlier, in whatever order they start.
+    A resource that two servers list belongs to the one that stands earlier, in whichever order they start.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -100,12 +102,12 @@ class Catalogue:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All tools there are, available or not, by their names here."""
+        """All tools, available or not, by their names here."""
         return tuple(self._rows.values())
 
     @property
     def quarantined(self) -> tuple[Quarantined, ...]:
-        """What nobody gets to see, and why."""
+        """The quarantined definitions, with the reason for each."""
         return (*(one for part in self._parts for one in part.remote.quarantined), *self._aside)
 
     def _changed(self, change: Change) -> None:
@@ -125,7 +127,7 @@ class Catalogue:
     def _table(self, aside: list[Quarantined]) -> dict[str, Row]:
         rows: dict[str, Row] = {}
         every = [(part, tool) for part in self._parts for tool in part.remote.tools]
-        # What the operator has called so goes before what is only called so by chance.
+        # A name that the operator has given takes precedence over an equal name made from a label.
         for part, tool in sorted(every, key=lambda pair: pair[1].name not in pair[0].rename):
             name = part.called(tool.name)
             if name in rows:
@@ -135,7 +137,7 @@ class Catalogue:
             known = self._rows.get(name)
             if known is None or known.part is not part or known.tool.input is not tool.input:
                 known = Row(name, part, tool.name, _called(tool, name))
-            rows[name] = known  # the same object, so that whoever remembers it knows it again
+            rows[name] = known  # the same object, so that callers who remember it recognize it
         return dict(sorted(rows.items()))
 
     def _prompt_table(self, aside: list[Quarantined]) -> dict[str, _PromptRow]:
@@ -157,7 +159,7 @@ class Catalogue:
         key: Callable[[T], str],
         aside: list[Quarantined],
     ) -> tuple[T, ...]:
-        """What there is, each once, sorted."""
+        """The entries of all servers, without duplicates, sorted."""
         found: dict[str, tuple[str, T]] = {}
         for part in self._parts:
             for entry in listed(part.remote):
@@ -181,7 +183,7 @@ class Catalogue:
         return self.row(name).tool
 
     def row(self, name: str) -> Row:
-        """What stands behind a name. ``UnknownTool`` where nothing does."""
+        """The row of a name. Raises ``UnknownTool`` if there is none."""
         row = self._rows.get(name)
         if row is None:
             raise UnknownTool(name)
@@ -220,7 +222,8 @@ class Catalogue:
         return self._prompts[operation.name]
 
     async def _owner(self, operation: ResourceRead | CompletionGet) -> tuple[Remote, tuple[Entry, ...]]:
-        """Whose it is: what a server lists goes before templates, and of each the earlier server."""
+        """The server that owns a resource or template: a listed resource goes before templates, then the earlier
+        server."""
         found: list[tuple[Remote, tuple[Entry, ...]]] = []
         for part in self._parts:
             with contextlib.suppress(UnknownEntry):

@@ -1,6 +1,6 @@
-"""A person, a model and tools: a conversation, and what is told of it as it goes on, as plain JSON objects.
+"""A conversation of a person, a model and tools, reported as events: plain JSON objects.
 
-How that looks is for whoever shows it: a terminal, or a program that reads lines.
+The caller decides how to display them: a terminal, or a program that reads lines.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from toolwright.tools.toolset import Tool, Toolset
 __all__ = ["Chat", "Event", "Offered", "Told"]
 
 Event: TypeAlias = dict[str, Json]
-"""``event`` says what it is: tools, text, thinking, call, progress, result, turn, ended or failed."""
+"""``event`` is the kind: tools, text, thinking, call, progress, result, turn, ended or failed."""
 Told: TypeAlias = Callable[[Event], None]
 
 
 class Offered(Value, frozen=True):
-    """A tool that the model may call: by which name, whose it is, what it does; or ``why`` it is not shown."""
+    """A tool that the model may call: its name, its server, its effect; or ``why`` it is not shown."""
 
     name: str
     server: str
@@ -36,7 +36,7 @@ class Offered(Value, frozen=True):
 
 
 class Origin(Protocol):
-    """Which server a tool is from, by its name here; empty where there is only one."""
+    """Returns the server of a tool by its name here; empty if there is only one server."""
 
     def __call__(self, name: str, /) -> str: ...
 
@@ -46,7 +46,8 @@ def _of_one(name: str, /) -> str:
 
 
 class Chat:
-    """``told`` gets every event. ``calls`` are those of the whole conversation, in the order in which they ended."""
+    """A conversation whose events go to ``told``. ``calls`` are those of the whole conversation, in the order in which
+    they ended."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Chat:
         )
 
     async def offered(self) -> list[Offered]:
-        """All tools that there are for this model, and those that it is not shown."""
+        """All tools, both those that the model is shown and those left out."""
         shown = await self._talk.exposed()
         alias = {name: called for called, name in shown.names.items()}
         why = {one.name: one.why.say(self._language) for one in shown.left_out}
@@ -92,7 +93,7 @@ class Chat:
         return Offered(alias, self._origin(tool.name), tool.effect, tool.definition.description or "", why)
 
     async def say(self, given: Given) -> Run:
-        """Let the model answer. Raises ``ModelError`` once that is told."""
+        """Let the model answer. Raises ``ModelError`` after reporting it as an event."""
         try:
             run = await self._talk.say(given)
         except ToolwrightError as error:

@@ -1,5 +1,5 @@
-"""What a tool of a server elsewhere does, as far as this side is concerned: the operator's word, which the server's own
-annotations can only make worse."""
+"""The effect of a remote tool as this side judges it: the operator's classification, which the server's own annotations
+can only tighten."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _WORSE: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
 
 
 def effects_by(said: Callable[[str], Effect | None], *, hints: bool = False) -> Effects:
-    """``said`` is the operator's word for a tool by its name. Where there is none a tool counts as destructive, unless
-    ``hints`` lets the server's annotations be believed. Beside the operator's word they only tighten."""
+    """Classify tools by effect. ``said`` returns the operator's classification of a tool by its name. Without one a
+    tool counts as destructive, unless ``hints`` trusts the server's annotations. With one, annotations can only tighten
+    it."""
 
     def effect(tool: wire.Tool) -> Effect:
         ruled, claimed = said(tool.name), _claimed(tool.annotations)
@@ -30,7 +31,7 @@ def effects_by(said: Callable[[str], Effect | None], *, hints: bool = False) -> 
 
 
 def _claimed(hints: wire.ToolAnnotations | None) -> Effect | None:
-    """What a server says of its tool; ``None`` where it says nothing."""
+    """The effect that a server's annotations claim; ``None`` without a claim."""
     if hints is None:
         return None
     if hints.readOnlyHint:

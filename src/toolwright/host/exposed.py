@@ -1,6 +1,6 @@
-"""What a model sees of a toolset, and the way back: which tool it means by a name.
+"""The tools of a toolset as a model sees them, and the mapping from its names back to tools.
 
-A tool that a provider would refuse is left out, and said: one of them must not cost the others the whole request.
+A tool that a provider would refuse is left out and reported, so that it does not cost the others the whole request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolwright.protocol.types import Tool, Value
 __all__ = ["Exposed", "Fit", "LeftOut", "exposed", "legal"]
 
 Fit: TypeAlias = Callable[[Tool], Tool]
-"""The definition as a provider takes it, its name included. ``DefinitionError`` where there is none."""
+"""Converts a definition to the form a provider accepts, its name included. ``DefinitionError`` if there is none."""
 
 
 class LeftOut(Value, frozen=True):
@@ -30,7 +30,7 @@ class LeftOut(Value, frozen=True):
 
 
 class Exposed(Value, frozen=True):
-    """``tools`` are in the provider's shape; ``names`` leads from what the model calls a tool to what it is called."""
+    """``tools`` are in the provider's format; ``names`` maps the model's name for a tool to its own."""
 
     tools: tuple[dict[str, Json], ...]
     names: Mapping[str, str]
@@ -41,15 +41,15 @@ _LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def legal(tool: Tool) -> Tool:
-    """The definition as it is. What every provider takes as a name is looked at, and no more."""
+    """The definition unchanged. Checks only that every provider accepts the name."""
     if not _LEGAL.fullmatch(tool.name):
         raise DefinitionError.of("TW9502", name=tool.name)
     return tool
 
 
 def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exposed:
-    """The tools in the shape of ``provider``, in the order in which they come. ``fit`` is what it takes of a
-    definition; without one, its profile says that (:mod:`toolwright.contract.profile`)."""
+    """The tools in the format of ``provider``, in the given order. ``fit`` adapts a definition to the provider; the
+    default follows its profile (:mod:`toolwright.contract.profile`)."""
     fit = fit or (fitting(profile(provider)) if provider in known() else legal)
     shape = shape_of(provider)
     shown, names, left_out = list[dict[str, Json]](), dict[str, str](), list[LeftOut]()
@@ -65,7 +65,7 @@ def exposed(tools: Iterable[Tool], provider: str, fit: Fit | None = None) -> Exp
 
 
 def _unlike(tool: Tool, taken: Mapping[str, str]) -> Tool:
-    """One name means one tool: a second one is not shown, rather than in the place of the first."""
+    """Reject a second tool of the same name: it is left out, and never replaces the first."""
     if tool.name in taken:
         raise DefinitionError.of("TW9503", name=tool.name, other=taken[tool.name])
     return tool

@@ -25,12 +25,12 @@ from toolwright.wording import sentence
 __all__ = ["ReadLine", "at_terminal", "callback", "lines_of", "prompting", "terminal", "typed_line"]
 
 ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
-"""Shows a prompt and returns the line that was typed, without its end. ``EOFError`` where nobody types any more."""
+"""Shows a prompt and returns the line that was typed, without its end. ``EOFError`` at the end of input."""
 
 
 def callback(function: Callable[[Question], Any]) -> Front:
-    """``function(question)`` returns an answer, or ``True`` for once. Whatever else it returns is a no. It may be
-    ``async``."""
+    """A front from a function. ``function(question)`` returns an answer, or ``True`` for :class:`Once`. Any other value
+    is a no. It may be ``async``."""
 
     async def front(question: Question) -> Answer:
         said = function(question)
@@ -46,7 +46,7 @@ def _answer(said: object) -> Answer:
 
 
 def terminal(language: str = "en") -> Front | None:
-    """The terminal at which the program was started; nothing where there is none: what pipes a yes is no person."""
+    """The terminal at which the program was started, or ``None`` without one: piped input is not a person's answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
@@ -63,7 +63,7 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDict
 
 @contextlib.asynccontextmanager
 async def at_terminal() -> AsyncGenerator[None]:
-    """There is one terminal: whoever has it has it alone, so that no answer is taken for that to another question."""
+    """Hold the one terminal exclusively, so that no answer is taken for that to another question."""
     async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         yield
 
@@ -74,8 +74,8 @@ def _on_stderr(text: str) -> None:
 
 
 def lines_of(descriptor: int, write: Callable[[str], None]) -> ReadLine:
-    """Lines that are typed at a terminal. What was typed before its prompt was seen is no answer to it, and a question
-    that nobody waits for any more takes no line from the next."""
+    """Read lines typed at a terminal. Input typed before the prompt was shown is discarded, and a cancelled question
+    takes no line from the next."""
 
     async def read(prompt: str) -> str:
         termios.tcflush(descriptor, termios.TCIFLUSH)
@@ -85,8 +85,8 @@ def lines_of(descriptor: int, write: Callable[[str], None]) -> ReadLine:
 
 
 async def typed_line(descriptor: int, prompt: Callable[[], None]) -> str:
-    """The next line at a terminal, typed before its prompt or after, without holding up what goes on meanwhile.
-    ``EOFError`` where there is none any more."""
+    """Read the next line at a terminal, typed before its prompt or after, without blocking the event loop. ``EOFError``
+    at the end of input."""
     prompt()
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes] = loop.create_future()
@@ -120,8 +120,8 @@ _WORDS: Mapping[str, str] = {
 
 
 def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en") -> Front:
-    """Shows the question in full, and takes one word for an answer, after a no also the reason on the same line;
-    anything else, and nothing, is a no."""
+    """Show the question in full, and read one word as the answer, after a no also the reason on the same line. An empty
+    line is a no, and so are repeated invalid answers."""
 
     def say(code: str, **facts: object) -> str:
         return sentence(code, language, facts)
@@ -166,7 +166,7 @@ def prompting(read: ReadLine, write: Callable[[str], None], language: str = "en"
 
 
 def _pattern(arguments: Any, free: set[str]) -> dict[str, Any]:
-    """Calls that differ from this one in nothing but the arguments of these names."""
+    """A schema for calls that differ from this one only in the arguments of these names."""
     fixed = {name: {"const": value} for name, value in arguments.items() if name not in free}
     properties = {**dict.fromkeys(sorted(free), True), **fixed}
     return {

@@ -1,8 +1,10 @@
-"""The pipeline of a host, composed in one place: that of a server, and what only whoever drives a model needs.
+"""The pipeline of a host, composed in one place: that of a server, and the layers that only the driver of a model
+needs.
 
-The rules are the same, in the same file. What differs: where no rule matches, what only reads runs and all else asks;
-the question goes to the person at hand; what servers say is labelled as data; and a task, all calls for one request of
-the user, has a budget, goes in no circles, and does not carry private data out on the word of a stranger.
+The rules are the same, in the same file. The differences: where no rule matches, calls that only read run and all
+others ask; the question goes to the person at hand; server output is labelled as data; and a task, all calls for one
+request of the user, has a budget, loop detection, and a guard against sending out private data after reading untrusted
+content.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ __all__ = ["Hosting", "guarding", "hosted"]
 
 
 class Hosting(Value, frozen=True):
-    """The settings of the layers that only a host has; each has a default. ``effects`` are the operator's word on what
-    tools do; ``budget`` is that of each task. ``clock`` and ``sleep`` are for tests."""
+    """The settings of the layers that only a host has; each has a default. ``effects`` are the operator's own
+    classification of tools; ``budget`` is that of each task. ``clock`` and ``sleep`` are for tests."""
 
     effects: Mapping[Effect, Globs] = field(default_factory=dict[Effect, Globs])
     budget: Budget = field(default_factory=Budget)
@@ -63,11 +65,11 @@ class Hosting(Value, frozen=True):
     sleep: Sleep = asyncio.sleep
 
     def task(self) -> Task:
-        """A new task: what is done for one request of the user."""
+        """Create a task: the work for one request of the user."""
         return Task(self.budget, self.clock)
 
     def over(self, config: Config) -> Self:
-        """These settings with what the operator's file says instead."""
+        """These settings, overridden by the operator's file."""
         said = {name: _read(config.tables[name]) for name in _TABLES if name in config.tables}
         parts = {name: replaced(getattr(self, name), **keys) for name, keys in said.items()}
         effects = {name: globs(tools) for name, tools in config.tables.get("effects", {}).items()}
@@ -103,11 +105,11 @@ def hosted(
     approvals: Approvals | None = None,
     front: Front | None = None,
 ) -> Provider:
-    """``provider`` behind everything that stands between servers and a model, outermost first.
+    """``provider`` behind all layers between servers and a model, outermost first.
 
-    ``front`` puts questions to a person; without one, what asks waits as a ticket. ``facts``, ``recorder`` and
-    ``approvals`` are as for :func:`toolwright.policy.pipeline.standard`. A call that is part of a task has it in its
-    context; without one it has no budget, and shares what it has met with all others that have none.
+    ``front`` puts questions to a person; without one, a call that needs approval leaves a ticket. ``facts``,
+    ``recorder`` and ``approvals`` are as for :func:`toolwright.policy.pipeline.standard`. A call that is part of a task
+    has it in its context; a call without a task has no budget, and shares its taint with all others without one.
     """
     guard, hosting, facts = guard or Guard(), hosting or Hosting(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
@@ -116,21 +118,21 @@ def hosted(
     language, limits = guard.language, guard.limits
     return guarded(
         provider,
-        audit(recorder),  # also what is refused, edited, repaired, stopped
+        audit(recorder),  # also refused, edited, repaired and stopped calls
         answered(language),  # below, failures are exceptions; above, they are results
-        apart,  # what a tool calls is agreed to, and asks, for itself
+        apart,  # nested calls are authorized and approved on their own
         observe(guard.meter),
-        budgeted(language),  # a task that is over does nothing more; each attempt counts
-        circling(hosting.loops, language),  # sees every call with what came of it, refusals too
+        budgeted(language),  # a task that is over makes no more calls; each attempt counts
+        circling(hosting.loops, language),  # sees every call with its outcome, refusals too
         abuse(guard.abuse, facts, guard.signals),
         authorize(decide),
         rate(guard.rate, facts, guard.signals),
-        edited(hosting.asking, language),  # what a person changes goes all the way below anew
+        edited(hosting.asking, language),  # an edited call passes all layers below again
         sizes(limits.max_argument_bytes),
-        repair(guard.repair),  # only where that is declared
-        validate,  # nobody is asked about arguments that are wrong, and none leaves
+        repair(guard.repair),  # only where a tool declares it
+        validate,  # a person is never asked about invalid arguments, and none are sent
         authorize_arguments(decide),
-        flow(hosting.flow, common, language),  # what is harmless alone may ask in company
+        flow(hosting.flow, common, language),  # calls that are harmless alone may ask in combination
         approved(
             guard.confirm,
             hosting.asking,
@@ -145,10 +147,10 @@ def hosted(
         concurrency(guard.concurrency, guard.signals),
         intent(recorder),
         spend,
-        flowed(hosting.flow, common, facts),  # what has run has brought in what it brings
-        retried(hosting.retry, hosting.sleep),  # each attempt has its own time
+        flowed(hosting.flow, common, facts),  # a call that ran adds its taint
+        retried(hosting.retry, hosting.sleep),  # each attempt has its own timeout
         timeout(limits.seconds),
-        labelled(language),  # what comes from below is data
+        labelled(language),  # output from below is data
         keeping(facts),
         tidy(limits.max_bytes, guard.secrets, language),
         kept(facts, language),
@@ -157,7 +159,7 @@ def hosted(
 
 
 def _with_defaults(guard: Guard) -> Rules:
-    """The operator's rules, and what holds where none of them matches: reading runs, and all else asks."""
+    """The operator's rules, followed by the defaults: reading runs, and all else asks."""
     rules = guard.rules.rules if guard.rules else ()
     every, number = globs("*"), len(rules)
     defaults = (

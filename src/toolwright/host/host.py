@@ -64,10 +64,10 @@ from toolwright.tools.toolset import (
 __all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus"]
 
 Elicit: TypeAlias = Callable[[str, Elicitation], "Reply | Awaitable[Reply]"]
-"""Answers what a server asks the person: the server's label, and its question."""
+"""Answers a server's question to the person. Called with the server's label and the question."""
 
 Guarding: TypeAlias = Callable[[Provider, Guard, Facts, Recorder, Approvals], Provider]
-"""Puts the layers around what the servers offer."""
+"""Puts the layers around the provider of all servers."""
 
 _MAX_WAITING = 1_000
 _ANSWER_SECONDS = 60.0
@@ -76,7 +76,7 @@ _log = logging.getLogger("toolwright")
 
 
 class ServerStatus(Value, frozen=True):
-    """How a server is. ``reason`` is why it cannot be used; ``starts`` counts how often it has been started."""
+    """The state of a server. ``reason`` says why it cannot be used; ``starts`` counts how often it has been started."""
 
     name: str
     state: State
@@ -90,9 +90,9 @@ class ServerStatus(Value, frozen=True):
 
 
 class Announcement(Value, frozen=True):
-    """What has changed: a server is in another state, tools were found or lost (``names``, as they are called here),
-    are held back, for ``reviews`` (as their server calls them), or are seen with something suspicious in them
-    (``warned``; ``suspicions`` say what)."""
+    """A change: a server has a new state, tools were found or lost (``names``, as this host calls them), tools are
+    quarantined and await review (``names`` as their server calls them; see ``reviews``), or tools are listed despite
+    suspicious content (``warned``; ``suspicions`` has the findings)."""
 
     kind: Literal["server", "found", "lost", "held", "warned"]
     server: str = ""
@@ -102,20 +102,19 @@ class Announcement(Value, frozen=True):
 
 
 class Host:
-    """``async with Host(servers) as host``: the tools of all of them, by stable names, behind one guard.
+    """``async with Host(servers) as host``: the tools of all servers, by stable names, behind one guard.
 
-    ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or whatever a client connects
-    to. ``approve_launch`` is shown each command before it is started for the first time, and after each change; without
-    it, what has not been approved before is refused. ``ask_input`` answers for the inputs of a file, ``elicit`` and
-    ``sample`` for what servers ask, each within ``questions``, however often it is started; ``roots`` are folders that
-    they may know of. ``heard`` is told what servers log.
+    ``servers`` is a file's :class:`Config`, or a mapping: label → :class:`ServerConfig`, or any target of a client.
+    ``approve_launch`` is shown each command before it is started for the first time, and after each change; without it,
+    a command that has not been approved before is refused. ``ask_input`` supplies the inputs of a file; ``elicit`` and
+    ``sample`` answer the requests of servers, each server within ``questions``, restarts included; ``roots`` are the
+    folders told to servers. ``heard`` receives the log messages of servers.
 
-    ``pins`` keep what each server of a file publishes at first use, and hold back what has changed until it is
-    accepted; ``judge`` looks at what servers publish that have no pin. ``front`` puts questions to a person, such as
-    ``terminal()`` or ``callback(function)``; without one, what asks is refused with a ticket for ``toolwright
-    approvals``. ``rules`` is the operator's file; what it says counts more than ``guard`` and ``hosting``, the settings
-    of the layers. ``guarding`` puts other layers in their place. ``audit`` says where records go, as for
-    :class:`toolwright.Server`.
+    ``pins`` store the contract of each server of a file at first use, and quarantine changes until they are accepted;
+    ``judge`` decides about servers without a pin. ``front`` puts questions to a person, such as ``terminal()`` or
+    ``callback(function)``; without one, a call that needs approval is refused with a ticket for ``toolwright
+    approvals``. ``rules`` is the operator's file; it takes precedence over ``guard`` and ``hosting``, the settings of
+    the layers. ``guarding`` replaces the layers. ``audit`` says where records go, as for :class:`toolwright.Server`.
     """
 
     def __init__(
@@ -171,7 +170,7 @@ class Host:
         self._warned: frozenset[tuple[str, str]] = frozenset()
         self.catalogue.watch(self._changed)
 
-        self._common = Task()  # what was met by calls that are part of no task
+        self._common = Task()  # the taint of calls that belong to no task
         guard, self.hosting = _settings(guard or Guard(), hosting or Hosting(), rules, audit)
         facts = MemoryFacts() if facts is None else facts
         self._recorder = Recorder(guard.audit)
@@ -179,7 +178,7 @@ class Host:
         self._tickets = OnDemand(lambda: open_facts(approvals_url(guard.confirm.store)), facts)
         guarding = guarding or guarded_by(self.hosting, front)
         self.provider = guarding(self.catalogue, guard, facts, self._recorder, Approvals(self._tickets))
-        """All that is there, behind the guard."""
+        """All servers as one provider, behind the guard."""
 
     def _life_of(self, one: ServerConfig, judge: Judge) -> Life:
         _check_renamed(one)
@@ -199,15 +198,15 @@ class Host:
 
     @classmethod
     def from_config(cls, path: str | Path, **settings: Any) -> Self:
-        """The servers of a file: ``mcpServers`` JSON, VS Code's ``servers``, or TOML. ``ConfigurationError`` names what
-        is wrong in it, and where. ``settings`` are those of the class."""
+        """The servers of a file: ``mcpServers`` JSON, VS Code's ``servers``, or TOML. ``ConfigurationError`` names the
+        mistake in the file, and its place. ``settings`` are those of the class."""
         return cls(read_config(path), **settings)
 
     # --- opening and closing ------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        """Start all servers. Returns once each is ready, or known not to be, and at the latest after
-        ``patience.ready``; what is still starting goes on."""
+        """Start all servers. Returns once each is ready or has failed, and at the latest after ``patience.ready``;
+        servers that are still starting continue to do so."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._recorder.open())
             await stack.enter_async_context(self._tickets)
@@ -220,7 +219,7 @@ class Host:
 
     @contextlib.asynccontextmanager
     async def _living(self) -> AsyncGenerator[None]:
-        """Every server has a task that ends with this, and its process with it."""
+        """Runs a task per server. Leaving the context ends the tasks, and the server processes with them."""
         loop = asyncio.get_running_loop()
         enabled = [self._lives[one.label] for one in self.config.servers if one.enabled]
         for life in self._lives.values():
@@ -239,7 +238,7 @@ class Host:
     async def _all_settled(self, lives: Sequence[Life]) -> None:
         waiting = {asyncio.ensure_future(life.settled.wait()) for life in lives}
         is_asked = True
-        while waiting and is_asked:  # what a person takes to answer counts for nobody
+        while waiting and is_asked:  # the time a person takes to answer counts against no server
             is_asked = self._at_person.locked()
             _, waiting = await asyncio.wait(waiting, timeout=self.patience.ready)
             is_asked = is_asked or self._at_person.locked()
@@ -247,14 +246,14 @@ class Host:
             one.cancel()
 
     def _neighbours(self, label: str) -> Neighbours:
-        """What the other servers have, as far as they are there. First was who stands first in the file: no server has
-        a say in that."""
+        """The known tools of the other servers. The order of the file decides which server came first, so no server can
+        influence it."""
         labels = list(self._lives)
         tools = {name: [tool.name for tool in life.remote.tools] for name, life in self._lives.items() if name != label}
         return Neighbours(tools, frozenset(labels[labels.index(label) :]))
 
     def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
-        # Counted for the server, whose connections come and go.
+        # One gate per server: its connections come and go.
         gate = QuestionGate(self._questions, one.label)
         listening = None if self._heard is None else Listening(one.label, self._heard)
 
@@ -263,7 +262,7 @@ class Host:
             elicit = self._elicit
             return Client(
                 target,
-                timeout=max(one.seconds or 0.0, _ANSWER_SECONDS),  # the file's word is for calls, which bring it along
+                timeout=max(one.seconds or 0.0, _ANSWER_SECONDS),  # calls pass the file's limit themselves
                 on_tools_changed=wake.changed,
                 on_resources_changed=wake.changed,
                 on_prompts_changed=wake.changed,
@@ -279,7 +278,7 @@ class Host:
         return connect
 
     async def _reached(self, one: ServerConfig) -> tuple[Target, dict[str, Any]]:
-        """What a client connects to, and how. ``ConfigurationError`` where a person has not agreed to it."""
+        """The client's target, and its settings. ``ConfigurationError`` where a person has not agreed to it."""
         if one.target is not None:
             return one.target, {}
         async with self._at_person:
@@ -297,21 +296,21 @@ class Host:
 
     @property
     def servers(self) -> tuple[ServerStatus, ...]:
-        """How each server is, in the order of the file."""
+        """The state of each server, in the order of the file."""
         return tuple(_status(life) for life in self._lives.values())
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """Which name stands for which tool of which server, and whether that is there now."""
+        """Which name stands for which tool of which server, and whether that tool is available now."""
         return self.catalogue.rows
 
     @property
     def quarantined(self) -> tuple[Quarantined, ...]:
-        """What servers publish and nobody gets to see, and why."""
+        """The quarantined definitions, with the reason for each."""
         return self.catalogue.quarantined
 
     async def list_tools(self) -> list[wire.Tool]:
-        """The tools that the guard lets be seen, by their names here."""
+        """The tools that the guard allows, by their names here."""
         return [tool.definition for tool in await self.tools()]
 
     @overload
@@ -321,35 +320,35 @@ class Host:
     async def tools(self, provider: str) -> Exposed: ...
 
     async def tools(self, provider: str | None = None) -> tuple[Tool, ...] | Exposed:
-        """The same as layers see them; or in the shape of ``openai``, ``openai-responses``, ``anthropic`` or
-        ``gemini``, with the way back from what a model calls them, and what is not shown."""
+        """The same tools as layers see them; or in the format of ``openai``, ``openai-responses``, ``anthropic`` or
+        ``gemini``, with a mapping from the model's names back to tools, and the tools that were left out."""
         tools = await self.provider.list_tools(self.context())
         return tools if provider is None else exposed((tool.definition for tool in tools), provider)
 
     @property
     def suspicions(self) -> tuple[Suspicion, ...]:
-        """What was found in what is seen all the same: a person should know of it."""
+        """Findings in definitions that are listed nevertheless. A person should see them."""
         return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
 
     @property
     def reviews(self) -> tuple[Review, ...]:
-        """What servers have changed and nobody has accepted yet."""
+        """Changes published by servers that await acceptance."""
         found = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
         return tuple(review for review in found if review is not None)
 
     def accept(self, review: Review, names: Sequence[str] | None = None) -> None:
-        """A person has seen this review, and takes it: these tools, or all of it. They appear at once.
+        """Accept a review on behalf of a person: the tools in ``names``, or all of it. They appear at once.
         ``ConfigurationError`` where the server has published something else since."""
         self._pins[review.server].accept(review, names)
         self._lives[review.server].wake.look_again()
 
     @property
     def audit_log(self) -> Log:
-        """What has been recorded."""
+        """The audit log."""
         return self._recorder.log
 
     async def changes(self) -> AsyncIterator[Announcement]:
-        """What changes from now on, as it happens. Of what nobody fetches, the oldest is forgotten."""
+        """Changes from now on, as they happen. The queue is bounded: the oldest unread change is dropped."""
         queue: asyncio.Queue[Announcement] = asyncio.Queue(_MAX_WAITING)
         self._queues.add(queue)
         try:
@@ -387,17 +386,17 @@ class Host:
             queue.put_nowait(announcement)
 
     def task(self) -> Task:
-        """A new task: what is done for one request of the user, with a budget of its own."""
+        """Create a task: the work for one request of the user, with a budget of its own."""
         return self.hosting.task()
 
     def _task_of_none(self) -> Task:
-        """The task of a call that is part of none: who makes it may go by what others of them have brought in."""
+        """A task for a call that belongs to no task. It carries the taint of all other such calls."""
         task = self.task()
         task.meets_with(self._common)
         return task
 
     def context(self, channel: Channel = SILENT, *, task: Task | None = None) -> RequestContext:
-        """The facts of a request that this host makes, for ``task`` where it is part of one."""
+        """The facts of a request that this host makes, as part of ``task`` if given."""
         return RequestContext(LOCAL, channel, task=task)
 
     # --- using it -----------------------------------------------------------------------------------------------------
@@ -413,8 +412,8 @@ class Host:
         **more: Any,
     ) -> Result:
         """Call a tool by its name here, through the guard. A failure is a result with ``is_error``, for the model;
-        ``UnknownTool`` is raised. ``task``, of :meth:`task`, is what the call is part of; without it, the call has a
-        budget of its own, and has met what all other calls without a task have met."""
+        ``UnknownTool`` is raised. The call is part of ``task``, made by :meth:`task`. Without one, it has a budget of
+        its own, and carries the taint of all other calls without a task."""
         channel = SILENT if progress is None else _Progress(progress)
         context = self.context(channel, task=task or self._task_of_none())
         outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
@@ -423,15 +422,15 @@ class Host:
         return Result.of(outcome)
 
     async def run(self, model: Model, messages: Given, *, task: Task | None = None, **settings: Any) -> Run:
-        """Let ``model`` answer with the tools that there are, through the guard, as part of ``task``, or as a new one.
-        Messages of an earlier run know what that has met. ``settings`` are those of :func:`toolwright.host.run.run`.
+        """Let ``model`` answer with the available tools, through the guard, as part of ``task``, or of a new one.
+        Messages of an earlier run bring its taint along. ``settings`` are those of :func:`toolwright.host.run.run`.
         Raises ``ModelError``."""
         settings = {"context": lambda: self.context(task=task or self.task()), **settings}
         return await run(model, messages, self.provider, **settings)
 
     async def read_resource(self, uri: str, *, task: Task | None = None) -> list[Any]:
-        """What ``uri`` reads as, through the guard, as part of ``task``. Without one, the address is the caller's own
-        choice, and what it brings in is met by all calls without a task."""
+        """Read the resource at ``uri``, through the guard, as part of ``task``. Without a task, the address counts as
+        the caller's own choice, and the taint of the content goes to all calls without a task."""
         part = task or self.task()
         try:
             outcome = await self.provider.read_resource(ResourceRead(uri, self.context(task=part)))
@@ -454,7 +453,7 @@ class Host:
 
 
 class _Progress:
-    """The way back for the progress of one call."""
+    """The channel that reports the progress of one call."""
 
     def __init__(self, told: Progress) -> None:
         self._told = told
@@ -479,7 +478,7 @@ def _status(life: Life) -> ServerStatus:
 def _settings(
     guard: Guard, hosting: Hosting, rules: str | Path | None, audit: Audit | Log | str | bool | None
 ) -> tuple[Guard, Hosting]:
-    """The settings of the layers, under what the operator's file says."""
+    """The settings of the layers, overridden by the operator's file."""
     guard = replaced(guard, server=guard.server or "host")
     if rules is not None:
         operators = read(rules)
@@ -498,12 +497,12 @@ def _config_of(servers: Mapping[str, ServerConfig | Target]) -> Config:
 
 
 def _is_here(target: Target) -> bool:
-    """Whether a server is an object of this process: whoever has written what it says of its tools vouches for it."""
+    """Whether the server is an object of this process, whose author vouches for its annotations."""
     return not isinstance(target, str | Sequence)
 
 
 def _visible(one: ServerConfig) -> Callable[[str], bool]:
-    """Which tools the operator wants to have at all."""
+    """A predicate for the tools that the operator's file includes."""
     only = None if one.only is None else globs(one.only)
     without = globs(one.without) if one.without else None
 
@@ -514,7 +513,7 @@ def _visible(one: ServerConfig) -> Callable[[str], bool]:
 
 
 def _said(one: ServerConfig) -> Callable[[str], Effect | None]:
-    """The operator's word on what a tool does; of several that hold, the worst."""
+    """The effect that the operator's file gives a tool; if several patterns match, the worst."""
     worst: tuple[Effect, ...] = ("destructive", "open-world", "write", "read")
     unknown = set(one.effects) - set(worst)
     if unknown:

@@ -1,4 +1,4 @@
-"""What is configured where: the files in which well-known hosts keep their servers, in the home and in a project."""
+"""An inventory of configured servers: the configuration files of well-known hosts, in the home and in projects."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _PROJECT: Final = (
     ("Gemini", ".gemini/settings.json"),
 )
 _SHARED: Final = frozenset({"settings.json", ".claude.json", "config.toml"})
-"""Files that are there for other things, and need not name a server."""
+"""Files with other purposes as well, which need not name a server."""
 
 
 class Configured(Value, frozen=True):
     """A server that a file names. ``how`` is its command or its address as it is written, secrets masked; ``unpinned``
-    are the packages of it that are whatever is newest."""
+    are its packages without a fixed version."""
 
     label: str
     kind: str
@@ -54,7 +54,7 @@ class Configured(Value, frozen=True):
 
 
 class Found(Value, frozen=True):
-    """A file, and what it names; ``problem`` is why it cannot be read."""
+    """A file, and the servers it names; ``problem`` is why it cannot be read."""
 
     host: str
     file: str
@@ -63,7 +63,7 @@ class Found(Value, frozen=True):
 
 
 def inventory(places: Sequence[Path] = (), home: Path | None = None) -> list[Found]:
-    """What there is in the home and in ``places``: files, or folders of projects; the current one unless said."""
+    """The files in the home and in ``places``: files, or folders of projects; by default the current folder."""
     candidates = dict.fromkeys(_candidates(places or (Path.cwd(),), home or Path.home()))
     return [found for host, file in candidates for found in _look(host, file)]
 
@@ -90,11 +90,11 @@ def _look(host: str, file: Path) -> Iterator[Found]:
 
 
 def _of_projects(host: str, file: Path) -> Iterator[Found]:
-    """Claude Code keeps what was added for one project in the file of the home, below the project's folder."""
+    """The project servers of Claude Code, which it keeps in the file of the home, below each project's folder."""
     try:
         said = decode(file.read_bytes())
     except (OSError, ParseError):
-        return  # which is told already
+        return  # already reported
     projects = said.get("projects") if is_object(said) else None
     for folder, project in (projects if is_object(projects) else {}).items():
         servers = project.get("mcpServers") if is_object(project) else None
@@ -118,7 +118,7 @@ def _configured(one: ServerConfig) -> Configured:
 
 
 def _masked(words: Sequence[str]) -> Iterator[str]:
-    """The words of a command without what is secret, by its looks or by the name of the option before it."""
+    """The words of a command, with secrets masked: by their looks, or by the name of the option before them."""
     option = ""
     for word in words:
         name, equals, value = word.partition("=") if word.startswith("-") else (option, "", word)

@@ -1,4 +1,4 @@
-"""Whether what a server publishes may be seen, before anybody sees it."""
+"""Admission of the definitions that a server publishes, before they are shown to anyone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Entry: TypeAlias = tuple[str, str]
 
 
 class Judged(Value, frozen=True):
-    """What must not be seen of a contract, and why: definitions, and the instructions of the server. ``findings`` are
-    what is suspicious in it, whether it is held or not."""
+    """The parts of a contract to quarantine: definitions, each with the reason, and the instructions of the server.
+    ``findings`` are all suspicious contents, quarantined or not."""
 
     held: Mapping[Entry, DefinitionError] = {}
     holds_instructions: bool = False
@@ -28,19 +28,19 @@ class Judged(Value, frozen=True):
 
 
 Judge: TypeAlias = Callable[[Contract, Neighbours], Judged]
-"""Looks at a contract before anybody is shown it, on a thread of its own. The neighbours are what other servers have.
-Of resources, a contract has the templates: what is listed one by one is data that comes and goes."""
+"""Judges a contract before it is shown to anyone, on a thread of its own. The neighbours are the tools of other
+servers. A contract has resource templates only: resources are data that comes and goes."""
 
 
 def scanned(contract: Contract, neighbours: Neighbours) -> Judged:
-    """Holds back what looks as if it were meant for a model and hidden from a person."""
+    """Quarantine text that seems meant for a model and hidden from a person."""
     found = suspicious(contract, neighbours)
     held = {entry: poisoned(entry[1], what) for entry, what in found.items() if is_blocked(what)}
     return Judged(held, is_blocked(_instructions(contract, neighbours)), found)
 
 
 def suspicious(contract: Contract, neighbours: Neighbours) -> dict[Entry, tuple[Finding, ...]]:
-    """What is suspicious in each definition in which something is."""
+    """The findings of each suspicious definition."""
     own = frozenset(contract.tools)
     every = [
         ((section, name), definition)

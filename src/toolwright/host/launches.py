@@ -1,8 +1,8 @@
-"""Which commands a person has agreed to have started: what is shown is what is approved, by its digest.
+"""Approved launch commands: a person approves the command that is shown, identified by its digest.
 
-A command that comes with a file runs as the user, before any tool is called. So the first time, and each time that
-anything of it has changed, the whole of it is shown: every word, the folder, the variables. What was agreed to lies in
-the user's own state folder, never in a repository.
+A command that comes with a file runs as the user, before any tool is called. So the first time, and after every change,
+the whole command is shown: every word, the folder, the variables. Approvals are stored in the user's own state folder,
+never in a repository.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = ["ApproveLaunch", "LaunchRequest", "Launches", "described"]
 
 
 class LaunchRequest(Value, frozen=True):
-    """What somebody is asked before a server starts. ``text`` is all of it, as it may be shown on a terminal;
-    ``before`` is what was approved last under this label in this file, where that was something else. ``connects``:
-    nothing starts, but variables of this user go to an address."""
+    """A request for approval before a server starts. ``text`` is the whole launch, safe to print on a terminal;
+    ``before`` is the text approved last under this label in this file, if it differs. With ``connects`` no process
+    starts, but variables of this user are sent to an address."""
 
     server: str
     file: str
@@ -46,11 +46,11 @@ class LaunchRequest(Value, frozen=True):
 
 
 ApproveLaunch: TypeAlias = Callable[[LaunchRequest], "bool | Awaitable[bool]"]
-"""Whether a person agrees. Nobody there is no."""
+"""Returns whether a person agrees. False if no person is there to answer."""
 
 
 class Launches:
-    """The commands that were approved. ``folder`` is the user's state folder unless a test says otherwise."""
+    """The approved commands. ``folder`` defaults to the user's state folder; tests override it."""
 
     def __init__(self, folder: Path | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
@@ -61,8 +61,8 @@ class Launches:
         return (self._folder or state_folder()) / "launches.json"
 
     async def check(self, server: str, file: str, launch: Launch | Endpoint, ask: ApproveLaunch | None) -> None:
-        """Return once this very command may start, or what an address takes may go there: it was approved, or is now.
-        Otherwise ``ConfigurationError``, which says how to approve it."""
+        """Return once this very command may start, or the variables an endpoint takes may go there: it was approved
+        before, or is approved now. Otherwise raise ``ConfigurationError``, which says how to approve it."""
         if isinstance(launch, Endpoint) and not launch.takes:
             return
         request = self.request(server, file, launch)
@@ -89,7 +89,7 @@ class Launches:
         return name in self._read().get("approved", {})
 
     def approve(self, request: LaunchRequest) -> None:
-        """A person has agreed to what ``request`` shows."""
+        """Record that a person has agreed to ``request`` as shown."""
         self._make_folder()
         with alone(self.file):
             known = self._read()
@@ -99,11 +99,11 @@ class Launches:
             self._write(known)
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """What was approved: digest → server, file, command, time."""
+        """The approvals: digest → server, file, command, time."""
         return self._read().get("approved", {})
 
     def revoke(self, name: str) -> bool:
-        """Whether there was an approval whose digest begins so, and is none any more."""
+        """Revoke all approvals whose digest starts with this prefix. Returns whether one existed."""
         with alone(self.file):
             known = self._read()
             found = [one for one in known.get("approved", {}) if one.startswith(name)]
@@ -131,7 +131,7 @@ class Launches:
             raise ConfigurationError.of("TW9009", file=self.file, problem=error.strerror) from None
 
     def _write(self, known: dict[str, Any]) -> None:
-        """As a whole or not at all, and for nobody else to read."""
+        """Write atomically, readable by the owner only."""
         write_whole(self.file, json.dumps(known, indent=1, sort_keys=True), 0o600)
 
 
@@ -140,7 +140,8 @@ def _place(server: str, file: str) -> str:
 
 
 def _approved(launch: Launch | Endpoint) -> dict[str, Any]:
-    """All that decides what runs. Values of variables that are secret are not in it, but what the file says of them."""
+    """All that decides which process runs. Of secret variables, the values written in the file, not the resolved
+    ones."""
     inputs = [[one.id, one.default, *one.options] for one in launch.inputs]
     if isinstance(launch, Endpoint):
         return {"origin": _origin(launch), "takes": list(launch.takes), "inputs": inputs}
@@ -158,20 +159,20 @@ def _line(launch: Launch) -> str:
 
 
 def _origin(endpoint: Endpoint) -> str:
-    """Where it goes: what comes behind it is for whoever is there."""
+    """The origin of the address: the path concerns only the server at that origin."""
     parts = urlsplit(endpoint.shown)
     return shown_text(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
 
 def described(launch: Launch | Endpoint) -> str:
-    """The whole of it for the eyes of a person: nothing in it hides, and nothing is left out."""
+    """The whole launch as text for a person: nothing in it is hidden or left out."""
     inputs = [one for one in map(_of_the_file, launch.inputs) if one]
     answers = [f"{'inputs' if place == 0 else '':<9}{said}" for place, said in enumerate(inputs)]
     if isinstance(launch, Endpoint):
         takes = [f"{'sends' if place == 0 else '':<9}{shown_text(name)}" for place, name in enumerate(launch.takes)]
         return "\n".join([f"to       {_origin(launch)}", *takes, *answers])
     lines = [f"command  {shown_text(launch.shown[0])}"]
-    words: list[str] = Masks().mask(list(launch.shown[1:]), None)[0]  # what looks like a key is not shown
+    words: list[str] = Masks().mask(list(launch.shown[1:]), None)[0]  # values that look like keys are masked
     lines += [f"         {shown_json(word)}" for word in words]
     lines += [f"in       {shown_text(launch.cwd)}"]
     values = [f"{shown_text(name)} = {_as_written(name, value)}" for name, value in sorted(launch.written.items())]
@@ -180,14 +181,15 @@ def described(launch: Launch | Endpoint) -> str:
 
 
 def _as_written(name: str, value: str) -> str:
-    """A variable as the file has it; one that is secret by its name, only where the file has no more than a name."""
+    """A variable as the file has it. One that is secret by its name is masked unless the file only refers to a
+    variable."""
     if is_secret(name) and not refers_only(value):
         return MASKED
     return shown_text(Masks().text(value))
 
 
 def _of_the_file(one: Input) -> str:
-    """What the file itself answers for an input."""
+    """The default and the options that the file gives for an input."""
     said = [f"default {shown_json(Masks().text(one.default))}"] if one.default is not None else []
     said += [f"one of {', '.join(shown_json(Masks().text(option)) for option in one.options)}"] if one.options else []
     return f"{shown_text(one.id)}: {'; '.join(said)}" if said else ""

@@ -1,4 +1,4 @@
-"""What servers want to be known, for whoever sits at the host: whose it is, clean, cut, and not too much of it."""
+"""Log messages of servers for the user of the host: attributed, cleaned, truncated and rate limited."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _PER_SECOND: Final = 1.0
 
 
 class ServerLog(Value, frozen=True):
-    """A log message of a server. ``text`` is a stranger's: nothing hides in it, secrets are masked, and of a long one
-    there are the first 2,000 characters. ``left_out``: so many before it were too many to be told."""
+    """A log message of a server. ``text`` is untrusted: hidden characters are removed, secrets are masked, and a long
+    one is cut to its first 2,000 characters. ``left_out`` counts the messages dropped before it by the rate limit."""
 
     server: str
     level: str
@@ -39,7 +39,7 @@ Heard: TypeAlias = Callable[[ServerLog], None]
 
 @dataclass(slots=True)
 class Listening:
-    """Hears one server and tells of it: 30 messages at once, and then one a second."""
+    """Receives the log messages of one server and passes them on: a burst of 30, then one a second."""
 
     server: str
     told: Heard

@@ -1,8 +1,8 @@
-"""What a server publishes, looked at before anybody sees it.
+"""Inspection of the definitions that a server publishes, before they are shown to anyone.
 
-All of it is a stranger's. Together it is bounded in bytes; each definition is compiled, searched for what hides, and
-judged. One that will not do is *quarantined*, with the reason, and the rest lives. To look at it may take seconds where
-somebody means ill, so it is done on a thread, and in steps that hold up nobody for long.
+All of it is untrusted. The total is bounded in bytes; each definition is compiled, searched for hidden text, and
+judged. An unacceptable one is *quarantined*, with the reason, and the rest stays usable. Inspection of malicious
+definitions may take seconds, so it runs on a thread, in steps that do not block others for long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _log = logging.getLogger("toolwright")
 
 MAX_TOOLS: Final = 1_000
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""Of all that one server publishes: tools, prompts, resources, templates and instructions together."""
+"""Limit for all that one server publishes: tools, prompts, resources, templates and instructions together."""
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal["tool", "resource", "template", "prompt"]
 
 
 class Quarantined(Value, frozen=True):
-    """Something that a server publishes and nobody here gets to see."""
+    """A definition that a server publishes and that is not listed."""
 
     server: str
     kind: Kind
@@ -52,7 +52,7 @@ class Quarantined(Value, frozen=True):
 
 
 class Suspicion(Value, frozen=True):
-    """Something that is seen all the same: a person should know what was found in it."""
+    """A definition that is listed despite its findings. A person should see them."""
 
     server: str
     kind: Kind
@@ -60,7 +60,7 @@ class Suspicion(Value, frozen=True):
     findings: tuple[Finding, ...]
 
 
-# -- what there is -----------------------------------------------------------------------------------------------------
+# -- published definitions ---------------------------------------------------------------------------------------------
 
 
 class Published(Value, frozen=True):
@@ -73,7 +73,7 @@ class Published(Value, frozen=True):
     instructions: str | None = None
 
     def check_size(self, server: str) -> None:
-        """``DefinitionError`` where it is more than anybody could look at."""
+        """``DefinitionError`` where there is more than the limits of inspection allow."""
         parts = {name: len(encode(getattr(self, name))) for name in self.__struct_fields__}
         if len(self.tools) > MAX_TOOLS or sum(parts.values()) > MAX_BYTES:
             said = ", ".join(f"{name} {size}" for name, size in parts.items())
@@ -82,8 +82,8 @@ class Published(Value, frozen=True):
 
 
 async def published(server: str, client: Client, before: Published) -> Published:
-    """What the server lists, as far as it says that it has some. Of resources and prompts that it does not list now,
-    those ``before`` count. ``TransportError`` or ``RpcError`` where it does not say which tools it has."""
+    """Fetch the lists of the server, as far as it declares the capability. If it fails to list resources or prompts,
+    those of ``before`` are kept. ``TransportError`` or ``RpcError`` where it fails to list its tools."""
     offered = client.facts.capabilities
     lists: dict[str, tuple[Any, ...]] = {"tools": tuple(await client.list_tools()) if "tools" in offered else ()}
     for kind, needs, ask in (
@@ -95,18 +95,18 @@ async def published(server: str, client: Client, before: Published) -> Published
             try:
                 lists[kind] = tuple(await ask())
             except MethodNotFound:
-                pass  # one that says that it has them, and does not know the method, has none
+                pass  # a server that declares the capability, and does not know the method, has none
             except RpcError as error:
                 _log.warning("server %s does not list its %s: error %d", server, kind, error.number)
                 lists[kind] = getattr(before, kind)
     return Published(**lists, instructions=client.facts.instructions)
 
 
-# -- what may be seen of it --------------------------------------------------------------------------------------------
+# -- admitted definitions ----------------------------------------------------------------------------------------------
 
 
 class Seen(Value, frozen=True):
-    """What may be seen, by names and URIs, and what became of the rest."""
+    """The admitted definitions, by names and URIs, and the verdict on the rest."""
 
     tools: Mapping[str, Tool]
     prompts: Mapping[str, wire.Prompt]
@@ -119,7 +119,7 @@ class Seen(Value, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """How the definitions of one server are looked at."""
+    """The settings for the inspection of one server's definitions."""
 
     server: str
     instance: str
@@ -129,9 +129,9 @@ class Looking:
     judge: Judge
 
     def at(self, said: Published, neighbours: Neighbours, known: Mapping[str, Tool]) -> Seen:
-        """What may be seen. Of ``known``, a tool that has not changed stays the very same object.
+        """Inspect definitions and return the admitted ones. An unchanged tool of ``known`` stays the very same object.
 
-        ``DefinitionError`` where there is more than anybody could look at.
+        ``DefinitionError`` where there is more than the limits allow.
         """
         said.check_size(self.server)
         notes = _Notes(self.server)
@@ -161,7 +161,8 @@ class Looking:
         return before if before is not None and same else self._tool(definition)
 
     def _tool(self, definition: wire.Tool) -> Tool:
-        """``DefinitionError`` for what a model or a person must not be shown, or what cannot be held to its schema."""
+        """``DefinitionError`` for text that a model or a person must not be shown, or a schema that cannot be
+        enforced."""
         if not is_name(definition.name):
             raise DefinitionError.of("TW3007", name=definition.name)
         if definition.inputSchema.get("type") != "object":
@@ -183,14 +184,14 @@ _SECTIONS: Final[Mapping[Kind, str]] = {"tool": "tools", "prompt": "prompts", "t
 
 @dataclass(slots=True)
 class _Notes:
-    """What was found while somebody looked."""
+    """The findings of one inspection."""
 
     server: str
     quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
     suspicions: list[Suspicion] = field(default_factory=list[Suspicion])
 
     def firsts(self, kind: Kind, entries: Iterable[T], key: Callable[[T], str]) -> dict[str, T]:
-        """Those that have a name. Of two with the same one the first counts, whatever becomes of it."""
+        """The entries that have a name. Of two with the same name the first counts, even if it is rejected later."""
         firsts: dict[str, T] = {}
         for entry in entries:
             name = key(entry)
@@ -203,7 +204,7 @@ class _Notes:
     def admitted(
         self, kind: Kind, entries: Mapping[str, Any], judged: Judged, admit: Callable[[Any], T]
     ) -> dict[str, T]:
-        """The definitions that ``admit`` takes, which is what they become, and that are not held."""
+        """The definitions that are not quarantined, as converted by ``admit``."""
         found: dict[str, T] = {}
         for name, definition in entries.items():
             entry = (_SECTIONS[kind], name)
@@ -221,7 +222,8 @@ class _Notes:
     def scanned(
         self, entries: Mapping[str, wire.Resource], neighbours: Neighbours, own: frozenset[str]
     ) -> dict[str, wire.Resource]:
-        """Resources: data that comes and goes, so that nobody is asked to accept each."""
+        """The resources that pass the scan. They are data that comes and goes, so none of them needs acceptance by a
+        person."""
         found: dict[str, wire.Resource] = {}
         for uri, resource in entries.items():
             try:
@@ -247,7 +249,7 @@ class _Notes:
 
 
 def _plain(definition: T) -> T:
-    """The definition, in which nothing hides."""
+    """The definition, checked for hidden characters."""
     check_plain("The definition", definition)
     return definition
 

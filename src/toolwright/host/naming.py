@@ -1,8 +1,8 @@
-"""What tools of many servers are called here: ``server_tool``, in letters that every model provider takes.
+"""Names of tools at a host: ``server_tool``, in characters that every model provider accepts.
 
-A name is made of the server's label and the tool's own name alone, so that it stays whatever else comes and goes. No
-mark has the underscore that stands behind it, so that no two pairs make one name; and a name is never taken apart
-again: a table says what stands behind it. What cannot be written, or is too long, ends in a digest.
+A name depends on the server's label and the tool's own name alone, so it stays the same while other servers come and
+go. No mark contains the underscore that follows it, so no two pairs make the same name; and a name is never parsed: a
+table maps it to its tool. A name with characters that are not allowed, or that is too long, ends in a digest.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ RESERVED: Final = frozenset(
     {"call_tool", "find_tools", "get_prompt", "get_tool", "list_prompts", "list_resources", "list_servers"}
     | {"list_tools", "read_resource", "read_more", "run_code", "search_tools", "tool_search", "tools_search"}
 )
-"""Names that a host keeps for tools of its own: what a server has can never be taken for them."""
+"""Names reserved for tools of the host itself: a server's tool can never be mistaken for one of them."""
 
 _MAX_MARK: Final = 24
 _ALIAS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def marks(labels: Iterable[str]) -> dict[str, str]:
-    """What stands before the tools of each server. ``ConfigurationError`` for a label that looks like another, or is
-    not what it looks like."""
+    """The prefix for the tools of each server. ``ConfigurationError`` for a label that looks like another, or that
+    deceives the eye."""
     made: dict[str, str] = {}
     seen: dict[tuple[str, str], str] = {}
     for label in labels:
@@ -63,16 +63,16 @@ _SEPARATORS: Final = re.compile(r"[\s_.\-\u00b7\u2010-\u2015\u2212]+")
 
 
 def _look(label: str) -> str:
-    """The skeleton of a label for somebody who reads it quickly, who sees neither accents on Latin letters nor which
-    separator stands between two words."""
+    """The skeleton of a label for a cursory reader, who overlooks accents on Latin letters and the kind of separator
+    between two words."""
     plain = latin(label)
     bare = unmarked(plain)
     return skeleton(_SEPARATORS.sub("-", bare if bare.isascii() else plain).strip("-"))
 
 
 def _mark(label: str) -> str:
-    """Letters, digits and hyphens; ``_``, ``.`` and spaces are hyphens, so that labels which differ in them only look
-    alike, and are refused together."""
+    """Letters, digits and hyphens; ``_``, ``.`` and spaces become hyphens, so that labels which differ only in them
+    look alike, and are refused together."""
     plain = re.sub(r"[_. ]", "-", label)
     written = re.sub(r"[^A-Za-z0-9-]", "", plain)
     if not written[:1].isalpha():
@@ -91,7 +91,7 @@ def alias(mark: str, name: str) -> str:
 
 
 def check_alias(name: str) -> None:
-    """``ConfigurationError`` for what an operator may not call a tool."""
+    """``ConfigurationError`` for a name that an operator may not give a tool."""
     if not _ALIAS.fullmatch(name) or len(name) > MAX_NAME or _is_reserved(name):
         raise ConfigurationError.of("TW9212", name=name[:140], limit=MAX_NAME)
 
@@ -100,7 +100,7 @@ _RESERVED_LOOKS: Final = frozenset(map(skeleton, RESERVED))
 
 
 def _is_reserved(name: str) -> bool:
-    """Whether it is a name that the host keeps, or reads like one."""
+    """Whether the name is reserved for the host, or looks like one that is."""
     return name.lower() in RESERVED or skeleton(name) in _RESERVED_LOOKS
 
 

@@ -1,7 +1,7 @@
-"""Packages, images and scripts that a command fetches without saying which release: tomorrow it is another program.
+"""Detection of packages, images and scripts that a command fetches without a fixed version: tomorrow they may differ.
 
-Each way to fetch and run something is a row of a table. A command that none of them knows fetches nothing as far as
-this goes; that is no promise.
+Each way to fetch and run a package is a row of a table. A command that no row matches is taken to fetch no packages;
+that is no promise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["unpinned"]
 
 
 def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
-    """What the command fetches whose release it does not say, as it is written there."""
+    """The packages that the command fetches without a fixed version, as it spells them."""
     words = _unwrapped(tuple(argv))
     for verb, runner in _RUNNERS.items():
         rest = _after(words, verb)
@@ -25,7 +25,7 @@ def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-# -- what is run in the end --------------------------------------------------------------------------------------------
+# -- the command that runs in the end ----------------------------------------------------------------------------------
 
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash"})
 _NESTED: Final = 4
@@ -53,7 +53,7 @@ def _is_setting(word: str) -> bool:
 
 
 def _words(line: str) -> tuple[str, ...]:
-    """The words of the first command of a line of a shell, which may replace it by ``exec``."""
+    """The words of the first command of a shell line, without a leading ``exec``."""
     try:
         words = shlex.split(re.split(r"&&|\|\||[;|&\n]", line, maxsplit=1)[0])
     except ValueError:
@@ -69,7 +69,7 @@ _TAKES_WORD: Final = frozenset({"-C", "--context", "--cwd", "--dir", "--director
 
 
 def _after(words: Sequence[str], verb: tuple[str, ...]) -> list[str] | None:
-    """What stands behind the words of ``verb``, between which there may be options; ``None`` where they are not."""
+    """The words behind those of ``verb``, between which there may be options; ``None`` if they do not match."""
     if tuple(words[:1]) != verb[:1]:
         return None
     wanted, rest = list(verb[1:]), iter(words[1:])
@@ -84,14 +84,14 @@ def _after(words: Sequence[str], verb: tuple[str, ...]) -> list[str] | None:
     return list(rest)
 
 
-# -- what is fetched ---------------------------------------------------------------------------------------------------
+# -- the packages it fetches -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Runner:
-    """A program that fetches and runs. Options of ``names`` say what is fetched instead of the first word that is none,
-    those of ``adds`` what is fetched beside it, and those of ``takes_word`` are followed by a word about something
-    else. ``is_fetched``: whether that first word is fetched at all."""
+    """A program that fetches and runs a package. Options in ``names`` give the package in place of the first word that
+    is not an option, those in ``adds`` give additional packages, and those in ``takes_word`` are followed by an
+    unrelated word. ``is_fetched``: whether that first word is a package to fetch at all."""
 
     is_pinned: Callable[[str], bool]
     names: frozenset[str] = frozenset()
@@ -116,7 +116,7 @@ class _Runner:
 
 
 def _listed(value: str) -> list[str]:
-    """Several may stand in one word, with commas between them."""
+    """The packages of an option; commas separate several."""
     return [one.strip() for one in value.split(",") if one.strip()]
 
 
@@ -135,7 +135,7 @@ def _pypi(package: str) -> bool:
 
 def _is_release(package: str, version: str) -> bool:
     if package.startswith((".", "/", "~", "file:")):
-        return True  # what lies on this machine is not fetched
+        return True  # a local path is not fetched
     if "git+" in package or package.startswith((*_ADDRESSES, "github:")):
         return re.search(r"[@#][0-9a-f]{40}$", package) is not None
     return _EXACT.fullmatch(version) is not None
@@ -146,7 +146,7 @@ def _is_address(word: str) -> bool:
 
 
 def _script(word: str) -> bool:
-    """A file, an address, or a package of a registry with the file that is meant."""
+    """Whether a script is pinned: a file, an address, or a registry package with the path of a file."""
     if word.startswith(("npm:", "jsr:")):
         return _npm(re.sub(r"(?<=.)(@[^/@]+)/.*$", r"\1", word.partition(":")[2]))
     return not _is_address(word) or _WITHIN.search(word) is not None
@@ -158,7 +158,7 @@ def _requirement_or_script(word: str) -> bool:
 
 def _go(package: str) -> bool:
     version = package.partition("@")[2]
-    return not version or _EXACT.fullmatch(version) is not None  # without one, go.mod says which
+    return not version or _EXACT.fullmatch(version) is not None  # without one, go.mod gives the version
 
 
 def _image(image: str) -> bool:

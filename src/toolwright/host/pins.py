@@ -1,9 +1,9 @@
-"""What a server published when somebody last looked, and what of it has changed since.
+"""Pins: the accepted contract of each server, and the drift since.
 
-The whole contract of a server is kept at first use, in the user's own state folder and never in a repository: its
-tools, prompts and templates of resources, and its instructions. Later, what is not as it was, beyond white space and
-the like, is held back until a person has seen what changed and accepts it; so is what was not there. What looks like
-poison is held back from the first time on.
+The whole contract of a server is stored at first use, in the user's own state folder and never in a repository: its
+tools, prompts and resource templates, and its instructions. Later, a definition that is new or has changed, beyond
+white space and other cosmetic differences, is quarantined until a person has seen the change and accepts it. A poisoned
+definition is quarantined from the first time on.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["Pin", "Pins", "Review", "instance_of"]
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What waits for a person: what has changed since they last accepted, and what is suspicious in it now. ``digest``
-    names all that is published, so that nothing else is accepted than what was shown."""
+    """A pending review: the changes since the last acceptance, and the suspicious findings in them. ``digest``
+    identifies all that is published, so that only the contract that was shown can be accepted."""
 
     server: str
     digest: str
@@ -44,7 +44,7 @@ class Review:
 
     @property
     def names(self) -> frozenset[str]:
-        """The tools, prompts and templates that something is said about."""
+        """The tools, prompts and templates that a change or finding concerns."""
         return frozenset({one.subject for one in self.changes.changes if one.subject} | self.findings.keys())
 
     def data(self) -> dict[str, Json]:
@@ -58,7 +58,8 @@ class Review:
 
 
 def instance_of(file: str, server: ServerConfig) -> str:
-    """What tells a server from others of its label: the file that names it, and how it is reached."""
+    """An identity that tells servers of the same label apart: the file that names the server, and its command or
+    address."""
     return f"{place_of(file)} #{_key(file, server)}"
 
 
@@ -71,13 +72,13 @@ def _key(file: str, server: ServerConfig) -> str:
 
 
 class Pins:
-    """The contracts that were accepted. ``folder`` is in the user's state folder unless a test says otherwise."""
+    """The accepted contracts. ``folder`` defaults to one in the user's state folder; tests override it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def of(self, file: str, server: ServerConfig) -> Pin:
-        """The pin of a server as this file names it: with another command or address it is another server."""
+        """The pin of a server as this file names it. With another command or address it is another server."""
         key = _key(file, server)
         folder = self._folder or state_folder() / "pins"
         return Pin(server.label, folder / f"{key}.lock", folder / f"{key}.new.lock")
@@ -85,8 +86,9 @@ class Pins:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One server's. ``file`` has what was accepted, ``waiting`` what is published instead. ``unseen`` was kept at first
-    use, just now: nobody has accepted it yet, and it may turn out to be poison once other servers are there."""
+    """The pin of one server: ``file`` holds the accepted contract, ``waiting`` a changed one under review. ``unseen``
+    are the definitions pinned on first use by this object and not reviewed yet: one of them may turn out to be poisoned
+    once other servers are connected."""
 
     server: str
     file: Path
@@ -95,7 +97,7 @@ class Pin:
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def judge(self, contract: Contract, neighbours: Neighbours) -> Judged:
-        """What must not be seen of what is published now. ``ConfigurationError`` where the pin cannot be read."""
+        """Decide which published definitions to quarantine. ``ConfigurationError`` where the pin cannot be read."""
         seen = scanned(contract, neighbours)
         with self.lock:
             accepted = self._accepted(contract, seen)
@@ -105,7 +107,8 @@ class Pin:
         return judged
 
     def _accepted(self, contract: Contract, seen: Judged) -> Contract:
-        """What was accepted, less what is poison by now; at first use, what is none."""
+        """The accepted contract, without unreviewed definitions found poisoned since; on first use, all that is not
+        poisoned."""
         if not self.file.exists():
             kept = _only(contract, lambda entry: entry not in seen.held)
             kept = replaced(kept, instructions=None) if seen.holds_instructions else kept
@@ -133,7 +136,7 @@ class Pin:
                 yield entry, _changed(entry, changed, is_new=entry not in before)
 
     def review(self, neighbours: Neighbours = NOBODY) -> Review | None:
-        """What waits; nothing where nothing does."""
+        """The pending review, if any."""
         waiting = find(self.waiting)
         pinned = None if waiting is None else find(self.file)
         if waiting is None or pinned is None:
@@ -147,9 +150,9 @@ class Pin:
         return Review(self.server, published.pin, changes, found)
 
     def accept(self, shown: Review, names: Collection[str] | None = None) -> None:
-        """A person has seen ``shown``, and takes what has these names as it is in it; all of it, instructions too,
-        unless ``names`` says which. What is gone is forgotten. ``ConfigurationError`` where by now something else
-        waits."""
+        """Accept the definitions called ``names`` as they are in ``shown``; without ``names``, all of it with the
+        instructions, and definitions that are gone leave the pin. ``ConfigurationError`` where another contract is
+        pending by now."""
         with self.lock:
             waiting = find(self.waiting)
             if waiting is None or waiting.contract.pin != shown.digest:
@@ -171,7 +174,7 @@ class Pin:
             self._write(self.waiting, contract)
 
     def _write(self, file: Path, contract: Contract) -> None:
-        """``StateError`` where it cannot be kept, which may be otherwise in a while: a full disk is no bad pin."""
+        """``StateError`` where the file cannot be written. That may pass: a full disk does not make the pin invalid."""
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write(file, Lock(contract, self.server), mode=0o600)
@@ -186,7 +189,7 @@ def _entries(contract: Contract) -> dict[Entry, Definition]:
 
 
 def _only(contract: Contract, wanted: Callable[[Entry], bool]) -> Contract:
-    """The contract with these definitions alone."""
+    """The contract reduced to these definitions."""
     sections = {
         section: {name: one for name, one in entries.items() if wanted((section, name))}
         for section, entries in contract.sections()
@@ -195,7 +198,7 @@ def _only(contract: Contract, wanted: Callable[[Entry], bool]) -> Contract:
 
 
 def _with(contract: Contract, more: Contract) -> Contract:
-    """The contract with these definitions instead of, or beside, its own."""
+    """The contract with these definitions added, or put in place of its own."""
     sections = {section: dict(entries) for section, entries in contract.sections()}
     for section, entries in more.sections():
         sections[section] |= entries
@@ -203,7 +206,7 @@ def _with(contract: Contract, more: Contract) -> Contract:
 
 
 def _counts(changes: Diff) -> bool:
-    """Whether a person has to see it."""
+    """Whether a person has to review it."""
     return changes.worst not in (None, Class.COSMETIC)
 
 

@@ -1,4 +1,4 @@
-"""From a server of a file to what a client connects to, once a person has agreed to it."""
+"""From a server of a file to the target of a client, once a person has agreed to it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ async def reached(
     *,
     is_of_a_file: bool = True,
 ) -> tuple[Target, dict[str, Any]]:
-    """The target, and the settings of :class:`Client` for it. ``ConfigurationError`` where a variable is missing, or
-    nobody has agreed; what goes to an address is asked about for servers of a file only."""
+    """The target, and the settings of :class:`Client` for it. ``ConfigurationError`` where a variable is missing, or no
+    person has agreed. An address needs approval only for servers of a file."""
     way = await resolved(one, config, ask_input, known)
     if isinstance(way, Launch) or is_of_a_file:
         await launches.check(one.label, config.name, way, approve)

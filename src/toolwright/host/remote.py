@@ -1,7 +1,7 @@
-"""A server elsewhere, as a provider like any other.
+"""A remote server, as a provider like any other.
 
-What it publishes is looked at before anybody sees it (:mod:`toolwright.host.looking`). While the server is away its
-tools stay, and calls say why they fail.
+Its definitions are inspected before they are listed (:mod:`toolwright.host.looking`). While the server is not connected
+its tools stay listed, and calls fail with the reason.
 """
 
 from __future__ import annotations
@@ -67,16 +67,17 @@ __all__ = ["Remote"]
 T = TypeVar("T")
 
 _THREADS: Final = ThreadPool(2)
-"""On which definitions are looked at; each server has one at the most."""
+"""The threads that inspect definitions; each server uses one at the most."""
 
 
 class Remote:
-    """What the server called ``server`` offers, by the names that it uses itself. ``instance`` tells it from others of
+    """The provider for the server called ``server``, with the server's own names. ``instance`` tells it from others of
     that label.
 
-    ``attach`` gives it a connection, ``detach`` takes it away, ``refresh`` looks at everything anew, ``look_again`` at
-    what is known, beside the tools that its neighbours have by now. ``trouble`` is called when a call finds the
-    connection broken. ``suspicions`` are what was found in what is seen all the same.
+    ``attach`` gives it a connection, ``detach`` takes it away, ``refresh`` fetches and inspects everything again,
+    ``look_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
+    when a call finds the connection broken. ``suspicions`` are the findings in definitions that are listed
+    nevertheless.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class Remote:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What was published last, sorted by name; the same tuple while nothing has changed."""
+        """The admitted tools, sorted by name; the same tuple while they do not change."""
         return self._listed
 
     @property
@@ -134,19 +135,19 @@ class Remote:
         return self._list("prompts", self._prompts)
 
     async def attach(self, client: Client) -> None:
-        """From now on, calls go to ``client``, which is connected. Raises what :meth:`refresh` raises."""
+        """Send calls to ``client``, which is connected, from now on. Raises what :meth:`refresh` raises."""
         await self._refresh(client)
         self._client = client
 
     def detach(self, why: Exception) -> None:
-        """There is no connection, and ``why`` is what calls are told."""
+        """Drop the connection. Calls fail with ``why``."""
         self._client, self._why_not = None, why
 
     async def refresh(self) -> None:
-        """Look at all that the server publishes now, and tell whoever watches what has changed.
+        """Fetch and inspect all that the server publishes now, and notify watchers of changes.
 
-        ``DefinitionError`` where it publishes more than anybody could look at; ``TransportError`` or ``RpcError``
-        where it does not say.
+        ``DefinitionError`` where it publishes more than the limits of inspection allow; ``TransportError`` or
+        ``RpcError`` where it fails to list it.
         """
         await self._refresh(self._here())
 
@@ -157,7 +158,8 @@ class Remote:
         self._published = said
 
     async def look_again(self) -> None:
-        """Other servers have other tools now, of which something may have been said here."""
+        """Inspect the known definitions again: other servers' tools have changed, and definitions here may refer to
+        them."""
         if self._published is not None:
             await self._look(self._published)
 
@@ -219,7 +221,7 @@ class Remote:
         client = self._here()
         arguments = check_arguments(call.tool or tool, call.arguments)
         progress = None if call.context.channel is SILENT else call.context.channel.progress
-        name = tool.name if call.tool is None else call.tool.name  # as it is called where the call came from
+        name = tool.name if call.tool is None else call.tool.name  # the name under which the caller knows it
         try:
             return _outcome(await client.call_tool(call.name, arguments, timeout=self._seconds, progress=progress))
         except RpcError as error:
@@ -298,7 +300,7 @@ class Remote:
             raise ToolError.of("TW9250", server=self.server, problem=_plain_text(error)) from None
 
     async def _in_time(self, method: str, answer: Any) -> Any:
-        """Within the time that the file gives this server; where it gives none, the guard's is the one that counts."""
+        """Apply the time limit that the file gives this server. Without one, only that of the guard applies."""
         try:
             async with asyncio.timeout(self._seconds):
                 return await answer
@@ -318,7 +320,7 @@ def _plain_text(error: Exception) -> str:
 
 
 def _said(error: RpcError) -> str:
-    """A server's refusal in its own words, which are a stranger's: cut and clean."""
+    """A server's refusal in its own words: untrusted, so it is cut and cleaned."""
     return f"{_plain_text(error)} ({error.number})"
 
 
@@ -329,7 +331,7 @@ def _outcome(result: Result) -> CallToolResult:
 
 
 def _block(block: Any) -> Any:
-    """An embedded resource as what it is: the wire does not tag it."""
+    """An embedded resource as its own type: the wire does not tag it."""
     if not isinstance(block, EmbeddedResource) or not is_object(block.resource):
         return block
     said = block.resource

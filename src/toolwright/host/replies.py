@@ -1,4 +1,4 @@
-"""The result of a call as a model reads it: text and pictures, whatever the tool has sent."""
+"""The result of a call as a model reads it: text and pictures, for every kind of content."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from toolwright.protocol.types import (
 
 __all__ = ["refusal", "reply"]
 
-# What every provider that takes pictures takes.
+# The types that all providers with vision accept.
 _SEEN = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 
 
 def reply(use: ToolUse, result: CallToolResult) -> ToolReply:
-    """Blocks in their order. A structured value is there as text already, unless the tool sent nothing else."""
+    """Convert blocks in their order. The structured value is used only if the tool sent no blocks: with blocks, it is
+    there as text already."""
     parts = tuple(map(_part, result.content))
     if not parts and result.structuredContent is not UNSET:
         parts = (encode(result.structuredContent).decode(),)

@@ -1,6 +1,6 @@
-"""The loop: a model answers, the tools that it calls run, it reads what came of them, until it has nothing to call.
+"""The agent loop: a model answers, its tool calls run, it reads their results, until it makes no more calls.
 
-Whatever ends it, the conversation can go on: every call in it has its reply.
+However a run ends, the conversation can go on: every call in it has its reply.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ Why: TypeAlias = Stop | Literal["steps", "tokens", "time", "stopped"]
 
 
 MakeContext: TypeAlias = Callable[[], RequestContext]
-"""Makes the context of what is done for one request of the user; that of each call is made of it."""
+"""Makes the context of one request of the user; the contexts of its calls derive from it."""
 
 
 def local() -> RequestContext:
-    """That of whoever runs this process."""
+    """The context of the user who runs this process."""
     return RequestContext(LOCAL, SILENT)
 
 
 class RunLimits(Value, frozen=True):
-    """How far one run may go: so many answers of the model, tokens and seconds; so many calls in one answer, of which
-    so many run at once. ``None`` is no limit."""
+    """Limits of one run: answers of the model (``steps``), tokens and seconds; calls in one answer, and how many of
+    them run at once. ``None`` is no limit."""
 
     steps: int = 32
     tokens: int | None = None
@@ -63,10 +63,10 @@ class RunLimits(Value, frozen=True):
 
 
 class Run(Value, frozen=True):
-    """What came of it. ``text`` is the model's last word. ``stop`` is its own reason (``end``, ``length``,
-    ``refused``), or the limit that it has come to: ``steps``, ``tokens`` or ``time``; ``stopped``, where the
-    task of the context was (:class:`toolwright.tools.tasks.Task`). ``messages`` is the whole conversation, with which
-    another run can begin."""
+    """The result of a run. ``text`` is the model's last text. ``stop`` is the model's own reason (``end``, ``length``,
+    ``refused``), or the limit that was reached: ``steps``, ``tokens`` or ``time``; ``stopped`` if the task of the
+    context was stopped (:class:`toolwright.tools.tasks.Task`), with ``reason``. ``messages`` is the whole conversation,
+    from which another run can continue."""
 
     text: str
     stop: Why
@@ -87,19 +87,20 @@ async def run(
     fit: Fit | None = None,
     language: str = "en",
 ) -> Run:
-    """Let ``model`` answer ``messages`` with the tools of ``toolset``. Raises ``ModelError``, and what a hook raises.
+    """Let ``model`` answer ``messages`` with the tools of ``toolset``. Raises ``ModelError``, and any exception of a
+    hook.
 
-    Cancelling it ends the answer, and the calls, that are on their way.
+    Cancelling it also cancels the answer and the calls in progress.
     """
     talk = Conversation(model, toolset, hooks=hooks, limits=limits, context=context, fit=fit, language=language)
     return await talk.say(messages)
 
 
 class Conversation:
-    """A model, tools, and what has been said. One run at a time.
+    """A model, tools, and the messages so far. One run at a time.
 
-    ``messages`` stays a conversation that can go on when a run fails or is cancelled: calls that had not ended are
-    answered as such. ``usage`` is that of all runs together.
+    ``messages`` stays a conversation that can go on when a run fails or is cancelled: unfinished calls get a reply that
+    says so. ``usage`` is the total of all runs.
     """
 
     def __init__(
@@ -125,11 +126,11 @@ class Conversation:
         self._task: Task | None = None
 
     async def exposed(self) -> Exposed:
-        """What the model is shown."""
+        """The tools as the model is shown them."""
         return await self._catalogue.exposed(self._context())
 
     async def say(self, given: Given) -> Run:
-        """Add messages, and run until the model has nothing to call, or has come to a limit. ``ModelError``."""
+        """Add messages, and run until the model makes no more calls or a limit is reached. Raises ``ModelError``."""
         self.messages += read_messages(given)
         context = self._begun()
         self._task = context.task
@@ -144,7 +145,7 @@ class Conversation:
             return self._run("time", progress)
 
     def _begun(self) -> RequestContext:
-        """The context of another run. Its task has met what stands in the messages."""
+        """The context of another run. Its task carries the taint of the messages."""
         context = self._context()
         if (task := context.task) is not None:
             for message in self.messages:
@@ -181,7 +182,7 @@ class Conversation:
         (self._hooks.text if delta.kind == "text" else self._hooks.thinking)(delta.text)
 
     async def _call(self, turn: Turn, call: _Calling) -> None:
-        """Run what the model calls; the message and the replies are added together, however it ends."""
+        """Run the calls of the model. The message and the replies are added together, however the calls end."""
         uses, done = turn.message.uses, dict[int, ToolReply]()
         try:
             if turn.stop != "length":
@@ -203,10 +204,10 @@ class Conversation:
                 for number, use in enumerate(uses):
                     group.create_task(one(number, use))
         except BaseExceptionGroup as several:
-            raise _first(several) from None  # what a hook has raised; calls raise nothing
+            raise _first(several) from None  # raised by a hook; calls raise nothing
 
     def _close(self, message: ModelMessage, done: dict[int, ToolReply], code: str) -> None:
-        """Add a message with a reply to each of its calls; ``code`` says why some have not been run, or not ended."""
+        """Add a message with a reply to each of its calls; ``code`` explains why some were not run, or did not end."""
 
         def unanswered(use: ToolUse) -> ToolReply:
             error = ToolError.of(code, name=use.name[:128], most=self._limits.calls)
@@ -217,14 +218,14 @@ class Conversation:
 
 
 def _unknown(message: ToolMessage) -> Met:
-    """What calls have brought in that were made elsewhere: everything, as far as anybody here knows."""
+    """The taint of calls made elsewhere is unknown, so it counts as both private and untrusted."""
     name = message.replies[0].use.name[:128] if message.replies else "-"
     return Met({"private": name, "untrusted": name}, frozenset({_EARLIER}))
 
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     used: Usage
     steps: int = 0
@@ -238,7 +239,7 @@ class _Progress:
 
 
 class _Catalogue:
-    """The tools as the model is shown them; put into shape again when there are others."""
+    """The tools in the form the model is shown, converted again only when the list has changed."""
 
     def __init__(self, toolset: Toolset, shape: str, fit: Fit) -> None:
         self._toolset = toolset

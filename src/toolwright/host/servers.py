@@ -1,8 +1,8 @@
-"""The life of each server: started beside the others, watched, and started anew when it is lost.
+"""The life of each server: started concurrently, watched, and restarted when it is lost.
 
-None waits for another, and none can keep the rest from being used: a server that does not start, hangs or dies is
-*unavailable*, with the reason, and is tried again after a while that grows. One that nobody let start is *refused*, one
-that publishes what cannot be looked at is *quarantined*; neither is tried again.
+Servers are independent: one that does not start, hangs or dies is *unavailable*, with the reason, and is retried with
+back-off. One whose start was not approved is *refused*, one whose definitions are too large to inspect is
+*quarantined*; neither is retried.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _log = logging.getLogger("toolwright")
 
 
 class Patience(Value, frozen=True):
-    """How long things may take, in seconds. ``start`` bounds one start, ``ready`` how long a host that opens waits for
-    the slowest of its servers; the rest goes on starting meanwhile. A server that was lost is tried again after
-    ``again``, then after twice that, up to ``longest``; one that has lived for ``steady`` begins anew.
+    """Time limits and back-off, in seconds. ``start`` bounds one start, ``ready`` how long a host that opens waits for
+    the slowest of its servers; the rest continue to start. A server that was lost is retried after ``again``, then
+    after twice that, up to ``longest``; one that has lived for ``steady`` starts over with ``again``.
     """
 
     start: float = 60.0
@@ -47,7 +47,7 @@ class Patience(Value, frozen=True):
 
 
 class Wake:
-    """What has happened to a connection since somebody looked: it broke, a call found trouble, lists changed."""
+    """Pending events of a connection: it broke, a call found trouble, lists changed."""
 
     def __init__(self) -> None:
         self.lost: Exception | None = None
@@ -67,24 +67,25 @@ class Wake:
         self._event.set()
 
     def changed(self) -> None:
-        """Lists have changed, as the server says. While their observer rests, that has to wait."""
+        """Note that the server announced changed lists. During a rest, the notification waits."""
         self._has_changed = True
         if not self._rests:
             self._event.set()
 
     def look_beside(self) -> None:
-        """The tools of some server have changed: what is published here may be about them."""
+        """Request an inspection because the tools of another server have changed: definitions here may refer to
+        them."""
         self.is_beside_others = True
         self._event.set()
 
     def look_again(self) -> None:
-        """Somebody wants to see the lists anew, now."""
+        """Request a refresh of the lists now."""
         self._has_changed, self._rests = True, False
         self._event.set()
 
     def takes_change(self) -> bool:
-        """Whether lists have changed and are to be looked at now. Then there is a rest until the next time: short, but
-        twice as long each time that lists change again before it is over, so that nobody is kept busy by that."""
+        """Whether changed lists are to be fetched now. If so, a rest follows until the next time: short at first, and
+        doubled each time that lists change again before it is over, so that a server cannot keep the host busy."""
         if self._rests or not self._has_changed:
             return False
         self._has_changed, self._rests = False, True
@@ -103,13 +104,13 @@ class Wake:
 
 
 Connect: TypeAlias = Callable[[Wake], Awaitable[Client]]
-"""Makes the client of one attempt, not yet open, which tells ``Wake`` what happens. It may take as long as a person
-needs; ``ConfigurationError`` says that this server is not to be started."""
+"""Makes the client of one attempt, not yet open, which reports events to ``Wake``. It may take as long as a person
+needs to answer. ``ConfigurationError`` means that this server must not be started."""
 
 
 @dataclass
 class Life:
-    """One server. ``remote`` is what it offers, whatever becomes of it; ``told`` is called with each new state."""
+    """One server. ``remote`` is its provider in every state; ``told`` is called with each new state."""
 
     remote: Remote
     connect: Connect
@@ -127,11 +128,11 @@ class Life:
         return self.remote.server
 
     def doubt(self) -> None:
-        """A call found the connection broken: look whether it is."""
+        """Check the connection: a call found it broken."""
         self.wake.doubt()
 
     async def run(self) -> None:
-        """Start it and keep it going until this is cancelled, or there is no use in trying again."""
+        """Start the server and keep it running until this is cancelled, or a retry is useless."""
         pause = self.patience.again
         while True:
             began = self._now()
@@ -150,7 +151,7 @@ class Life:
             pause = min(pause * 2, self.patience.longest)
 
     def end(self) -> None:
-        """It runs no more, and nobody is told."""
+        """Mark the server as ended, without a call of ``told``."""
         self.state = "ended"
         self.remote.detach(ConnectionLost.of("TW5001"))
 
@@ -166,7 +167,7 @@ class Life:
         self.told(self)
 
     async def _live(self) -> None:
-        """One life, from its start until the connection is lost, which is raised."""
+        """Run one life, from the start until the connection is lost; the loss is raised."""
         self.wake = wake = Wake()
         if self.state != "unavailable":  # a report in the middle of a retry names the reason
             self._turn("starting")
@@ -180,7 +181,7 @@ class Life:
 
     @contextlib.asynccontextmanager
     async def _opened(self, client: Client) -> AsyncGenerator[None]:
-        """The server can be used within. When that ends, what is in flight fails at once."""
+        """Open the server for use within the context. When it ends, calls in flight fail at once."""
         try:
             try:
                 async with asyncio.timeout(self.patience.start):
@@ -200,7 +201,7 @@ class Life:
             await client.close()
 
     async def _last_words(self, error: ConnectionLost) -> Exception:
-        """Why the connection broke: that nothing can be sent says less than how the other end ended."""
+        """The reason of the broken connection: how the process ended is more telling than a failed write."""
         if error.code != _NOT_OPEN:
             return error
         with contextlib.suppress(TimeoutError):

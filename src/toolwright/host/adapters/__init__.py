@@ -1,1 +1,2 @@
-"""Toolsets for other people's loops. Each adapter needs the package that it is for, and nothing else does."""
+"""Toolsets for the agent loops of other frameworks. Each adapter needs the package of its framework; no other module
+does."""

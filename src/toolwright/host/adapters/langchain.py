@@ -14,7 +14,7 @@ __all__ = ["langchain_tools"]
 
 
 async def langchain_tools(toolset: Toolset, **settings: Any) -> list[BaseTool]:
-    """The tools, for ``create_agent(model, tools)`` and whatever else takes tools of LangChain. ``settings`` are
+    """The tools, for ``create_agent(model, tools)`` and other code that takes tools of LangChain. ``settings`` are
     ``hooks``, ``context`` and ``fit``, as for :func:`toolwright.host.run.run`. They are ``async`` only."""
     return [
         _Tool(name=one.name, description=one.description, args_schema=one.schema, handle_tool_error=True, offered=one)
@@ -28,7 +28,7 @@ class _Tool(BaseTool):
     def _run(self, *args: Any, **arguments: Any) -> Any:
         raise NotImplementedError("await tool.ainvoke(…)")
 
-    # Without names of its own, so that an argument may have any.
+    # Without parameter names of its own, so that an argument may have any name.
     async def _arun(self, /, **arguments: Any) -> Any:
         reply = await self.offered.call(self.name, arguments)
         if reply.is_error:

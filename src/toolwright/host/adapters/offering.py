@@ -1,4 +1,4 @@
-"""What every adapter needs: the tools that are offered, each with a way to call it for a model."""
+"""Common code of the adapters: the offered tools, each with a function that calls it for a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OfferedTool", "offered"]
 
 
 class OfferedTool(Value, frozen=True):
-    """``call(name, arguments)`` never fails: what went wrong is a reply with ``is_error``, for the model."""
+    """``call(name, arguments)`` never fails: an error is a reply with ``is_error``, for the model."""
 
     name: str
     description: str
@@ -29,7 +29,7 @@ class OfferedTool(Value, frozen=True):
 async def offered(
     toolset: Toolset, *, hooks: Hooks | None = None, context: MakeContext = local, fit: Fit | None = None
 ) -> list[OfferedTool]:
-    """The tools as they are now. What no provider would take is left out."""
+    """The tools as they are now. Tools that no provider accepts are left out."""
     tools = await toolset.list_tools(context())
     shown = exposed((tool.definition for tool in tools), "plain", fit)
 

@@ -15,7 +15,7 @@ __all__ = ["pydantic_ai_toolset"]
 
 
 async def pydantic_ai_toolset(toolset: Toolset, **settings: Any) -> FunctionToolset[Any]:
-    """For ``Agent(model, toolsets=[…])``. ``settings`` are ``hooks``, ``context`` and ``fit``, as for
+    """A toolset for ``Agent(model, toolsets=[…])``. ``settings`` are ``hooks``, ``context`` and ``fit``, as for
     :func:`toolwright.host.run.run`."""
     return FunctionToolset([_tool(one) for one in await offered(toolset, **settings)])
 

@@ -1,1 +1,1 @@
-"""Which tool a model chooses for a question, and with what arguments: asked, kept, graded, compared."""
+"""Evaluation of tool selection: questions are put to a model, its calls are stored, graded and compared."""

@@ -1,4 +1,4 @@
-"""What a model did when it was asked, and the file in which that is kept, so that nothing is asked twice."""
+"""A model's answer to a question, and the file that stores answers so that no question is asked twice."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ __all__ = ["Answer", "Kept", "Made"]
 
 
 class Made(Value, frozen=True):
-    """A call that the model made. ``arguments`` are text where it wrote no object."""
+    """A call that the model made. ``arguments`` are text if they are not a JSON object."""
 
     tool: str
     arguments: dict[str, Json] | str
 
 
 class Answer(Value, frozen=True):
-    """Its calls in order, its last word, and the tokens of all its turns, none where nobody counts them."""
+    """An answer: its calls in order, the final text, and the tokens of all turns, 0 if the endpoint does not report
+    them."""
 
     calls: tuple[Made, ...]
     text: str = ""
@@ -30,8 +31,8 @@ class Answer(Value, frozen=True):
 
 
 class Kept:
-    """Answers by key, a line each, written when its answer is there. What is no whole line, since the machine went
-    down, counts as never asked. Without a file they are kept for as long as this lives."""
+    """Answers by key, one line each, written as soon as the answer arrives. A line cut off by a crash counts as never
+    asked. Without a file, answers live as long as this object."""
 
     def __init__(self, file: Path | None = None) -> None:
         """``ConfigurationError`` for a file that cannot be read."""
@@ -44,7 +45,7 @@ class Kept:
         return self._known.get(key)
 
     def add(self, key: str, answer: Answer) -> None:
-        """``ConfigurationError`` where it cannot be written."""
+        """Store an answer. ``ConfigurationError`` where it cannot be written."""
         self._known[key] = answer
         if self._file is not None:
             _append(self._file, self._begins + encode({"key": key, "answer": answer}) + b"\n")
@@ -61,7 +62,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def _append(file: Path, line: bytes) -> None:
-    """One write, so that two who write at once do not mix their lines."""
+    """Append in one write, so that concurrent writers do not mix their lines."""
     try:
         opened = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o666)
         try:

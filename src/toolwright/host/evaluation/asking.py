@@ -1,8 +1,8 @@
-"""All questions, some at once: what is known is not asked again, and what fails in passing is no answer.
+"""Puts all questions to a model, several at once. Stored answers are reused, and transient failures are retried.
 
-A busy or unreachable endpoint is asked again after a while. When that does not help, the question has no answer: it
-counts neither as right nor as wrong, and is asked the next time. An endpoint that has never been heard of is not waited
-for: nothing listens there.
+A busy or unreachable endpoint is retried after a pause. If that does not help, the question has no answer: it counts
+neither as right nor as wrong, and is asked again in the next run. An endpoint that has never answered is not retried:
+it is not running.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from toolwright.protocol.types import Value
 
 __all__ = ["Asked", "Ways", "ask_all"]
 
-_FORM: Final = 1  # grows when the same answers would be had in another way
+_FORM: Final = 1  # to be increased when the same questions would get their answers in another way
 _PASSING: Final = (408, 409, 425, 429)
-_HOPELESS: Final = (401, 403, 404)  # of every question alike
+_HOPELESS: Final = (401, 403, 404)  # the same for every question
 
 
 class Asked(Value, frozen=True):
-    """``round`` counts from 1. Without an ``answer``, ``why`` says what failed."""
+    """The answer to a question in one round. ``round`` counts from 1. Without an ``answer``, ``why`` is the failure."""
 
     question: Question
     round: int
@@ -43,8 +43,8 @@ def _untold(done: int, all: int) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How questions are asked: so many ``rounds`` of each, so many ``at_once``, each tried so often, with no pause
-    longer than ``pause`` seconds. ``told`` hears how many are done, of how many."""
+    """How questions are asked: ``rounds`` of each, ``at_once`` in parallel, ``tries`` per question, with pauses of at
+    most ``pause`` seconds. ``told`` is called with the number of finished questions, and of all."""
 
     rounds: int = 1
     at_once: int = 4
@@ -55,9 +55,9 @@ class Ways:
 
 
 async def ask_all(asks: Asks, questions: Sequence[Question], kept: Kept, ways: Ways | None = None) -> list[Asked]:
-    """Every question in every round, in the order of the questions. ``ModelError`` where none can be answered, since
-    the endpoint is not there, or does not know the key or the model; ``ConfigurationError`` where an answer cannot be
-    kept. What was answered before that is kept."""
+    """Ask every question in every round; results are in the order of the questions. ``ModelError`` where no question
+    can be answered, since the endpoint is not running, or does not know the key or the model; ``ConfigurationError``
+    where an answer cannot be stored. Answers up to then are stored."""
     return await _Asking(asks, kept, ways or Ways()).all(questions)
 
 
@@ -120,7 +120,7 @@ class _Asking:
         return answer
 
     def _is_nobody(self, error: ModelError) -> bool:
-        """Whether it says that nobody is there, and nobody ever was: an endpoint that starts anew was heard before."""
+        """Whether the endpoint is unreachable and has never answered: one that restarts has answered before."""
         return isinstance(error, ModelAway) and not self._is_heard
 
     def _pause(self, error: ModelError, number: int) -> float:

@@ -1,4 +1,4 @@
-"""One question, put to a model. Nothing is executed: what it is told of a call is what the question's file says."""
+"""Puts one question to a model without executing its calls: their results come from the question's file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Asks", "Choosing", "begun", "made"]
 
 
 class Asks(Protocol):
-    """Whoever can be asked. ``key`` names all that an answer depends on beside the question."""
+    """A subject that can be asked. ``key`` identifies all that an answer depends on beside the question."""
 
     @property
     def key(self) -> str: ...
@@ -45,8 +45,8 @@ class Asks(Protocol):
 
 
 class Choosing:
-    """A model that is shown ``tools`` and says which it would call. ``settings`` are what else decides how it answers:
-    they keep answers apart. ``left_out`` are tools that its provider does not take, and why."""
+    """A model that is shown ``tools`` and chooses which to call. ``settings`` are the other settings that influence its
+    answers; they are part of the key. ``left_out`` are tools that its provider does not accept, and why."""
 
     def __init__(self, model: Model, tools: Iterable[Tool], system: str = "", settings: Json = None) -> None:
         listed = tuple(tools)
@@ -58,7 +58,8 @@ class Choosing:
         self.key = digest([model.name, model.shape, system, settings, [*self._shown.tools]])
 
     async def answer(self, question: Question) -> Answer:
-        """What it calls, until it goes another way than is expected, or has nothing to call. ``ModelError``."""
+        """Collect the model's calls until one differs from the expected call, or there are no more. Raises
+        ``ModelError``."""
         messages, calls, used = begun(question, self._system), list[Made](), Usage()
         while True:
             turn = await self._model.answer(messages, self._shown.tools)
@@ -70,7 +71,7 @@ class Choosing:
             messages += [turn.message, _told(question, turn.message.uses, before)]
 
     def _goes_on(self, question: Question, calls: Sequence[Made]) -> bool:
-        """Whether there is more to come, and something to tell the model of all that it has called."""
+        """Whether more is expected, and the question has a result for every call so far."""
         is_on_its_way = reached(question, tuple(calls), self.schemas) == len(calls)
         return is_on_its_way and (len(calls) < len(question.calls) or question.answer is not None)
 
@@ -81,7 +82,8 @@ def begun(question: Question, system: str) -> list[Message]:
 
 
 def made(turn: Turn, shown: Exposed, names: Mapping[str, str] | None = None) -> list[Made]:
-    """The calls of an answer, by the names of the tools; none of one that was cut, since they may be half."""
+    """The calls of an answer, by the names of the tools; empty for one that was cut, since its calls may be
+    incomplete."""
     if turn.stop == "length":
         return []
     called = [(shown.names.get(use.name, use.name), use) for use in turn.message.uses]
@@ -89,7 +91,7 @@ def made(turn: Turn, shown: Exposed, names: Mapping[str, str] | None = None) -> 
 
 
 def _arguments(use: ToolUse) -> dict[str, Json] | str:
-    """As they are read where calls run; what is no object is the text that was written."""
+    """The arguments as execution would decode them, or the raw text if they are not an object."""
     with contextlib.suppress(ParseError, UnicodeError):
         said = decode(as_written(use))
         if is_object(said):

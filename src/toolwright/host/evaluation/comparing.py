@@ -1,4 +1,4 @@
-"""Arguments that were given, beside those that were expected: a default that is spelled out is one that is left out."""
+"""Comparison of given with expected arguments: an explicit default is equal to an omitted argument."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Verdict: TypeAlias = Literal["right", "different", "missing", "extra"]
 
 
 def fields(expected: Expected, made: Made, schemas: Schemas) -> dict[str, Verdict]:
-    """What became of each argument that was expected, or given. Nothing where none are expected in particular."""
+    """The verdict on each argument that was expected, or given. Empty if the arguments are not graded."""
     if expected.arguments is None:
         return {}
     given = made.arguments if is_object(made.arguments) else {}
@@ -43,13 +43,13 @@ def _defaults(schema: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def is_as_expected(expected: Expected, made: Made, schemas: Schemas) -> bool:
-    """Whether the tool is the one, and so are the arguments, where they are graded."""
+    """Whether the tool is the expected one, and so are the arguments, if they are graded."""
     is_read = expected.arguments is None or is_object(made.arguments)
     return made.tool == expected.tool and is_read and set(fields(expected, made, schemas).values()) <= {"right"}
 
 
 def reached(question: Question, calls: tuple[Made, ...], schemas: Schemas) -> int:
-    """How many calls, from the first, were as expected."""
+    """The number of calls, from the first, that were as expected."""
     for number, (expected, made) in enumerate(zip(question.calls, calls, strict=False)):
         if not is_as_expected(expected, made, schemas):
             return number
@@ -57,7 +57,7 @@ def reached(question: Question, calls: tuple[Made, ...], schemas: Schemas) -> in
 
 
 def says(answer: Answer, words: str | None) -> bool:
-    """Whether the last word of the model holds these, whatever their case and width."""
+    """Whether the final text contains ``words``, regardless of case and width."""
     return words is None or _folded(words) in _folded(answer.text)
 
 

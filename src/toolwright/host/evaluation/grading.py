@@ -1,4 +1,4 @@
-"""What the answers were worth: each on its own, and all of them together."""
+"""Grades for answers: each on its own, and for all of them together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from toolwright.protocol.types import Value
 __all__ = ["NONE", "Comparison", "Evaluation", "Graded", "graded"]
 
 NONE: Final = ""
-"""In the place of a tool: none was expected, or none chosen."""
+"""Stands for a tool if none was expected, or none chosen."""
 
 
 class Graded(Value, frozen=True):
-    """An answer with its grades. ``pairs`` are the tools, expected and chosen, up to the first call that was another
-    one; ``fields`` what became of each argument of calls of the right tool, by tool and name; ``reached`` how many
-    calls were as expected. ``has_arguments`` says whether the arguments of the first call were right, and is ``None``
-    where they are not graded."""
+    """An answer with its grades. ``pairs`` are the tools, expected and chosen, up to the first call that differs;
+    ``fields`` the verdict on each argument of calls of the right tool, by tool and name; ``reached`` the number of
+    calls that were as expected. ``has_arguments`` says whether the arguments of the first call were right, and is
+    ``None`` if they are not graded."""
 
     question: Question
     round: int
@@ -42,7 +42,7 @@ _Grade: TypeAlias = Callable[[Graded], bool | None]
 
 
 def graded(question: Question, round: int, answer: Answer, schemas: Schemas) -> Graded:
-    """Of several calls in one answer, as many are graded, from the first, as are expected."""
+    """Grade an answer. Surplus calls are not graded."""
     wanted, calls = question.calls, answer.calls
     count = reached(question, calls, schemas)
     judged = [*zip(wanted, calls, strict=False)][: count + 1]
@@ -73,8 +73,8 @@ def graded(question: Question, round: int, answer: Answer, schemas: Schemas) -> 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All answers about the tools of one target. Shares count questions: of one that was asked in several rounds, the
-    part of them that was right."""
+    """All answers about the tools of one target. Shares count questions: a question asked in several rounds counts with
+    the fraction of them that was right."""
 
     target: str
     answers: Sequence[Graded]
@@ -96,17 +96,17 @@ class Evaluation:
 
     @cached_property
     def tool(self) -> Share:
-        """Where the first call was of the tool that was expected."""
+        """The share of questions whose first call used the expected tool."""
         return self._share(lambda one: one.has_tool)
 
     @cached_property
     def arguments(self) -> Share:
-        """Of those, where arguments are expected: where they are right, in the first call."""
+        """Of those with expected arguments, the share with the right arguments in the first call."""
         return self._share(lambda one: one.has_arguments)
 
     @cached_property
     def right(self) -> Share:
-        """Where all was as expected: every call, and the last word."""
+        """The share of questions where every call and the final text were as expected."""
         return self._share(lambda one: one.is_right)
 
     def _share(self, grade: _Grade) -> Share:
@@ -116,12 +116,12 @@ class Evaluation:
 
     @cached_property
     def confusion(self) -> Mapping[tuple[str, str], int]:
-        """How often which tool was chosen where which was expected; :data:`NONE` for none."""
+        """How often each tool was chosen where another, or the same, was expected; :data:`NONE` stands for no tool."""
         return Counter(pair for one in self.answers for pair in one.pairs)
 
     @cached_property
     def fields(self) -> Mapping[tuple[str, str], Mapping[Verdict, int]]:
-        """What became of each argument, by tool and name."""
+        """The verdicts on each argument, by tool and name."""
         found: dict[tuple[str, str], Counter[Verdict]] = {}
         for tool, name, verdict in (field for one in self.answers for field in one.fields):
             found.setdefault((tool, name), Counter())[verdict] += 1
@@ -129,7 +129,7 @@ class Evaluation:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Given to the model, and written by it."""
+        """The totals of input and output tokens."""
         return sum(one.answer.input for one in self.answers), sum(one.answer.output for one in self.answers)
 
     def wrong(self) -> Iterator[Graded]:
@@ -138,7 +138,8 @@ class Evaluation:
 
 class Comparison(Value, frozen=True):
     """Two evaluations of the same questions. ``better`` are those that ``new`` had right more often than ``old``,
-    ``worse`` the others that differ; a question that either could not be asked in every round is left out."""
+    ``worse`` those that it had right less often; a question that either could not be asked in every round is left
+    out."""
 
     new: Evaluation
     old: Evaluation
@@ -157,7 +158,7 @@ class Comparison(Value, frozen=True):
 
     @property
     def p(self) -> float:
-        """How often chance alone would make at least this difference, were both as good."""
+        """The probability of at least this difference by chance, if both were equally good."""
         return exact_p(len(self.better), len(self.worse))
 
 
@@ -166,6 +167,6 @@ def _rights(found: Evaluation, place: str) -> int:
 
 
 def _part(rounds: Sequence[Graded], grade: _Grade) -> float | None:
-    """The part of the rounds that was right, of those that have this grade."""
+    """The fraction of the rounds that was right, among those that have this grade."""
     grades = [one for one in map(grade, rounds) if one is not None]
     return sum(grades) / len(grades) if grades else None

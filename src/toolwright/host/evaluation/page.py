@@ -1,4 +1,4 @@
-"""An evaluation as one page that needs nothing beside it, neither script nor network; what it quotes is always text."""
+"""An evaluation as one self-contained page, without script or network access; quoted content is always escaped text."""
 
 from __future__ import annotations
 

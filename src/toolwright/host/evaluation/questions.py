@@ -1,4 +1,4 @@
-"""Questions and what is expected of them, from a file: JSON Lines."""
+"""Questions and their expected answers, read from a JSON Lines file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Expected", "Question", "absent", "check_tools", "questions_in", "ren
 
 
 class Expected(Value, frozen=True):
-    """A call that is expected. ``arguments`` of ``None`` are not graded; ``result`` is what the model is told of it,
-    where more is to come."""
+    """An expected call. ``arguments`` of ``None`` are not graded; ``result`` is the model's reply to it, if more calls
+    follow."""
 
     tool: str
     arguments: dict[str, Json] | None = None
@@ -24,8 +24,8 @@ class Expected(Value, frozen=True):
 
 
 class Question(Value, frozen=True):
-    """``calls`` in the order in which they are expected, none where no tool is to be called. ``answer`` is what the
-    last word of the model has to hold. ``place`` is the line of the file."""
+    """``calls`` are in the expected order, empty if no tool should be called. ``answer`` is text that the model's final
+    text has to contain. ``place`` is the line of the file."""
 
     text: str
     calls: tuple[Expected, ...]
@@ -33,7 +33,7 @@ class Question(Value, frozen=True):
     place: str = ""
 
     def data(self) -> dict[str, Json]:
-        """All that a model is asked by."""
+        """All that the model's answer depends on."""
         calls = [{"tool": one.tool, "arguments": one.arguments, "result": one.result} for one in self.calls]
         return {"question": self.text, "calls": calls, "answer": self.answer}
 
@@ -43,9 +43,10 @@ _LINE: Final = frozenset({"question", "answer"})
 
 
 def questions_in(text: str, file: str) -> list[Question]:
-    """``{"question": TEXT, "tool": NAME, "arguments": {…}}`` a line, or ``"steps": [{"tool": …, "result": …}, …]`` for
-    several calls; ``"tool": null`` for none; ``"answer": TEXT`` besides. ``"query"``, as searches have it, is
-    ``"question"``. ``ConfigurationError`` for a line that is something else, and for a file without any."""
+    """Parse a file with one question a line: ``{"question": TEXT, "tool": NAME, "arguments": {…}}``, or ``"steps":
+    [{"tool": …, "result": …}, …]`` for several calls; ``"tool": null`` for none; optionally ``"answer": TEXT``. The key
+    ``"query"``, as in search tests, is an alias of ``"question"``. ``ConfigurationError`` for any other line, and for a
+    file without questions."""
     found = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not found:
         raise ConfigurationError.of("TW9881", place=file, problem="there is none")
@@ -53,8 +54,8 @@ def questions_in(text: str, file: str) -> list[Question]:
 
 
 def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Collection[str]) -> list[Question]:
-    """The questions as they are to be asked of ``tools``: a tool that has another name there is expected by that one.
-    ``names`` leads from the old names to the new ones, and is read in both directions."""
+    """The questions adapted to ``tools``: a tool that is named differently there is expected by that name. ``names``
+    maps old names to new ones, and is read in both directions."""
     every = {**names, **{new: old for old, new in names.items()}}
     other = {name: every[name] for name in every if name not in tools and every[name] in tools}
     return [
@@ -64,7 +65,7 @@ def renamed(questions: Collection[Question], names: Mapping[str, str], tools: Co
 
 
 def absent(questions: Collection[Question], tools: Collection[str]) -> dict[str, int]:
-    """The tools that questions expect and that are not among ``tools``: name → of how many questions."""
+    """The tools that questions expect and that are not among ``tools``: name → number of questions."""
     return Counter(name for one in questions for name in {call.tool for call in one.calls} - {*tools})
 
 

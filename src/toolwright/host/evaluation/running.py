@@ -1,4 +1,4 @@
-"""One question, put to a model whose calls run: behind the guard of whoever made the toolset."""
+"""Puts one question to a model whose calls run: behind the guard that the toolset already has."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["Running"]
 
 
 class Running:
-    """A model that uses ``toolset``. ``names`` leads from what a tool is called there to what questions call it. Each
-    question is a conversation of its own, and ends after so many ``steps``."""
+    """A model that uses ``toolset``. ``names`` maps its names of tools to those used in questions. Each question is a
+    conversation of its own, limited to ``steps`` answers of the model."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Running:
         self.key = ""
 
     async def listed(self, settings: Json = None) -> Self:
-        """Itself, once it knows which tools there are. To be awaited before anything is asked."""
+        """Load the tools, and return this object. To be awaited before the first question."""
         shown = await self._talk(Hooks()).exposed()
         tools = [tool.definition for tool in await self._toolset.list_tools(self._context())]
         self.left_out = shown.left_out
@@ -55,7 +55,7 @@ class Running:
         return self
 
     async def answer(self, question: Question) -> Answer:
-        """All that it has called, in the order in which it did. ``ModelError``."""
+        """All calls of the model, in the order in which it made them. Raises ``ModelError``."""
         turns = list[Turn]()
         talk = self._talk(Hooks(turn=turns.append))
         shown = await talk.exposed()

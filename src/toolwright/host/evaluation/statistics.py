@@ -1,4 +1,4 @@
-"""How far figures from a few questions reach."""
+"""Confidence intervals and significance for figures from a few questions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from toolwright.protocol.types import Value
 
 __all__ = ["Share", "exact_p"]
 
-_Z: Final = 1.959964  # of 95 %
+_Z: Final = 1.959964  # for 95 %
 
 
 class Share(Value, frozen=True):
-    """``right`` of ``of``. ``right`` may be a fraction: of a question asked in several rounds, the part of them."""
+    """``right`` of ``of``. ``right`` may be fractional: a question asked in several rounds counts with the right
+    fraction."""
 
     right: float
     of: int
@@ -23,13 +24,14 @@ class Share(Value, frozen=True):
         return self.right / self.of if self.of else None
 
     def is_below(self, percent: float) -> bool:
-        """Less than that. 29 of 50 are 58 percent, which their quotient, as a float, is not."""
+        """Whether the share is less than ``percent``. 29 of 50 equal 58 percent, although their quotient as a float
+        does not."""
         right, wanted = self.right * 100, percent * self.of
         return right < wanted and not math.isclose(right, wanted)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Wilson's, at 95 %: where the true share lies, were the questions drawn from all that could be asked."""
+        """Wilson's interval, at 95 %, for the true share, if the questions are a random sample of all possible ones."""
         if not self.of:
             return None
         share, spread = self.right / self.of, _Z**2 / self.of
@@ -39,8 +41,8 @@ class Share(Value, frozen=True):
 
 
 def exact_p(better: int, worse: int) -> float:
-    """McNemar's test, exact and two-sided: how often chance alone divides the questions that differ at least so
-    unevenly. 1 where none differ."""
+    """McNemar's test, exact and two-sided: the probability that chance alone divides the differing questions at least
+    so unevenly. 1 if there are none."""
     most = better + worse
     tail = sum(math.comb(most, count) for count in range(min(better, worse) + 1))
     return min(1.0, 2 * tail / 2**most)

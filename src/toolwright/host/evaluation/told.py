@@ -1,4 +1,4 @@
-"""What an evaluation has found: for the eye, on one screen, and as data."""
+"""The report of an evaluation: as text for one screen, and as data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST: Final = 6  # 2 / 2⁶ is the first that is below 0.05
 
 
 class Report(Value, frozen=True):
-    """``old`` is what ``new`` is compared with, if anything."""
+    """``old`` is the evaluation to compare ``new`` with, if any."""
 
     model: str
     new: Evaluation
@@ -125,7 +125,7 @@ def _fields(found: Evaluation, language: str) -> Iterator[str]:
 
 
 def wrong_lines(found: Evaluation, language: str) -> Iterator[str]:
-    """Each question that was not right in every round, what was expected, and what was done instead."""
+    """Each question that was not right in every round, the expected calls, and the actual ones."""
     for place, rounds in found.by_question.items():
         did = Counter(_did(one, language) for one in rounds if not one.is_right)
         if did:
@@ -137,7 +137,7 @@ def wrong_lines(found: Evaluation, language: str) -> Iterator[str]:
 
 
 def _did(one: Graded, language: str) -> str:
-    if not one.answer.calls or one.reached == len(one.question.calls) > 0:  # then its last word was the wrong one
+    if not one.answer.calls or one.reached == len(one.question.calls) > 0:  # then its final text was wrong
         return phrase("said", language, text=_cut(one.answer.text))
     return phrase("made", language, calls=_made(one, language))
 
@@ -161,7 +161,7 @@ def _cut(text: str) -> str:
 
 
 def compared(found: Comparison, language: str) -> Iterator[str]:
-    """How the two differ, and what that means."""
+    """The difference between the two, and its significance."""
     better, worse, p = len(found.better), len(found.worse), found.p
     new, old = shown(found.new.target), shown(found.old.target)
     yield phrase("compared", language, new=new, old=old, better=better, worse=worse, same=found.same, p=p)

@@ -1,4 +1,4 @@
-"""How a model is reached: where, with which key, how patiently. Keys come from the environment."""
+"""Access to a model's endpoint: URL, key, timeout and retries. Keys come from the environment."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from toolwright.protocol.types import Value
 __all__ = ["KEY", "Access", "key_of"]
 
 KEY = "TOOLWRIGHT_MODEL_KEY"
-"""Where the key of an endpoint stands that is none of those known by name."""
+"""The environment variable with the key of an endpoint that is not known by name."""
 
 
 class Access(Value, frozen=True):
-    """``url`` is that of the API. ``seconds`` is how long the endpoint may say
-    nothing, ``retries`` how often the SDK tries again what may succeed then."""
+    """``url`` is that of the API. ``seconds`` is how long the endpoint may stay silent, ``retries`` how often the SDK
+    retries a failure that may be transient."""
 
     key: str
     url: str
@@ -25,7 +25,7 @@ class Access(Value, frozen=True):
 
     @property
     def patience(self) -> float:
-        """How long an answer may take to begin, whenever an endpoint says that the SDK is to come back."""
+        """How long an answer may take to begin, whatever retry time the endpoint asks for."""
         return (self.retries + 1) * self.seconds
 
     def __repr__(self) -> str:
@@ -33,11 +33,11 @@ class Access(Value, frozen=True):
 
 
 def key_of(model: str, variable: str | None, environment: Mapping[str, str] | None = None) -> str:
-    """The key in ``variable``; ``ConfigurationError`` where there is none. That in ``KEY`` may be missing."""
+    """The key in ``variable``; ``ConfigurationError`` if it is not set. The key in ``KEY`` is optional."""
     key = (os.environ if environment is None else environment).get(variable or KEY, "").strip()
     if not key and variable is not None:
         raise ConfigurationError.of("TW9525", model=model, variable=variable)
     return key or _NO_KEY
 
 
-_NO_KEY = "none"  # the SDKs want one; who asks for no key does not look
+_NO_KEY = "none"  # the SDKs require a key; an endpoint that needs no key ignores it

@@ -35,8 +35,8 @@ _PROVIDER = "anthropic"
 
 
 class Anthropic(Closing):
-    """``max_tokens`` is the most that an answer may have; this API wants to be told. ``more`` goes into every request
-    as it is: ``temperature``, ``thinking``, …"""
+    """A model of the Messages API. ``max_tokens`` limits an answer; this API requires it. ``more`` is added to every
+    request unchanged: ``temperature``, ``thinking``, …"""
 
     shape = "anthropic"
 
@@ -76,11 +76,11 @@ class Anthropic(Closing):
         await self._endpoint.close()
 
 
-# --- what is sent ----------------------------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 def written(messages: Sequence[Message]) -> list[Json]:
-    """Roles take turns: what one side says in a row is one message."""
+    """Convert messages. Roles alternate: consecutive messages of one side are merged."""
     turns: list[tuple[str, list[Json]]] = []
     for message in messages:
         if isinstance(message, SystemMessage):
@@ -123,7 +123,7 @@ def _block(part: Part) -> Json:
     return {"type": "image", "source": {"type": "base64", "media_type": part.mime_type, "data": part.data}}
 
 
-# --- what comes ------------------------------------------------------------------------------------------------------
+# --- responses -------------------------------------------------------------------------------------------------------
 
 _STOPS: dict[str, Stop] = {
     "max_tokens": "length",
@@ -134,7 +134,7 @@ _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta":
 
 
 class Assembly:
-    """An answer as it comes, event by event. A response that is not streamed is one event."""
+    """Assembles an answer, event by event. A response that is not streamed is one event."""
 
     def __init__(self, heard: Heard, model: str = _PROVIDER) -> None:
         self._heard = heard
@@ -164,7 +164,7 @@ class Assembly:
             case "message":
                 self._whole(event)
             case _:
-                pass  # pings, and what there is not yet
+                pass  # pings, and future kinds of events
 
     def _whole(self, message: Mapping[str, Json]) -> None:
         content = message.get("content")
@@ -192,7 +192,7 @@ class Assembly:
             self._counts |= {name: count for name, count in usage.items() if count is not None}
 
     def turn(self, model: str, before: Sequence[Message] = ()) -> Turn:
-        """The whole answer. ``ModelError`` when it has not come to its end: a call may be half of what was meant."""
+        """The whole answer. ``ModelError`` if it is incomplete: a call may be cut off."""
         if not self._is_whole or self._reason is None:
             raise no_answer(model, "it ended in the middle")
         blocks = sorted(self._blocks.items())
@@ -204,7 +204,7 @@ class Assembly:
         return Turn(ModelMessage(text, uses, self._native(uses) or None, _PROVIDER), stop, self._usage())
 
     def _native(self, uses: Sequence[ToolUse]) -> list[Json]:
-        """What goes back: all in its order, and thoughts, which are signed, as they came."""
+        """The content to send back: all in its order, with signed thoughts unchanged."""
         again, calls = list[Json](), iter(uses)
         for _, block in sorted(self._blocks.items()):
             match block.get("type"):
@@ -226,7 +226,7 @@ class Assembly:
     def _usage(self) -> Usage:
         read = self._counts.get("cache_read_input_tokens")
         fresh = [self._counts.get("input_tokens"), self._counts.get("cache_creation_input_tokens"), read]
-        total = sum(count for count in fresh if type(count) is int)  # this API counts them apart
+        total = sum(count for count in fresh if type(count) is int)  # this API counts them separately
         return Usage.of(total, self._counts.get("output_tokens"), read)
 
 

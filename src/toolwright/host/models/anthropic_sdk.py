@@ -1,5 +1,5 @@
-"""Owns the ``anthropic`` package: sends a body to the Messages API, gives back what comes as plain JSON, and its
-failures as ours. The SDK tries again by itself what is worth it, when the endpoint says (``Retry-After``)."""
+"""Owns the ``anthropic`` package: sends a body to the Messages API, returns the answer as plain JSON, and translates
+its failures. The SDK itself retries transient failures, when the endpoint says (``Retry-After``)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Anthropic:
     def __init__(self, model: str, access: Access) -> None:
         self._model = model
         self._seconds = access.seconds
-        # Others count the version to the base, this SDK counts it to the path.
+        # Others count the version as part of the base URL, this SDK as part of the path.
         base = access.url.rstrip("/").removesuffix("/v1")
         self._client = AsyncAnthropic(
             api_key=access.key, base_url=base, timeout=access.seconds, max_retries=access.retries
@@ -50,7 +50,7 @@ class _Anthropic:
     def translated(self) -> Generator[None]:
         try:
             yield
-        except (APITimeoutError, httpx2.TimeoutException):  # the SDK lets through what happens within a stream
+        except (APITimeoutError, httpx2.TimeoutException):  # the SDK does not translate errors within a stream
             raise silent(self._model, self._seconds) from None
         except (APIConnectionError, httpx2.HTTPError) as error:
             raise unreachable(self._model, error) from None

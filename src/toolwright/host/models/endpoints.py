@@ -1,6 +1,6 @@
 """Models by name: ``anthropic:claude-…``, ``deepseek:deepseek-chat``, or any model behind a URL.
 
-A key goes to the endpoint that it belongs to, and to no other.
+A key is sent to the endpoint that it belongs to, and to no other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ __all__ = ["ENDPOINTS", "Known", "model_of"]
 
 
 class Known(Value, frozen=True):
-    """An endpoint known by name. No ``variable``: it wants no key. ``profile`` is that of its API, unless it has one of
-    its own."""
+    """An endpoint known by name. Without ``variable`` it needs no key. ``profile`` defaults to that of its API."""
 
     api: str
     variable: str | None
@@ -42,7 +41,7 @@ ENDPOINTS: dict[str, Known] = {
     "vllm": Known("openai", None, "http://127.0.0.1:8000/v1"),
 }
 
-# API → its package, which is an extra of the same name, and who speaks it
+# API → its package, which is an extra of the same name, and the class that implements it
 _APIS = {
     "anthropic": ("anthropic", "host.models.anthropic_messages:Anthropic"),
     "openai": ("openai", "host.models.openai_chat:OpenAIChat"),
@@ -61,9 +60,9 @@ def model_of(
 ) -> Model:
     """The model that ``PROVIDER:MODEL`` names, or ``MODEL`` of the OpenAI-compatible endpoint at ``base_url``.
 
-    The key is that of the provider, from the environment (``OPENAI_API_KEY``, …); where ``base_url`` leads elsewhere it
-    is ``TOOLWRIGHT_MODEL_KEY``, if there is one. ``settings`` are those of the provider's class: ``stream``, ``sees``,
-    ``max_tokens``, ``more``. ``ConfigurationError`` for a name or a URL that means nothing, a missing key, or a missing
+    The key is that of the provider, from the environment (``OPENAI_API_KEY``, …); with a ``base_url`` of another host
+    it is ``TOOLWRIGHT_MODEL_KEY``, if set. ``settings`` are those of the provider's class: ``stream``, ``sees``,
+    ``max_tokens``, ``more``. ``ConfigurationError`` for an unknown name, an invalid URL, a missing key, or a missing
     package.
     """
     if base_url is not None and not base_url.startswith(("http://", "https://")):

@@ -1,4 +1,4 @@
-"""One exchange with an endpoint, whichever SDK carries it: a body goes out, and plain JSON comes back."""
+"""One exchange with an endpoint, independent of the SDK: a body goes out, and plain JSON comes back."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Stream: TypeAlias = AbstractAsyncContextManager[AsyncIterator[object]]
 
 
 class Sdk(Protocol):
-    """What an SDK is needed for."""
+    """The interface to an SDK."""
 
     async def whole(self, path: str, body: dict[str, Json]) -> object: ...
 
     async def stream(self, path: str, body: dict[str, Json]) -> Stream: ...
 
     def translated(self) -> AbstractContextManager[None]:
-        """The failures of the SDK as ours."""
+        """Translate the failures of the SDK to ours."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Exchange:
-    """With the endpoint of one model."""
+    """Exchanges with the endpoint of one model."""
 
     def __init__(self, model: str, access: Access, sdk: Sdk) -> None:
         self._model = model
@@ -41,7 +41,7 @@ class Exchange:
         self._sdk = sdk
 
     async def pieces(self, path: str, body: dict[str, Json]) -> AsyncGenerator[dict[str, Json]]:
-        """What comes back: the events of a stream, or the one response. Raises ``ModelError``. Close it."""
+        """The events of a stream, or the one response. Raises ``ModelError``. The caller must close the generator."""
         with self._translated():
             if not body.get("stream"):
                 async with asyncio.timeout(self._patience):

@@ -1,4 +1,4 @@
-"""How an endpoint fails, in errors of ours. Which of them it is, the HTTP status says."""
+"""Failures of an endpoint as errors of ours. The HTTP status decides the class."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ def refused(model: str, status: int | None, problem: str, headers: Mapping[str, 
 
 
 def unreachable(model: str, error: BaseException) -> ModelError:
-    """The error for a connection that was not had, or has gone; ``error`` is the SDK's, with what it came from."""
+    """The error for a connection that failed, or was lost; ``error`` is the SDK's, with its causes."""
     if (why := _absence(error)) is not None:
         return ModelAway.of("TW9530", model=model, problem=why.strerror or str(why))
     return ModelError.of("TW9523", model=model, problem=str(error.__cause__ or error)[:_MAX_WORDS])
 
 
 def _absence(error: BaseException | None) -> OSError | None:
-    """What says that nothing is there; where several addresses were tried, each of them has to say it."""
+    """The cause that shows that no server is listening. If several addresses were tried, all of them have to show
+    it."""
     while error is not None:
         if isinstance(error, BaseExceptionGroup):
             found = [_absence(one) for one in cast("BaseExceptionGroup[BaseException]", error).exceptions]
@@ -57,7 +58,7 @@ def no_answer(model: str, problem: str) -> ModelError:
 
 
 def measured(model: str, size: int, piece: object) -> int:
-    """How large an answer is with this piece. ``ModelError`` for one that does not end."""
+    """The size of the answer including this piece. ``ModelError`` for one that exceeds the limit."""
     size += len(repr(piece))
     if size > _MAX_ANSWER:
         raise no_answer(model, f"it is larger than {_MAX_ANSWER} characters")
@@ -65,7 +66,7 @@ def measured(model: str, size: int, piece: object) -> int:
 
 
 def _seconds(said: str | None) -> float | None:
-    """What ``Retry-After`` says; a date is for the SDK."""
+    """The seconds of a ``Retry-After`` header; a date is left to the SDK."""
     try:
         return max(0.0, float(said or ""))
     except ValueError:

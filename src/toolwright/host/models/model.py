@@ -1,6 +1,6 @@
-"""What a host and a model say to each other, in no provider's words; and what a model is.
+"""Messages between a host and a model, independent of any provider; and the model interface.
 
-A provider's file translates. What only the provider understands, and has to get back unchanged (signed thoughts,
+A provider's file translates. Data that only the provider understands, and has to get back unchanged (signed thoughts,
 reasoning items), travels as ``native`` of the message that it belongs to.
 """
 
@@ -42,7 +42,7 @@ Stop: TypeAlias = Literal["end", "tools", "length", "refused"]
 
 
 class Picture(Value, frozen=True):
-    """``data`` is base64."""
+    """A picture. ``data`` is base64."""
 
     data: str
     mime_type: str
@@ -53,7 +53,7 @@ class Picture(Value, frozen=True):
 
     @property
     def stand_in(self) -> str:
-        """For a model that does not see."""
+        """Text that replaces the picture for a model without vision."""
         return f"[a picture, {self.mime_type}, about {len(self.data) * 3 // 4} bytes, which is not shown to you]"
 
 
@@ -61,8 +61,8 @@ Part: TypeAlias = str | Picture
 
 
 class ToolUse(Value, frozen=True):
-    """A call as the model wrote it: nothing of it has been judged. ``arguments`` are text, or already an object where
-    an endpoint says it so. ``name`` is what the model calls the tool."""
+    """A call as the model wrote it, not validated. ``arguments`` are text, or already an object where the endpoint
+    sends one. ``name`` is the model's name for the tool."""
 
     id: str
     name: str
@@ -70,7 +70,7 @@ class ToolUse(Value, frozen=True):
 
 
 class ToolReply(Value, frozen=True):
-    """What the model is told of one call."""
+    """The reply to one call, as the model reads it."""
 
     use: ToolUse
     parts: tuple[Part, ...]
@@ -90,7 +90,8 @@ class UserMessage(Value, frozen=True):
 
 
 class ModelMessage(Value, frozen=True):
-    """``native`` is what the provider ``by`` wants to get back with it; it means nothing to any other."""
+    """An answer of the model. ``native`` is what the provider ``by`` wants to get back with it; it has no meaning to
+    others."""
 
     text: str
     uses: tuple[ToolUse, ...] = ()
@@ -99,8 +100,8 @@ class ModelMessage(Value, frozen=True):
 
 
 class ToolMessage(Value, frozen=True):
-    """The replies to all calls of one message, in their order. ``met`` is what their task has met by then, for a run
-    that goes on from here; nobody knows it of calls that were part of none."""
+    """The replies to all calls of one message, in their order. ``met`` is the taint of their task at that time, for a
+    run that continues from here; ``None`` for calls outside any task, whose taint is unknown."""
 
     replies: tuple[ToolReply, ...]
     met: Met | None = None
@@ -110,7 +111,7 @@ Message: TypeAlias = SystemMessage | UserMessage | ModelMessage | ToolMessage
 
 
 class Usage(Value, frozen=True):
-    """Tokens, as the provider counts them. ``cached`` are those of ``input`` that it had at hand."""
+    """Tokens, as the provider counts them. ``cached`` are those of ``input`` that were read from its cache."""
 
     input: int = 0
     output: int = 0
@@ -118,7 +119,7 @@ class Usage(Value, frozen=True):
 
     @classmethod
     def of(cls, input: Json, output: Json, cached: Json) -> Usage:
-        """What a provider says. What is no number counts as none."""
+        """The counts of a provider's answer. A value that is not a positive integer counts as 0."""
         return cls(*(count if type(count) is int and count > 0 else 0 for count in (input, output, cached)))
 
     def __add__(self, other: Usage) -> Usage:
@@ -138,7 +139,7 @@ class Turn(Value, frozen=True):
 
 
 class Delta(Value, frozen=True):
-    """A piece of an answer, as it comes: of its ``text``, or of what the model thinks before."""
+    """A streamed piece of an answer: of its ``text``, or of the model's ``thinking`` before."""
 
     kind: Literal["text", "thinking"]
     text: str
@@ -148,16 +149,16 @@ Heard: TypeAlias = Callable[[Delta], None]
 
 
 def unheard(delta: Delta) -> None:
-    """For whoever waits for the whole answer."""
+    """Ignores deltas, for callers that wait for the whole answer."""
 
 
 class Model(Protocol):
     """A model behind an endpoint.
 
-    ``name`` is what the endpoint calls it, ``shape`` the form in which it wants tools
-    (:mod:`toolwright.host.models.shapes`), ``profile`` says what of a definition is taken
-    (:mod:`toolwright.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError``, of whatever kind
-    the failure was, or when it is cancelled. Text goes to ``heard`` as it comes, at the end where nothing streams.
+    ``name`` is the endpoint's name for it, ``shape`` the format in which it wants tools
+    (:mod:`toolwright.host.models.shapes`), ``profile`` the parts of a definition that it accepts
+    (:mod:`toolwright.contract.profile`). ``answer`` gives one answer; it ends with ``ModelError`` on any failure, or
+    when it is cancelled. Text is passed to ``heard`` as it arrives, or at the end where the answer is not streamed.
     ``async with`` closes its connections.
     """
 
@@ -182,7 +183,7 @@ class Model(Protocol):
 
 
 class Closing:
-    """``async with`` for whatever has a ``close``."""
+    """``async with`` for a class with a ``close``."""
 
     async def close(self) -> None:
         raise NotImplementedError
@@ -199,14 +200,14 @@ def text_of(parts: Iterable[Part]) -> str:
     return "\n".join(part if isinstance(part, str) else part.stand_in for part in parts)
 
 
-# --- what a program says ---------------------------------------------------------------------------------------------
+# --- messages as a program passes them -------------------------------------------------------------------------------
 
 Given: TypeAlias = "str | Sequence[Message | Mapping[str, Any]]"
 """A question; or messages, ours or ``{"role": "user", "content": "…"}``."""
 
 
 def read_messages(given: Given) -> list[Message]:
-    """``ConfigurationError`` for what is no message."""
+    """Convert to messages. ``ConfigurationError`` for an entry that is not a message."""
     if isinstance(given, str):
         return [UserMessage((given,))]
     return [_read(number, message) for number, message in enumerate(given)]
@@ -228,7 +229,7 @@ def _read(number: int, message: Message | Mapping[str, Any]) -> Message:
 
 
 def _text(content: Any) -> str | None:
-    """Text, or a list of text parts."""
+    """The text of a content value: a string, or a list of text parts."""
     if isinstance(content, str):
         return content
     parts = content if is_array(content) else [None]

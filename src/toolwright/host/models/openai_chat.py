@@ -1,7 +1,7 @@
 """Chat completions: the API of OpenAI that most others imitate (DeepSeek, Qwen, Kimi, GLM, Ollama, vLLM, …).
 
-They imitate it differently, so what comes is taken as it is meant: calls without ids or with gaps in their numbers,
-arguments as an object, a reason to stop that forgets the calls, no content, thoughts beside it.
+They imitate it differently, so responses are read leniently: calls without ids or with gaps in their numbers, arguments
+as an object, a stop reason that ignores the calls, missing content, thoughts in separate fields.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _PROVIDER = "openai"
 
 
 class OpenAIChat(Closing):
-    """``sees``: whether the model takes pictures; they come after the results, in a message of their own, for a result
-    here is text. ``more`` goes into every request as it is: ``temperature``, ``max_tokens``, …"""
+    """``sees``: whether the model takes pictures; they follow the results, in a message of their own, because a result
+    in this API is text. ``more`` is added to every request unchanged: ``temperature``, ``max_tokens``, …"""
 
     shape = "openai"
 
@@ -78,7 +78,7 @@ class OpenAIChat(Closing):
         await self._endpoint.close()
 
 
-# --- what is sent ----------------------------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 def written(messages: Sequence[Message], *, sees: bool) -> list[Json]:
@@ -88,7 +88,7 @@ def written(messages: Sequence[Message], *, sees: bool) -> list[Json]:
 
 
 def _asked(messages: Sequence[Message]) -> int:
-    """Where the newest question stands."""
+    """The index of the newest question."""
     return max((number for number, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1)
 
 
@@ -120,13 +120,13 @@ def _answered(message: ModelMessage, is_new: bool) -> Json:
     elif not message.text:
         wire["content"] = ""
     if is_new and message.by == _PROVIDER and is_object(message.native):
-        # Those who think between calls want their thoughts back until the question is answered, and not after that.
+        # Models that think between calls want their thoughts back until the question is answered, and not after that.
         wire |= message.native
     return wire
 
 
 def _arguments(use: ToolUse) -> str:
-    """What some endpoints parse again before they show it to the model."""
+    """The arguments as JSON of an object: some endpoints parse them again before they show them to the model."""
     return encode(as_object(use)).decode()
 
 
@@ -141,14 +141,14 @@ def _content(parts: Sequence[str | Picture], sees: bool) -> Json:
     ]
 
 
-# --- what comes ------------------------------------------------------------------------------------------------------
+# --- responses -------------------------------------------------------------------------------------------------------
 
 _STOPS: dict[str, Stop] = {"length": "length", "content_filter": "refused"}
 _THOUGHTS = ("reasoning_content", "reasoning")
 
 
 class _Use:
-    """A call as its pieces come in."""
+    """A call, assembled from its pieces."""
 
     def __init__(self) -> None:
         self.id = self.name = self.text = ""
@@ -160,7 +160,7 @@ class _Use:
         if not is_object(function):
             return
         name, arguments = _text(function.get("name")), function.get("arguments")
-        if name != self.name:  # some say the whole name with every piece
+        if name != self.name:  # some repeat the whole name with every piece
             self.name += name
         if is_object(arguments):
             self.whole = arguments
@@ -173,7 +173,7 @@ class _Use:
 
 
 class Assembly:
-    """An answer as it comes, chunk by chunk. A response that is not streamed is one chunk."""
+    """Assembles an answer, chunk by chunk. A response that is not streamed is one chunk."""
 
     def __init__(self, heard: Heard) -> None:
         self._heard = heard
@@ -209,12 +209,12 @@ class Assembly:
 
     def _whose(self, piece: Mapping[str, Json]) -> _Use:
         """The call that a piece belongs to: by its number, unless it has the id of another one; without a number by its
-        id, or because it begins nothing."""
+        id, or the last call if the piece has no name to begin a new one."""
         number, id = piece.get("index"), _text(piece.get("id"))
         if type(number) is not int:
             number = self._number_of(piece, id)
         elif id and self._uses.get(number, _NONE).id not in ("", id):
-            number = max(self._uses) + 1  # all calls have one number
+            number = max(self._uses) + 1  # this endpoint gives all calls the same number
         return self._uses.setdefault(number, _Use())
 
     def _number_of(self, piece: Mapping[str, Json], id: str) -> int:
@@ -231,7 +231,7 @@ class Assembly:
             self._usage = Usage.of(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
 
     def turn(self, model: str, before: Sequence[Message] = ()) -> Turn:
-        """The whole answer. ``ModelError`` when it has not come to its end: a call may be half of what was meant."""
+        """The whole answer. ``ModelError`` if it is incomplete: a call may be cut off."""
         if self._reason is None:
             raise no_answer(model, "it ended in the middle")
         thoughts = {field: joined(thought) for field, thought in self._thoughts.items() if thought}

@@ -1,5 +1,5 @@
-"""OpenAI's Responses API. Nothing is stored there: the whole conversation is sent each time, with the sealed reasoning
-items that belong to it."""
+"""OpenAI's Responses API, without storage at the provider: the whole conversation is sent each time, with the encrypted
+reasoning items that belong to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ _PROVIDER = "openai-responses"
 
 
 class OpenAIResponses(Closing):
-    """``more`` goes into every request as it is: ``reasoning``, ``max_output_tokens``, …"""
+    """A model of the Responses API. ``more`` is added to every request unchanged: ``reasoning``, ``max_output_tokens``,
+    …"""
 
     shape = "openai-responses"
 
@@ -83,7 +84,7 @@ class OpenAIResponses(Closing):
         return turn
 
     def _hear(self, piece: dict[str, Json], heard: Heard) -> dict[str, Json] | None:
-        """The response, once it is whole; before, its pieces are told."""
+        """The response, once it is complete; pieces before that are passed to ``heard``."""
         if not self._stream:
             return piece
         delta, kind = piece.get("delta"), piece.get("type")
@@ -104,7 +105,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _HEARD = ("response.output_text.delta", "response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 
 
-# --- what is sent ----------------------------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 def written(message: Message) -> Iterable[Json]:
@@ -146,11 +147,11 @@ def _content(parts: Sequence[Part]) -> Json:
     ]
 
 
-# --- what comes ------------------------------------------------------------------------------------------------------
+# --- responses -------------------------------------------------------------------------------------------------------
 
 
 def read(model: str, response: Mapping[str, Json], before: Sequence[Message] = ()) -> Turn:
-    """The answer that a whole response is. ``ModelError`` where it has failed."""
+    """Convert a complete response to an answer. ``ModelError`` if it has failed."""
     if response.get("status") == "failed":
         error = response.get("error")
         raise refused(model, None, str(error.get("message")) if is_object(error) else "it failed")
@@ -166,7 +167,7 @@ def read(model: str, response: Mapping[str, Json], before: Sequence[Message] = (
 
 
 def _native(output: Sequence[Mapping[str, Json]], uses: Sequence[ToolUse]) -> Json:
-    """What goes back: all in its order, and what was thought as it came."""
+    """The items to send back: all in their order, with reasoning items as they came."""
     again, calls = list[Json](), iter(uses)
     for item in output:
         match item.get("type"):

@@ -1,8 +1,8 @@
-"""Owns the ``openai`` package: sends a body to an endpoint, gives back what comes as plain JSON, and its failures as
-ours.
+"""Owns the ``openai`` package: sends a body to an endpoint, returns the answer as plain JSON, and translates its
+failures.
 
-What a response has to be like is not asked here: compatible endpoints differ, and who reads it takes what there is. The
-SDK tries again by itself what is worth it, when the endpoint says (``Retry-After``).
+Responses are not validated here: compatible endpoints differ, and the readers accept what there is. The SDK itself
+retries transient failures, when the endpoint says (``Retry-After``).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A tool in the form in which a provider's API wants it. Only the envelope: which names, schemas and descriptions a
-provider takes is for whoever fits the definition before."""
+"""A tool in the format of a provider's API. Only the envelope: fitting names, schemas and descriptions to the provider
+is up to the caller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _openai(tool: Tool) -> dict[str, Json]:
 
 
 def _responses(tool: Tool) -> dict[str, Json]:
-    # Strict would refuse every optional parameter, and the arguments are checked here in any case.
+    # Strict would refuse every optional parameter, and the arguments are validated here in any case.
     return {"type": "function", **_function(tool), "strict": False}
 
 
@@ -42,7 +42,7 @@ SHAPES: dict[str, Shape] = {
 
 
 def shape_of(provider: str) -> Shape:
-    """``ConfigurationError`` for a provider whose shape nobody knows."""
+    """The format of a provider. ``ConfigurationError`` for an unknown one."""
     if provider not in SHAPES:
         raise ConfigurationError.of("TW9501", provider=provider, known=", ".join(SHAPES))
     return SHAPES[provider]

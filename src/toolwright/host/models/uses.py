@@ -1,5 +1,5 @@
-"""Calls in an answer, made so that they can be replied to and said again: ids that are there and differ, arguments that
-are an object."""
+"""Normalizes calls in an answer so that they can be replied to and sent back: unique ids, valid names, and arguments
+that are an object."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MAX_NAME = 64
 
 
 def identified(uses: Iterable[ToolUse], messages: Sequence[Message]) -> tuple[ToolUse, ...]:
-    """The calls with ids of our own where there are none, or one stands twice, in the answer or in what was said before
-    it. A name is made into one that can be sent back; if that is a tool's, the model meant it."""
+    """The calls with generated ids where one is missing, or is used twice in the answer or the messages before it. A
+    name is changed to a valid one that can be sent back; if that is the name of a tool, the model meant it."""
     taken = {use.id for message in messages if isinstance(message, ModelMessage) for use in message.uses}
     read: list[ToolUse] = []
     for use in uses:
@@ -31,19 +31,19 @@ def identified(uses: Iterable[ToolUse], messages: Sequence[Message]) -> tuple[To
 
 
 def joined(text: str) -> str:
-    """Text that came in pieces: a character that was cut into two halves is one again, and a half alone is marked."""
+    """Text from pieces: the two halves of a split surrogate pair are joined, and a lone half is replaced."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def as_written(use: ToolUse) -> bytes:
-    """The arguments for ``decode`` to judge. ``UnicodeError`` where they are no text."""
+    """The arguments for ``decode`` to judge. ``UnicodeError`` if they are not valid text."""
     if isinstance(use.arguments, str):
-        return use.arguments.strip().encode(errors="surrogatepass") or b"{}"  # so some say that there are none
+        return use.arguments.strip().encode(errors="surrogatepass") or b"{}"  # empty text means no arguments
     return encode(use.arguments) if is_finite(use.arguments) else b"NaN"
 
 
 def as_object(use: ToolUse) -> dict[str, Json]:
-    """The arguments, or none where they are no object: the reply says what was wrong with them."""
+    """The arguments, or an empty object if they are not one: the reply explains the mistake."""
     if not isinstance(use.arguments, str):
         return use.arguments
     try:
