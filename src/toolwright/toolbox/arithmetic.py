@@ -98,7 +98,7 @@ def _exponential(value: Value) -> Value:
 
 
 def _round(value: Value, places: Value = Value(Fraction(0))) -> Value:
-    """Rounds half away from zero, as on paper."""
+    """Round half away from zero, as on paper."""
     if places.number.denominator != 1 or abs(places.number) > MOST_DIGITS:
         raise _Outside(f"the places of round are a whole number from -{MOST_DIGITS} to {MOST_DIGITS}")
     unit = Fraction(10) ** int(places.number)
@@ -283,7 +283,7 @@ class _Reader:
             raise _misread(self._next, "an operator or the end")
 
     def expression(self, least: int) -> Value:
-        """Parses and evaluates as much as binds tighter than ``least``."""
+        """Parse and evaluate as much as binds tighter than ``least``."""
         self._depth += 1
         if self._depth > _DEPTH:
             raise ToolError.of("TW6739", limit=_DEPTH, column=self._next.column)
@@ -377,7 +377,7 @@ def _misread(token: _Token, wanted: str) -> ToolError:
 
 
 def _worked(token: _Token, work: Callable[..., Value], *values: Value) -> Value:
-    """Applies ``work``. ``ToolError`` where there is no value, or one beyond the bounds."""
+    """Apply ``work``. ``ToolError`` where there is no value, or one beyond the bounds."""
     try:
         value = work(*values)
     except ZeroDivisionError as error:

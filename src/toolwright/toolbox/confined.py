@@ -312,7 +312,7 @@ class Folders:
     """
 
     def __init__(self, paths: Sequence[Path], rules: PathRules | None = None) -> None:
-        """Opens the folders; ``ConfigurationError`` when the list is empty or one of them is no directory."""
+        """Open the folders; ``ConfigurationError`` when the list is empty or one of them is no directory."""
         if not paths:
             raise ConfigurationError.of("TW6002")
         self.rules = rules or PathRules()
@@ -343,7 +343,7 @@ class Folders:
         self.close()
 
     def close(self) -> None:
-        """Closes the descriptors; every later call is refused. No call may be running."""
+        """Close the descriptors; every later call is refused. No call may be running."""
         for folder in self._folders.values():
             folder.close()
 
@@ -360,7 +360,7 @@ class Folders:
         return self._labelled(names) if names else None
 
     def _check(self, names: Names) -> None:
-        """Checks the names within a folder; the folder's own name is the operator's choice."""
+        """Check the names within a folder; the folder's own name is the operator's choice."""
         if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
             raise ToolError.of("TW6013", path=_brief("/".join(names)))
 
@@ -431,7 +431,7 @@ class Spot:
 
     @contextmanager
     def file(self, flags: int = os.O_RDONLY) -> Generator[int]:
-        """Opens the regular file at the name with ``flags``. ``ToolError`` for any other entry.
+        """Open the regular file at the name with ``flags``. ``ToolError`` for any other entry.
 
         Its status is checked before it is opened, since opening a device may already have an effect, and again
         afterwards, since it may have been replaced in between.
@@ -460,7 +460,7 @@ class Spot:
         if stat.S_ISLNK(found.st_mode):
             raise ToolError.of("TW6032", path=self.shown)
         if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "")  # worded() knows what is in it
+            raise IsADirectoryError(errno.EISDIR, "")  # worded() lists the names in it
         if not stat.S_ISREG(found.st_mode):
             raise ToolError.of("TW6024", path=self.shown)
         if found.st_nlink > 1 and not self.rules.allow_hard_links:
@@ -483,14 +483,14 @@ class Folder:
         self.device = os.fstat(self._fd).st_dev
 
     def close(self) -> None:
-        """Closes the descriptor. Idempotent."""
+        """Close the descriptor. Idempotent."""
         # -1 is no descriptor, so a late call is refused instead of starting from a reused number.
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
     def find(self, names: Names, shown: str, use: Use, *, make: Maker | None = None) -> Spot:
-        """Resolves ``names`` to a spot; ``.`` as the last name leads to a directory itself.
+        """Resolve ``names`` to a spot; ``.`` as the last name leads to a directory itself.
 
         For ``read`` a link at the end is followed and an entry must exist; for ``write`` the last name is left as it
         is, and missing directories on the way are created by ``make``. Names are checked as they were given and again
@@ -681,7 +681,7 @@ _CODES: dict[int, str] = {
 
 @contextmanager
 def worded(shown: str, target: Target | None = None) -> Generator[None]:
-    """Turns an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths. It
+    """Turn an ``OSError`` about ``shown`` into a ``ToolError`` without the system's own text, which holds paths. It
     lists names near ``target``: not every family has a tool that lists files."""
     try:
         yield

@@ -85,7 +85,7 @@ def decodes(head: bytes, codec: str) -> str | None:
 
 
 def _wide(head: bytes) -> Encoding | None:
-    """Detects UTF-16 without a mark: in text of Latin letters, digits and commas every other byte is NUL."""
+    """Detect UTF-16 without a mark: in text of Latin letters, digits and commas every other byte is NUL."""
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if odd > len(head) // 8 and even * 20 < odd:
         return "utf-16-le"
@@ -95,7 +95,7 @@ def _wide(head: bytes) -> Encoding | None:
 
 
 def _looks_chinese(head: bytes) -> bool:
-    """Detects GBK, where a character is two bytes, in common text both above 0xA0; in Western text such bytes stand
+    """Detect GBK, where a character is two bytes, in common text both above 0xA0; in Western text such bytes stand
     alone."""
     if decodes(head, "gb18030") is None:
         return False

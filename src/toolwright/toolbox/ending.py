@@ -9,7 +9,7 @@ __all__ = ["settled"]
 
 
 async def settled(is_done: Callable[[], bool], wait: Callable[[], Awaitable[object]]) -> None:
-    """Returns when it is done, even if the wait is cancelled meanwhile; the cancellation is raised afterwards.
+    """Return when it is done, even if the wait is cancelled meanwhile; the cancellation is raised afterwards.
 
     A call must leave no process or task behind, and a loop that closes cancels all remaining tasks: no later code would
     wait for the rest.

@@ -94,7 +94,7 @@ class Language:
         return await self._fetcher.request("POST", f"{self._url}{path}", headers=headers, content=encode(value))
 
     async def _asked(self, ask: Callable[[], Any]) -> Answer:
-        """Sends a request with retries: to translate twice changes nothing, so this POST may be repeated."""
+        """Send a request with retries: to translate twice changes nothing, so this POST may be repeated."""
         try:
             answer = await patient(ask, self._patience)
         except NotFetched as error:

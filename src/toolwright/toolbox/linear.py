@@ -16,7 +16,7 @@ __all__ = ["finder"]
 
 
 def finder(pattern: str, *, ignore_case: bool) -> Callable[[bytes, int], Any]:
-    """Compiles ``pattern`` to ``search(data: bytes, pos: int)`` for UTF-8 text. ``^`` and ``$`` match at lines, and no
+    """Compile ``pattern`` to ``search(data: bytes, pos: int)`` for UTF-8 text. ``^`` and ``$`` match at lines, and no
     match spans lines. ``ToolError`` for an invalid pattern."""
     options = re2.Options()
     options.log_errors = False

@@ -247,7 +247,7 @@ def _headers(message: EmailMessage) -> str:
 
 
 def _ask(mail: str, context: Context) -> None:
-    """Returns once a person has agreed to this very mail; an earlier approval was for another one."""
+    """Return once a person has agreed to this very mail; an earlier approval was for another one."""
     if context.agreed:
         return
     question: Form[None] = Form(sentence("TW6719", context.language, {"mail": mail}))
@@ -261,8 +261,7 @@ def _ask(mail: str, context: Context) -> None:
 
 
 async def _hand_in(server: MailServer, sender: str, recipients: Sequence[str], message: bytes) -> None:
-    """Sends the mail to all ``recipients`` or to none. ``ToolError`` says whether it may have been sent all the
-    same."""
+    """Send the mail to all ``recipients`` or to none. ``ToolError`` says whether it may have been sent all the same."""
     smtp = aiosmtplib.SMTP(
         hostname=server.host,
         port=server.port,

@@ -38,7 +38,7 @@ def beneath(directory: int, path: str, *, mounts: bool = False) -> int | None:
 
 
 def rename_new(source: str, destination: str, source_fd: int, destination_fd: int) -> None:
-    """Renames without replacing: ``FileExistsError`` if the new name is taken, ``NotImplementedError`` where the system
+    """Rename without replacing: ``FileExistsError`` if the new name is taken, ``NotImplementedError`` where the system
     cannot guarantee that, other ``OSError`` as for ``os.rename``."""
     call = getattr(_libc, "renameat2", None)
     if call is None:

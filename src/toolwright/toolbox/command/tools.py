@@ -78,7 +78,7 @@ class Commands:
         self._folders = Folders(roots, rules)
 
     def close(self) -> None:
-        """Closes the folders; every later call is refused."""
+        """Close the folders; every later call is refused."""
         self._folders.close()
 
     def list_commands(self, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Text:
 
     @classmethod
     def of(cls, data: bytes, shown: str) -> Text:
-        """Decodes ``data`` in its detected encoding, or as ASCII text with opaque other bytes. ``ToolError`` for other
+        """Decode ``data`` in its detected encoding, or as ASCII text with opaque other bytes. ``ToolError`` for other
         data."""
         codec = text_codec_of(data[:HEAD]) or UTF_8
         text = cls._exact(data, codec)

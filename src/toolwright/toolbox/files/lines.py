@@ -69,7 +69,7 @@ class LinedFile:
 
 
 def lined_file(fd: int) -> LinedFile | None:
-    """Prepares the file ``fd`` for a search; ``None`` where it is binary. A file without NUL whose encoding is not
+    """Prepare the file ``fd`` for a search; ``None`` where it is binary. A file without NUL whose encoding is not
     detected is searched as UTF-8."""
     head = os.pread(fd, CHUNK, 0)
     if not head.isascii() or b"\0" in head:

@@ -19,7 +19,7 @@ __all__ = ["alone"]
 
 @contextmanager
 def alone(*spots: Spot, seconds: float) -> Generator[None]:
-    """Holds the advisory locks of the directories of ``spots`` for a change. ``ToolError`` when another process keeps
+    """Hold the advisory locks of the directories of ``spots`` for a change. ``ToolError`` when another process keeps
     one longer than ``seconds``. A directory on a file system without locks is used unlocked."""
     with ExitStack() as opened:
         # In a fixed order, so that two moves cannot deadlock; and each directory once.

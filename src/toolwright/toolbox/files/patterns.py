@@ -1,4 +1,4 @@
-"""Path patterns as in shells and ``.gitignore``, matched in time linear in the path.
+"""Path patterns as in shells and ``.gitignore``, matched in time bounded by the length of the path.
 
 A pattern becomes one regular expression that never backtracks: between two stars the first fit is final, since the
 second star takes all that may follow. So ``**/**/**/x`` costs no more than ``x``.

@@ -27,8 +27,7 @@ AutoEncoding = Literal["auto", TextEncoding]
 
 
 def check_range(encoding: ReadEncoding, start: int, end: int, offset: int) -> None:
-    """Checks that the range is consistent, else ``ToolError``. ``end`` and ``offset`` are 0 where they are not
-    given."""
+    """Check that the range is consistent, else ``ToolError``. ``end`` and ``offset`` are 0 where they are not given."""
     if (start > 1 or end) and (encoding == "base64" or offset):
         raise ToolError.of("TW6043")
     if end and end < start:
@@ -145,7 +144,7 @@ class Source:
         return ToolError.of("TW6040", path=self._shown, encoding=codec.encoding)
 
     def _cut(self, shown: str, offset: int, data: bytes, codec: TextCodec | None) -> None:
-        """Records the bytes around the slice, unless it is the whole file."""
+        """Record the bytes around the slice, unless it is the whole file."""
         if offset == 0 and len(data) >= self._found.st_size:
             return
         before = self._before(offset)

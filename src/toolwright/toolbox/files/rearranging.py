@@ -27,7 +27,7 @@ def kind_of(found: os.stat_result) -> Kind:
 
 
 def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
-    """Creates the directory, and the missing ones above it."""
+    """Create the directory, and the missing ones above it."""
     make = growth.maker(target.shown)
     with target.folder.find(target.names, target.shown, "write", make=make) as spot:
         if (found := spot.status()) is None:
@@ -39,7 +39,7 @@ def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
 
 
 def move(source: Spot, source_folder: Folder, destination: Spot) -> MovedEntry:
-    """Moves ``source``. ``ToolError`` when the destination exists, or when the source may not be moved."""
+    """Move ``source``. ``ToolError`` when the destination exists, or when the source may not be moved."""
     kind = check_source(source, source_folder)
     try:
         _rename(source, destination, is_directory=kind == "directory")
@@ -94,7 +94,7 @@ def _rename(source: Spot, destination: Spot, *, is_directory: bool) -> None:
 
 
 def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) -> None:
-    """Moves where the system cannot rename without replacing: a file gets a second name and then loses the first. A
+    """Move where the system cannot rename without replacing: a file gets a second name and then loses the first. A
     directory can only replace an empty one."""
     if is_directory:
         if destination.status() is not None:
@@ -155,7 +155,7 @@ def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLi
 
 
 def delete(spot: Spot, what: Doomed) -> None:
-    """Deletes the entry. A directory is renamed first, so that it disappears at once; one that cannot be deleted gets
+    """Delete the entry. A directory is renamed first, so that it disappears at once; one that cannot be deleted gets
     its name back: ``OSError`` if it is still complete, ``ToolError`` if a part is gone."""
     if not what.is_directory:
         os.unlink(spot.name, dir_fd=spot.fd)
@@ -184,7 +184,7 @@ def _beside(spot: Spot, name: str) -> Spot:
 
 
 def _is_back(leaving: Spot, spot: Spot) -> bool:
-    """Gives a directory its name back. Returns whether it did: the name may have been taken since."""
+    """Give a directory its name back. Return whether it did: the name may have been taken since."""
     try:
         _rename(leaving, spot, is_directory=stat.S_ISDIR(_there(leaving).st_mode))
     except OSError:
@@ -201,7 +201,7 @@ class _Removal:
     removed: int = 0
 
     def remove(self, name: str, parent: int) -> None:
-        """Removes the directory with all its entries, including those added since they were counted. A mount is
+        """Remove the directory with all its entries, including those added since they were counted. A mount is
         refused."""
         fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         try:

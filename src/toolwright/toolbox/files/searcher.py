@@ -63,7 +63,7 @@ class Searcher:
 
 
 def _tell_of_parents(guide: Ignoring | None, target: Target, start: Names) -> None:
-    """Loads the ignore rules of the directories above the one to search, which apply in it as well."""
+    """Load the ignore rules of the directories above the one to search, which apply in it as well."""
     if guide is None:
         return
     above = len(start) - len(target.names)

@@ -144,7 +144,7 @@ def _ignore_file(fd: int) -> str:
 
 @contextmanager
 def _opened(name: str, parent: int, known: os.stat_result | None = None) -> Generator[int]:
-    """Opens a regular file, which must be the same as ``known``; ``OSError`` for any other entry, links included."""
+    """Open a regular file, which must be the same as ``known``; ``OSError`` for any other entry, links included."""
     fd = os.open(name, _OPEN, dir_fd=parent)
     try:
         found = os.fstat(fd)
@@ -177,7 +177,7 @@ class Search:
         self._stopped.set()
 
     def run(self, meetings: Meetings, folder_of: Callable[[Names], Folder], start: int, place: Place | None) -> None:
-        """Fills ``result`` with the matches in ``meetings``. ``start``: number of leading names that lead to the
+        """Fill ``result`` with the matches in ``meetings``. ``start``: number of leading names that lead to the
         searched directory."""
         self._room, self._until = self.limits.entry_bytes, self.clock() + self.limits.search_seconds
         for met in meetings:
@@ -196,7 +196,7 @@ class Search:
         return self._stopped.is_set() or self.clock() >= self._until
 
     def _look(self, met: Met, begin: Place, start: int, folder: Folder) -> Place | None:
-        """Adds the matches at ``met``; returns the place to continue from, once the page ends."""
+        """Add the matches at ``met``; return the place to continue from, once the page ends."""
         self.result["looked_at"] += 1
         if self.result["looked_at"] % 1_000 == 0:
             self.tell(self.result["looked_at"], len(self.result["matches"]))
@@ -219,7 +219,7 @@ class Search:
         return None
 
     def _lines(self, fd: int, place: Place) -> Place | None:
-        """Searches one file from ``place`` on, in parts: at least one, however little time is left."""
+        """Search one file from ``place`` on, in parts: at least one, however little time is left."""
         if (file := lined_file(fd)) is None:
             self._count("binary")
             return None
@@ -253,7 +253,7 @@ class Search:
             at = end + 1
 
     def _surround(self, match: SearchMatch, file: LinedFile, begin: int, end: int) -> None:
-        """Adds the context lines of a match, and the encoding of the file."""
+        """Add the context lines of a match, and the encoding of the file."""
         if self.wanted.context_lines:
             match["before"] = self._around(file, max(0, begin - _AROUND), begin)[-self.wanted.context_lines :]
             match["after"] = self._around(file, end, end + _AROUND)[: self.wanted.context_lines]
@@ -261,7 +261,7 @@ class Search:
             match["encoding"] = file.codec.encoding
 
     def _cut(self, match: SearchMatch, file: LinedFile, line: str, begin: int, end: int) -> None:
-        """Records the text around each shown line: a secret may span several lines, or be longer than the shown part of
+        """Record the text around each shown line: a secret may span several lines, or be longer than the shown part of
         one."""
         before, after = file.lines(max(0, begin - _AROUND), begin), file.lines(end, end + _AROUND)
         shown = [*match.get("before", ()), match.get("text", ""), *match.get("after", ())]

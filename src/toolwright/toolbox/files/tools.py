@@ -122,7 +122,7 @@ class Files:
         return self._folders.labels
 
     def close(self) -> None:
-        """Closes the folders; every later call is refused."""
+        """Close the folders; every later call is refused."""
         with self._changing:
             self._folders.close()
 
@@ -385,7 +385,7 @@ class Files:
         return Text.of(read_at(old.fd, size, 0), shown)
 
     def _show(self, result: EditedFile, text: Text, found: list[Change]) -> None:
-        """Adds the diff, as many lines of it as fit; bytes that are not text are shown as replacement characters."""
+        """Add the diff, as many lines of it as fit; bytes that are not text are shown as replacement characters."""
         room, lines = self._limits.diff_chars, unified_diff(text.content, found, result["path"])
         shown: list[str] = []
         for line in lines:
@@ -459,7 +459,7 @@ class Files:
             return DeletedEntry(path=target.shown, type=what.kind, entries=what.entries, bytes=what.bytes)
 
     def _ask(self, what: Doomed, shown: str, context: Context) -> None:
-        """Returns once a person has agreed to a large deletion; at once for a small one."""
+        """Return once a person has agreed to a large deletion; at once for a small one."""
         if context.agreed or not (what.is_directory or what.bytes > self._limits.unasked_bytes):
             return
         question = _question("TW6090" if what.is_directory else "TW6089", context, path=shown, **_facts(what))
@@ -471,7 +471,7 @@ class Files:
             raise ToolError.of("TW6080", path=shown)
 
     def _ask_to_write(self, target: Target, context: Context | None) -> None:
-        """Requires approval for a file that other programs obey, before anything is created on the way there."""
+        """Require approval for a file that other programs obey, before anything is created on the way there."""
         if not self._read_only and not target.folder.rules.denial(target.names, "write"):
             self._agreed(target.folder.rules.asks(target.names), target.shown, context)
 
@@ -609,7 +609,7 @@ class Files:
 
     @contextmanager
     def _changes(self, target: Target) -> Generator[None]:
-        """Encloses every change: refused in read-only mode, and one at a time."""
+        """Enclose every change: refused in read-only mode, and one at a time."""
         self._check_writable()
         with worded(target.shown, target), self._changing:
             yield

@@ -109,7 +109,7 @@ def _bytes(content: str, encoding: WriteEncoding) -> bytes:
 
 
 def spot_to_write(target: Target) -> Spot:
-    """Resolves ``target`` for writing. ``ToolError`` where the directory is missing."""
+    """Resolve ``target`` for writing. ``ToolError`` where the directory is missing."""
     try:
         return target.folder.find(target.names, target.shown, "write")
     except FileNotFoundError as error:
@@ -117,7 +117,7 @@ def spot_to_write(target: Target) -> Spot:
 
 
 def spot_with_parents(target: Target, growth: Growth, size: int = 0) -> Spot:
-    """Resolves ``target`` for writing and creates missing directories, if there is room for them and a file of ``size``
+    """Resolve ``target`` for writing and create missing directories, if there is room for them and a file of ``size``
     bytes."""
     try:
         return target.folder.find(target.names, target.shown, "write")
@@ -191,7 +191,7 @@ class _Draft:
             offset += len(part)
 
     def publish(self) -> None:
-        """Gives the draft its name if that is free; ``FileExistsError`` otherwise."""
+        """Give the draft its name if that is free; ``FileExistsError`` otherwise."""
         os.fsync(self.fd)
         try:
             rename_new(self.name, self.spot.name, self.spot.fd, self.spot.fd)
@@ -214,7 +214,7 @@ class _Draft:
         os.unlink(self.name, dir_fd=here)
 
     def _move_reserved(self) -> None:
-        """Takes the name with an empty file first: the only way on a file system without hard links (FAT)."""
+        """Take the name with an empty file first: the only way on a file system without hard links (FAT)."""
         os.close(os.open(self.spot.name, _NEW, 0o600, dir_fd=self.spot.fd))
         try:
             self._move()
@@ -223,7 +223,7 @@ class _Draft:
             raise
 
     def replace(self) -> None:
-        """Gives the draft its name, replacing the file that has it now."""
+        """Give the draft its name, replacing the file that has it now."""
         os.fsync(self.fd)
         self._move()
         settle(self.spot)
@@ -256,7 +256,7 @@ def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
 
 
 def settle(spot: Spot) -> None:
-    """Makes a new name survive a power loss, where the directory can be opened for that."""
+    """Make a new name survive a power loss, where the directory can be opened for that."""
     # The file is in place already: a failure from here on must not be reported as a failure of the write.
     with suppress(OSError):
         fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
@@ -267,7 +267,7 @@ def settle(spot: Spot) -> None:
 
 
 def create(spot: Spot, found: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
-    """Creates a file at ``spot``. ``ToolError`` when an entry exists there."""
+    """Create a file at ``spot``. ``ToolError`` when an entry exists there."""
     _check_free(spot, found)
     growth.check(spot.shown, len(data), 1)
     with _draft(spot, 0o666) as draft:  # less the umask, like any new file
@@ -299,13 +299,13 @@ def opened_to_replace(spot: Spot, expected: str) -> Generator[Old]:
 
 
 def append(spot: Spot, old: Old, data: bytes, limits: FileLimits, growth: Growth) -> WrittenFile:
-    """Replaces ``old`` by a new file: its content followed by ``data``."""
+    """Replace ``old`` by a new file: its content followed by ``data``."""
     _check_growth(spot, old, data, limits)
     return replace(spot, old, data, growth, after=old.fd)
 
 
 def replace(spot: Spot, old: Old, data: bytes, growth: Growth, *, after: int | None = None) -> WrittenFile:
-    """Replaces ``old``, which stands at ``spot``, by a new file with its owner, permissions and attributes. The content
+    """Replace ``old``, which stands at ``spot``, by a new file with its owner, permissions and attributes. The content
     is ``data``, preceded by that of ``after`` if given. ``ToolError`` when ``old`` has changed since it was opened."""
     more = len(data) - (0 if after is not None else old.status.st_size)
     growth.check(spot.shown, more)

@@ -71,7 +71,7 @@ class Api:
     async def get(
         self, path: str, query: Mapping[str, str | int] | None = None, *, what: str, accept: str | None = None
     ) -> Found:
-        """Sends a GET request, with retries. ``what`` names the object in an error."""
+        """Send a GET request, with retries. ``what`` names the object in an error."""
         headers = self._headers | ({"accept": accept} if accept else {})
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
@@ -85,7 +85,7 @@ class Api:
         return self._found(answer, what)
 
     async def post(self, path: str, value: Json, *, what: str) -> Found:
-        """Sends a POST request, without retries. Raises :class:`NotHeard` where it is unknown whether it was
+        """Send a POST request, without retries. Raises :class:`NotHeard` where it is unknown whether it was
         processed."""
         headers = {**self._headers, "content-type": "application/json"}
         try:

@@ -431,7 +431,7 @@ class GitHub:
         what: str,
         number: int | None,
     ) -> Written:
-        """Writes with ``write``, unless ``find`` finds the text already. After a missing response it searches again."""
+        """Write with ``write``, unless ``find`` finds the text already. After a missing response it searches again."""
         lock = self._writing.setdefault(mark, asyncio.Lock())
         async with lock:
             if (there := await find()) is not None:

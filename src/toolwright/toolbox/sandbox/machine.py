@@ -100,7 +100,7 @@ def _checked(result: int) -> int:
 
 
 def usual_signals() -> None:
-    """Restores the default handling of the signals that Python ignores."""
+    """Restore the default handling of the signals that Python ignores."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
@@ -113,7 +113,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def drop_privileges() -> None:
-    """Prevents this process and its children from gaining privileges; root keeps access to its files, and no
+    """Prevent this process and its children from gaining privileges; root keeps access to its files, and no
     capability."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
@@ -132,7 +132,7 @@ def drop_privileges() -> None:
 
 
 def limit(bounds: Mapping[str, int]) -> None:
-    """Sets ``RLIMIT_…`` by name, such as ``{"CPU": 10}``; never above the current maximum. Core dumps are disabled."""
+    """Set ``RLIMIT_…`` by name, such as ``{"CPU": 10}``; never above the current maximum. Core dumps are disabled."""
     for name, value in {**bounds, "CORE": 0}.items():
         number: int = getattr(resource, f"RLIMIT_{name}")
         _, most = resource.getrlimit(number)
@@ -147,7 +147,7 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 1
 
 
 def separate(*, network: bool) -> None:
-    """Moves the children of this process to new namespaces, where they see no other processes, end with the first of
+    """Move the children of this process to new namespaces, where they see no other processes, end with the first of
     them, and have no network unless ``network`` is set. Without root this takes a user namespace, too."""
     flags = _NEWPID | _NEWIPC | (0 if network else _NEWNET)
     if os.geteuid() == 0:
@@ -161,7 +161,7 @@ def separate(*, network: bool) -> None:
 
 
 def own_processes() -> None:
-    """Mounts ``/proc`` of the namespace that :func:`separate` has made, for this process and its children."""
+    """Mount ``/proc`` of the namespace that :func:`separate` has made, for this process and its children."""
     _checked(_libc.unshare(_NEWNS))
     _checked(_libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
@@ -189,7 +189,7 @@ _SCOPES = 1 << 0 | 1 << 1  # abstract sockets, signals; from version 6
 
 
 def landlock(readable: Iterable[str], writable: Iterable[str | int], *, network: bool) -> None:
-    """Restricts opening to these folders and files, given by path or descriptor, for this process and its children.
+    """Restrict opening to these folders and files, given by path or descriptor, for this process and its children.
     Paths that do not exist are left out."""
     version = _call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
     handled = _ALL_OF_VERSION[min(version, 5)]
@@ -253,7 +253,7 @@ _COMMON = {
 }  # fmt: skip
 _ABSENT = frozenset(("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"))  # ENOSYS: there is another way
 
-# Calls that change modes, owners, times and attributes of files; Landlock does not restrict them.
+# Calls that change modes, owners, times and attributes of files: Landlock leaves these to the files' permissions.
 _ATTRIBUTES: dict[str, dict[str, int]] = {
     "x86_64": {
         "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94, "utime": 132, "setxattr": 188,
@@ -276,8 +276,8 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 
 def filter_calls(*, network: bool, writes: bool) -> None:
-    """Forbids this process and its children to create sockets (unless ``network``), and to trace, mount, load modules
-    or change namespaces. Without ``writes`` also to change modes, owners, times and attributes of files."""
+    """Forbid this process and its children to create sockets (unless ``network``), and to trace, mount, load modules or
+    change namespaces. Without ``writes`` also to change modes, owners, times and attributes of files."""
     machine = os.uname().machine
     if machine not in _ARCHITECTURES or struct.calcsize("P") != 8:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

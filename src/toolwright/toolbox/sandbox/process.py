@@ -144,13 +144,13 @@ class _Supervisor(asyncio.SubprocessProtocol):
         self.end()
 
     def end(self) -> None:
-        """Tells it to end the program and itself; kills it if it does not."""
+        """Tell it to end the program and itself; kill it if it does not."""
         if self._killing is None:
             self._control.close()
             self._killing = self._loop.call_later(_GRACE_SECONDS, kill_tree, self._transport.get_pid())
 
     async def gone(self) -> None:
-        """Ends it, and returns when it has ended and its output is closed."""
+        """End it, and return when it has ended and its output is closed."""
         self.end()
         try:
             await settled(self.exited.done, lambda: asyncio.wait([self.exited]))
@@ -162,7 +162,7 @@ class _Supervisor(asyncio.SubprocessProtocol):
 
 
 async def run(job: Job, tell: Callable[[int, bytes], None]) -> Ended:
-    """Runs it to its end. ``tell`` is called with the number of bytes of output so far, and the newest of them.
+    """Run it to its end. ``tell`` is called with the number of bytes of output so far, and the newest of them.
 
     Cancelling ends the program, and returns when it is gone.
     """

@@ -49,7 +49,7 @@ _FEWEST = 301
 
 
 def main() -> None:
-    """Runs the one program of the job, and ends when no process of it is left."""
+    """Run the one program of the job, and end when no process of it is left."""
     adopt_orphans()
     job = _job()
     for descriptor in (job["status"], job["folder"], *(each for each in job["writable"] if isinstance(each, int))):
@@ -94,7 +94,7 @@ def _holds(hold: Callable[[], None]) -> bool:
 
 
 def _wait(first: int, job: Job) -> None:
-    """Waits until the program has ended, the call is given up, or there are too many processes."""
+    """Wait until the program has ended, the call is given up, or there are too many processes."""
     waited = select.poll()
     waited.register(0, select.POLLIN)
     waited.register(os.pidfd_open(first), select.POLLIN)
@@ -204,7 +204,7 @@ def _most_processes(processes: int, held: list[str]) -> int:
 
 
 def _enter(place: str, folder: int) -> None:
-    """Changes to the folder by its path, since a descriptor from another mount namespace has none here, and checks that
+    """Change to the folder by its path, since a descriptor from another mount namespace has none here, and check that
     it is that folder."""
     os.chdir(place)
     if not os.path.samestat(os.stat("."), os.fstat(folder)):

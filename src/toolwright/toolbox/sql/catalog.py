@@ -111,7 +111,7 @@ class Catalog:
         return ToolError.of("TW6215", name=name[:80], near=", ".join(near) or "(none)")
 
     def check_new(self, name: str, schema: str, database: str) -> None:
-        """Checks that a new table is in the home schema, and that its name is neither an engine's own nor a hidden
+        """Check that a new table is in the home schema, and that its name is neither an engine's own nor a hidden
         one."""
         if database or (schema and schema.lower() != self.home.lower()) or _matches(name, _OWN):
             raise ToolError.of("TW6231", name=name[:80], schema=self.home)

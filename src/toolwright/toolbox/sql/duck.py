@@ -204,7 +204,7 @@ class _Session:
             raise of_columns(ToolError.of("TW6225", problem=problem), _NO_COLUMN)
 
     def _query(self, text: str, given: Mapping[str, Any], most: int) -> Outcome:
-        """Runs a query. Its types are determined first, so that values that Python would round come as text."""
+        """Run a query. Its types are determined first, so that values that Python would round come as text."""
         self._one(text, duckdb.StatementType.SELECT)
         self._check_tree(text)
         described = self._one(f"DESCRIBE {text}", duckdb.StatementType.SELECT)
@@ -232,14 +232,14 @@ class _Session:
         return found[0]
 
     def _check_tree(self, query: str) -> None:
-        """Checks the tree that DuckDB's own parser makes of a query."""
+        """Check the tree that DuckDB's own parser makes of a query."""
         tree = json.loads(self._all("SELECT json_serialize_sql(?)", query)[0][0])
         if tree.get("error") or len(tree["statements"]) != 1:
             raise ToolError.of("TW6238")
         check_query(tree, self.catalog(), self._macros())
 
     def _check_change(self, statement: Statement, given: Mapping[str, Any]) -> None:
-        """Checks the plan that DuckDB makes of a change, if anything is hidden."""
+        """Check the plan that DuckDB makes of a change, if anything is hidden."""
         if not self._access.hidden and not self._access.tables:
             return
         plan = self._plan(statement)

@@ -45,22 +45,22 @@ class Session(Protocol):
         ...
 
     def run(self, statement: Statement, values: Mapping[str, Any], most: int) -> Outcome:
-        """Runs the statement. ``most``: the maximum number of rows that the caller will take."""
+        """Run the statement. ``most``: the maximum number of rows that the caller will take."""
         ...
 
     def check(self, change: Statement, values: Mapping[str, Any]) -> None:
-        """Has the engine plan a change without making it: raises the engine's error where the change cannot be made. An
+        """Have the engine plan a change without making it: raise the engine's error where the change cannot be made. An
         engine that does not plan such a change, such as ``CREATE TABLE`` in PostgreSQL and MySQL, reports no error."""
         ...
 
     def commit(self) -> None: ...
 
     def interrupt(self) -> None:
-        """Cancels the running statement, if any. Thread-safe."""
+        """Cancel the running statement, if any. Thread-safe."""
         ...
 
     def close(self) -> None:
-        """Rolls back uncommitted changes and closes the connection."""
+        """Roll back uncommitted changes and close the connection."""
         ...
 
 
@@ -72,7 +72,7 @@ class Engine(Protocol):
     """A description of the engine's own protection of hidden data."""
 
     def open(self, *, writes: bool) -> Session:
-        """Opens a session. ``ToolError`` where that is not possible now."""
+        """Open a session. ``ToolError`` where that is not possible now."""
         ...
 
     def worded(self, error: Exception) -> ToolError | None:

@@ -216,8 +216,8 @@ def _worded(error: psycopg.Error) -> ToolError:
 
 
 def _settle(db: psycopg.Connection, limits: SqlLimits) -> str:
-    """Sets the parameters that change how text is read or a value is written, overriding the role and the database.
-    Returns the schema of names without one."""
+    """Set the parameters that change how text is read or a value is written, overriding the role and the database.
+    Return the schema of names without one."""
     # By their full names, and first: a schema in the path of the role may have functions and operators of its own.
     row = db.execute("SELECT pg_catalog.current_schema(), pg_catalog.set_config('search_path', '', false)").fetchone()
     times = {"statement_timeout": limits.seconds, "lock_timeout": limits.lock_seconds}

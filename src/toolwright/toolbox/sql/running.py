@@ -40,7 +40,7 @@ class _Run:
         self.is_committing = False
 
     def give_up(self) -> bool:
-        """Prevents a later commit. Returns ``False`` where a commit has begun, whose outcome is still unknown."""
+        """Prevent a later commit. Return ``False`` where a commit has begun, whose outcome is still unknown."""
         with self._deciding:
             self._is_given_up = not self.is_committing
             return self._is_given_up
@@ -134,7 +134,7 @@ class Runner:
         return future.result()
 
     async def _end(self, running: _Run, future: asyncio.Future[T]) -> None:
-        """Cancels running work. A commit is awaited instead, since the caller has to learn its outcome."""
+        """Cancel running work. A commit is awaited instead, since the caller has to learn its outcome."""
         if future.done():
             return
         if running.give_up():
@@ -145,7 +145,7 @@ class Runner:
             future.cancel()
 
     async def _interrupt(self, running: _Run, future: asyncio.Future[T]) -> None:
-        """Interrupts repeatedly: work that is interrupted between two steps of an engine would continue. One
+        """Interrupt repeatedly: work that is interrupted between two steps of an engine would continue. One
         interruption at a time: it may take long itself, and other calls need theirs."""
         until = time.monotonic() + self._patience
         interrupting = self._asides.run(running.interrupt)

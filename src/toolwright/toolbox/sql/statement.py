@@ -249,7 +249,7 @@ def _check_function(node: Node, functions: frozenset[str]) -> None:
 
 
 def _check_owner(name: str, dot: exp.Dot, functions: frozenset[str]) -> None:
-    """Checks a function with a schema: it differs from the one without, unless the schema is the engine's own."""
+    """Check a function with a schema: it differs from the one without, unless the schema is the engine's own."""
     owner = dot.this.sql().lower()
     if f"{owner}.{name}" not in functions and not (owner == "pg_catalog" and name in functions):
         raise _unknown_function(f"{owner}.{name}", functions)
@@ -308,7 +308,7 @@ def _kind(tree: Node) -> str:
 
 
 def _resolve(tree: Node, catalog: Catalog) -> list[Relation]:
-    """Resolves each table to a visible one; where a name could mean several, the table is qualified by its schema."""
+    """Resolve each table to a visible one; where a name could mean several, the table is qualified by its schema."""
     made, targets, named = _made(tree), {id(table) for table in _targets(tree)}, list[Relation]()
     tables = list(tree.find_all(exp.Table))
     queries = {id(table): query for table in tables if (query := _named_query(table, catalog)) is not None}
@@ -430,7 +430,7 @@ def _table_of(node: Node) -> exp.Table | None:
 
 
 def _clamp(tree: Node, most: int | None) -> None:
-    """Lowers a LIMIT that exceeds ``most``."""
+    """Lower a LIMIT that exceeds ``most``."""
     limit = tree.args.get("limit")
     if most is None or not isinstance(limit, exp.Limit):
         return
@@ -467,7 +467,7 @@ def _written(
 
 
 def _take_parameters(tree: Node) -> list[str]:
-    """Replaces the parameters of ``tree`` by markers, and returns their names."""
+    """Replace the parameters of ``tree`` by markers, and return their names."""
     names: list[str] = []
     for place in list(tree.find_all(exp.Placeholder)):
         name = str(place.name)

@@ -94,8 +94,8 @@ class Database:
         self._runner = Runner(self._engine, self._limits.seconds)
 
     def check(self) -> list[str]:
-        """Opens the database once, and returns the walls around hidden data. ``ConfigurationError`` names the problem
-        of the database or of the role."""
+        """Open the database once, and return the walls around hidden data. ``ConfigurationError`` names the problem of
+        the database or of the role."""
         try:
             session = self._engine.open(writes=self._access.writes)
             try:
@@ -191,7 +191,7 @@ class Database:
         writes: bool = False,
         commits: bool = False,
     ) -> T:
-        """Runs ``work`` with a session, and returns its result. Errors reveal no hidden data."""
+        """Run ``work`` with a session, and return its result. Errors reveal no hidden data."""
         try:
             return await self._runner.run(lambda session: work(session, asked), context, writes=writes, commits=commits)
         except ToolError as error:

@@ -11,7 +11,7 @@ __all__ = ["extra", "missing"]
 
 
 def extra(place: str, what: str, name: str) -> Any:
-    """Loads ``place`` as :func:`toolwright.loading.load` does, for a module that needs the extra ``name`` to do
+    """Load ``place`` as :func:`toolwright.loading.load` does, for a module that needs the extra ``name`` to do
     ``what``."""
     try:
         return load(place)

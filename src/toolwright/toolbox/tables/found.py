@@ -35,7 +35,7 @@ class Found:
         return cell[:most]
 
     def call_ambiguous(self, name: str) -> None:
-        """Marks a column as ambiguous whose first ambiguous number stands far down in the file."""
+        """Mark a column as ambiguous whose first ambiguous number stands far down in the file."""
         told = self.layout.read_as.setdefault("numbers", [])
         if not any(name in each["columns"] for each in told):
             told.append(told_of(".", "", True, [name]))

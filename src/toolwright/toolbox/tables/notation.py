@@ -226,7 +226,7 @@ class Notations:
     by_column: Mapping[str, Notation] = field(default_factory=dict[str, Notation])
     told: list[NumbersRead] = field(default_factory=list[NumbersRead])
     undecided: frozenset[str] = frozenset()
-    """Columns whose beginning holds no number that is certain to have decimals."""
+    """Columns without any number in the beginning of the file that has, or may have, decimals."""
 
 
 def notations_of(columns: Iterable[Cells], likely: Decimal, said: Decimal | None) -> Notations:

@@ -128,7 +128,7 @@ class Layout:
 
 
 def lay_out(fd: int, shown: str, corrections: Corrections, limits: Limits) -> Layout:
-    """Detects how to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
+    """Detect how to read the file ``fd``. ``ToolError`` when it holds no table that can be read."""
     layout = _laid_out(fd, shown, corrections, limits)
     # A semicolon divides cells where a comma divides decimals.
     notations = notations_of(layout.columns, "," if layout.delimiter == ";" else ".", corrections.decimal)

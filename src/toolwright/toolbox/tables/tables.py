@@ -87,7 +87,7 @@ class Tables:
         self._limits = limits or Limits()
 
     def close(self) -> None:
-        """Closes the folders; every later call is refused."""
+        """Close the folders; every later call is refused."""
         self._folders.close()
 
     def __enter__(self) -> Tables:
@@ -275,7 +275,7 @@ class Tables:
                 )
 
     def _once(self, run: Running, found: Found, table: Table, ask: Callable[[Query, Table], T]) -> T:
-        """Runs ``ask`` over one reading of the file; rows that were left out are noted in the result."""
+        """Run ``ask`` over one reading of the file; rows that were left out are noted in the result."""
         with (
             fed(found.fd, found.shown, found.layout, self._limits) as feed,
             queried(feed, found.layout, found.shown, self._limits, run) as query,
@@ -307,7 +307,7 @@ class Tables:
 
 
 async def _while(context: RequestContext, work: Callable[[Running], T]) -> T:
-    """Runs ``work`` on a thread of its own and reports its progress; cancelling the call stops it."""
+    """Run ``work`` on a thread of its own and report its progress; cancelling the call stops it."""
     run = Running()
     task = asyncio.ensure_future(asyncio.to_thread(work, run))
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

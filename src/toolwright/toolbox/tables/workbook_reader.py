@@ -44,7 +44,7 @@ class _Refused(Exception):
 
 
 def answer() -> None:
-    """Reads standard input and writes standard output. The arguments are the name of a sheet, and the bounds of an
+    """Read standard input and write standard output. The arguments are the name of a sheet, and the bounds of an
     archive."""
     job = json.loads(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))

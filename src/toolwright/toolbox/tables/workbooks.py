@@ -36,7 +36,7 @@ class Sheet:
     process: subprocess.Popen[bytes]
 
     def stop(self) -> None:
-        """Kills the process, which ends a read in another thread."""
+        """Kill the process, which ends a read in another thread."""
         self.process.kill()
 
     def parts(self) -> Iterator[bytes]:

@@ -44,7 +44,7 @@ class Job:
 
 
 def answer(read: Callable[[Job], dict[str, Any]]) -> None:
-    """Writes the result of ``read`` to standard output as JSON: ``title``, ``text``, ``hidden`` and, where there are
+    """Write the result of ``read`` to standard output as JSON: ``title``, ``text``, ``hidden`` and, where there are
     any, ``pages``; or a ``problem``, or the ``code`` of one. The kernel limits memory and time."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -53,7 +53,7 @@ class Rule:
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is still open: the selectors of its rules, empty in a block without rules of its own."""
+    """A block that is still open: its selectors, empty outside of rules."""
 
     selectors: tuple[str, ...]
     holds: Holds

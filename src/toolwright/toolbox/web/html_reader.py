@@ -38,7 +38,7 @@ _LEAST = 200
 
 
 def read_html(text: str, url: str, part: str) -> dict[str, Any]:
-    """Converts a page. ``part``: ``main`` leaves out the parts around the main text of a page, ``whole`` does not."""
+    """Convert a page. ``part``: ``main`` leaves out the parts around the main text of a page, ``whole`` does not."""
     page = LexborHTMLParser(text)
     base = page.css_first("base[href]")
     url = urljoin(url, (base.attributes.get("href") or "") if base is not None else "")
@@ -69,7 +69,7 @@ def _drop(page: LexborHTMLParser, selector: str) -> None:
 
 
 def _drop_hidden(page: LexborHTMLParser) -> int:
-    """Removes the elements that a viewer of the page does not see; returns the number of removed passages with text."""
+    """Remove the elements that a viewer of the page does not see; return the number of removed passages with text."""
     found, is_linked = _rules(page)
     try:
         whole, silent = hidden_nodes(lambda selector: _select(page, selector), found, is_linked=is_linked)
@@ -113,7 +113,7 @@ def _linked(link: LexborNode) -> str | None:
 
 
 def _silence(node: LexborNode) -> bool:
-    """Removes the text of ``node``, except that of its children; returns whether there was any."""
+    """Remove the text of ``node``, except that of its children; return whether there was any."""
     if node.tag == "img":
         node.decompose()
         return False
@@ -136,7 +136,7 @@ def _keep_main(page: LexborHTMLParser) -> None:
 
 
 def _settle(link: LexborNode, url: str) -> None:
-    """Makes the address of a link absolute, or removes the link: one within the page keeps only its text, and one whose
+    """Make the address of a link absolute, or remove the link: one within the page keeps only its text, and one whose
     text is a mere mark, as beside headings, is left out."""
     try:
         target = urljoin(url, (link.attributes.get("href") or "").strip())
