@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from toolwright.errors import ConfigurationError, ToolError
 from toolwright.jsonrpc.messages import Json, encode, is_array, is_object

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from toolwright.errors import ConfigurationError, NeedsAgreement, ToolError
 from toolwright.loading import load

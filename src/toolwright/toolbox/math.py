@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.arithmetic import LONGEST, MOST_DIGITS, evaluate, written

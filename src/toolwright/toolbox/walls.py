@@ -1,5 +1,4 @@
-"""The ``_meta`` key for the number of walls between a statement and hidden data: from the sql tools to ``toolwright
-inspect``."""
+"""The ``_meta`` key for the walls around hidden data: set by the sql tools, shown by ``toolwright inspect``."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from toolwright.toolbox.encodings import Encoding, How
 

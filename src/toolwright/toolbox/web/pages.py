@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from toolwright.errors import ToolError
 from toolwright.toolbox.asking import BUSY, Patience, patient, wait_of

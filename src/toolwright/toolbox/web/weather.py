@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from urllib.parse import urlencode
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before 3.12
+from typing_extensions import TypedDict  # pydantic rejects the one of typing before Python 3.12
 
 from toolwright.errors import ToolError
 from toolwright.jsonrpc.messages import is_array, is_object
