@@ -1,6 +1,6 @@
 """toolwright: the tool layer of the Model Context Protocol.
 
-The names below are loaded when they are first used, so that a client never pays for what only servers need.
+The names below are loaded on first use, so that a client never pays for server-only dependencies.
 """
 
 from __future__ import annotations

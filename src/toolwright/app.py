@@ -1,4 +1,4 @@
-"""What an author imports: tools, the standard pipeline and the doors, put together and nothing more."""
+"""The author's entry point: combines tools, the standard pipeline and the protocol handlers, and adds no logic."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from toolwright.transport import stdio
 from toolwright.transport.carrier import Carrier
 from toolwright.wording import LANGUAGES, sentence
 
-if TYPE_CHECKING:  # a server on stdio does without
+if TYPE_CHECKING:  # not needed by a server on stdio
     from toolwright.policy.config import Config
     from toolwright.policy.vetting import Inventory
     from toolwright.server.identity import Authenticate
@@ -56,26 +56,26 @@ __all__ = ["Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_WRONG_SETTING = 2  # as the command exits with
+_WRONG_SETTING = 2  # the exit code of the command
 
 _log = logging.getLogger("toolwright")
 
 
 class Server:
-    """A tool server for clients of either era, safe without a setting.
+    """A tool server for stateless and session-based clients, with safe defaults.
 
-    ``name`` and ``version`` are what clients are told. ``toolsets`` are served beside the server's own tools.
-    ``limits`` bound every call that has no limits of its own; ``rate`` says how often callers may call, and
-    ``concurrency`` how many calls run at once; ``abuse`` is when a caller is paused. ``rules`` are the operator's: a
-    file such as ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. Both have
-    to allow a call. ``confirm`` says before which tools a person is asked; ``instance``, what this server works on,
-    where others of its name work on something else: a yes to one is none to another. ``secrets`` are masked in what
-    leaves, unless it is ``keep``; ``personal`` data, where it is ``mask``. ``audit`` says where records of what happens
-    go: a URL, a ``Log``, or an ``Audit`` with more to say; ``False`` for nowhere. ``language`` (``en`` or ``zh``) is
-    that of error messages. ``authenticate`` says who an HTTP request comes from; without it the server listens on
-    loopback only. ``keys`` seal what clients carry for us (16 bytes each, the first seals); without them a restart ends
-    legacy sessions, cursors and open questions. ``facts`` is where several workers share state. ``metrics`` serves
-    figures at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
+    ``name`` and ``version`` are what clients see. ``toolsets`` are served beside the server's own tools. ``limits``
+    bound every call that has no limits of its own; ``rate`` limits how often callers may call, ``concurrency`` how many
+    calls run at once; ``abuse`` sets when a caller is paused. ``rules`` are the operator's: a file such as
+    ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. A call must be allowed
+    by both. ``confirm`` selects the tools that need a person's approval. ``instance`` names the object this server
+    works on, to separate servers of the same name: an approval for one instance is not valid for another. ``secrets``
+    in output are masked, unless it is ``keep``; ``personal`` data, if it is ``mask``. ``audit`` is the destination of
+    audit records: a URL, a ``Log``, an ``Audit`` with more settings, or ``False`` for no records. ``language`` (``en``
+    or ``zh``) is that of error messages. ``authenticate`` authenticates HTTP callers; without it the server listens on
+    loopback only. ``keys`` (of at least 16 bytes; the first seals) seal the state that clients carry for us; without
+    them a restart ends sessions, cursors and open questions. ``facts`` is the state shared by several workers.
+    ``metrics`` serves metrics at ``/metrics``, over HTTP; with ``authenticate``, to callers with the scope ``metrics``.
     """
 
     def __init__(
@@ -150,13 +150,13 @@ class Server:
             self._config = load("policy.config").read(rules)
         self._put_together(keys or (new_key(),), MemoryFacts() if facts is None else facts)
 
-    if not TYPE_CHECKING:  # a type checker names what is not there better
+    if not TYPE_CHECKING:  # a type checker reports missing attributes better
 
         def __getattr__(self, name: str) -> Any:
             raise missing(self, name, SERVER)
 
     def _put_together(self, keys: Sequence[bytes], facts: Facts) -> None:
-        """The tools, the pipeline and the doors."""
+        """Create the tools, the pipeline and the protocol handlers."""
         self._sealed_by, self._shared = keys, facts
         settings = self.settings
         self._recorder = Recorder(settings.audit, settings.which)
@@ -179,13 +179,13 @@ class Server:
     def tool(self, /, **settings: Unpack[ToolSettings]) -> Callable[[F], F]: ...
 
     def tool(self, function: F | None = None, /, **settings: Unpack[ToolSettings]) -> F | Callable[[F], F]:
-        """Make a tool of a function: ``@server.tool``, ``@server.tool(effect="read", …)``, or
+        """Register a function as a tool: ``@server.tool``, ``@server.tool(effect="read", …)``, or
         ``server.tool(function, effect="read", …)``."""
         decorate = self.tools.tool(**settings)
         return decorate if function is None else decorate(function)
 
     def add_tool(self, function: Callable[..., Any], **settings: Unpack[ToolSettings]) -> Tool:
-        """Make a tool of any callable, methods included; also while the server runs."""
+        """Register any callable as a tool, methods included; also while the server runs."""
         return self.tools.add(function, **settings)
 
     def add_raw_tool(
@@ -198,32 +198,32 @@ class Server:
         output_schema: Mapping[str, Any] | None = None,
         **settings: Unpack[ToolSettings],
     ) -> Tool:
-        """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        """Register a tool with a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
         return self.tools.add_raw(name, input_schema, handler, output_schema=output_schema, **settings)
 
     def remove_tool(self, name: str) -> None:
-        """Take a tool away while the server runs. Raises ``UnknownTool``."""
+        """Remove a tool, also while the server runs. Raises ``UnknownTool``."""
         self.tools.remove(name)
 
     def tools_changed(self) -> None:
-        """Say that what ``visible=`` goes by has changed: clients for whom it makes a difference are told."""
+        """Announce that the inputs of ``visible=`` have changed; clients whose list changes are notified."""
         self.tools.changed()
 
     def resource(self, uri: str, /, **settings: Unpack[ResourceSettings]) -> Callable[[F], F]:
-        """Make a resource of a function: ``@server.resource("docs://guide")``, or a template of one with parameters:
-        ``@server.resource("docs://{name}")``."""
+        """Register a function as a resource, ``@server.resource("docs://guide")``, or as a resource template, if it has
+        parameters: ``@server.resource("docs://{name}")``."""
         return self.library.resource(uri, **settings)
 
     def add_resource(self, uri: str, function: Callable[..., Any], /, **settings: Unpack[ResourceSettings]) -> None:
-        """Make a resource, or a template, of any callable; also while the server runs."""
+        """Register any callable as a resource or template; also while the server runs."""
         self.library.add_resource(uri, function, **settings)
 
     def remove_resource(self, uri: str) -> None:
-        """Take a resource or a template away while the server runs. Raises ``UnknownEntry``."""
+        """Remove a resource or template, also while the server runs. Raises ``UnknownEntry``."""
         self.library.remove_resource(uri)
 
     def resource_updated(self, uri: str) -> None:
-        """Tell whoever has subscribed to ``uri`` that it reads differently now. From any thread."""
+        """Notify the subscribers of ``uri`` that its content has changed. Thread-safe."""
         self.library.resource_updated(uri)
 
     @overload
@@ -233,33 +233,33 @@ class Server:
     def prompt(self, /, **settings: Unpack[PromptSettings]) -> Callable[[F], F]: ...
 
     def prompt(self, function: F | None = None, /, **settings: Unpack[PromptSettings]) -> F | Callable[[F], F]:
-        """Make a prompt of a function: ``@server.prompt``, ``@server.prompt(title="…", …)``, or
+        """Register a function as a prompt: ``@server.prompt``, ``@server.prompt(title="…", …)``, or
         ``server.prompt(function, title="…", …)``."""
         decorate = self.library.prompt(**settings)
         return decorate if function is None else decorate(function)
 
     def add_prompt(self, function: Callable[..., Any], /, **settings: Unpack[PromptSettings]) -> None:
-        """Make a prompt of any callable; also while the server runs."""
+        """Register any callable as a prompt; also while the server runs."""
         self.library.add_prompt(function, **settings)
 
     def remove_prompt(self, name: str) -> None:
-        """Take a prompt away while the server runs. Raises ``UnknownEntry``."""
+        """Remove a prompt, also while the server runs. Raises ``UnknownEntry``."""
         self.library.remove_prompt(name)
 
     @property
     def provider(self) -> Provider:
-        """All that is served, behind the whole pipeline."""
+        """The provider of all that is served, behind the whole pipeline."""
         return self._served.provider
 
     def connect(self, write: Callable[[bytes], None]) -> ServerSession:
-        """A session in memory: what ``toolwright.Client(server)`` speaks to."""
+        """Open a session in memory, the server side of ``toolwright.Client(server)``."""
         return self._protocol.connect(write, Carrier("memory"))
 
     def run(self, *others: Never, **more: Never) -> None:
-        """Serve standard input and output until the input ends, or SIGINT or SIGTERM comes.
+        """Serve standard input and output until the input ends, or SIGINT or SIGTERM arrives.
 
-        When a tool neither ends nor lets itself be cancelled, the process ends here all the same, at once. Where a
-        setting is wrong, or nothing can be recorded, it ends with one sentence on standard error, and exit code 2.
+        The process then ends at once, even if a tool neither ends nor accepts cancellation. If a setting is wrong, or
+        the audit log cannot be written, it ends with one sentence on standard error and exit code 2.
 
         For HTTP, run ``toolwright serve FILE.py --http HOST:PORT``, or mount :meth:`http_app` in an ASGI server.
         """
@@ -273,29 +273,29 @@ class Server:
             sys.exit(_WRONG_SETTING)
 
     def _tell_a_person(self) -> None:
-        """A script that somebody runs at a terminal says what it waits for; under a host it says nothing."""
+        """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
         script = sys.argv[0] if sys.argv else ""
         if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
             said = sentence("TW4023", self.settings.language, {"server": self.name, "target": script})
             sys.stderr.write(f"{printable(said)}\n")
 
     async def serve_stdio(self) -> None:
-        """:meth:`run`, within a loop that runs already."""
+        """The same as :meth:`run`, within a running event loop."""
         async with self.serving():
             await stdio.serve(lambda write: self._protocol.connect(write, Carrier("stdio")))
         if _is_held_up():
             os._exit(0)
 
     def http_app(self, *, access: Access | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
-        """The endpoint, ``/mcp``, as an ASGI application. Who mounts it answers for where it listens: beyond loopback
-        the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and ``/readyz`` tell
-        anyone whether it lives and is ready.
+        """The endpoint, ``/mcp``, as an ASGI application. The caller is responsible for the address it listens on:
+        beyond loopback the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and
+        ``/readyz`` report liveness and readiness to any client.
 
-        ``sse`` adds ``/sse`` and ``/messages`` for clients that speak nothing but HTTP+SSE (2024-11-05, deprecated).
-        It takes one process: a session lives where its stream is.
+        ``sse`` adds ``/sse`` and ``/messages`` for clients that support only HTTP+SSE (2024-11-05, deprecated). This
+        requires a single process: a session exists only in the process that holds its stream.
 
-        SIGINT and SIGTERM end open streams, and then the handler of the ASGI server runs, whose graceful shutdown would
-        wait for them; ``signals=False`` leaves these handlers alone.
+        SIGINT and SIGTERM end open streams before the ASGI server's own handler runs, whose graceful shutdown would
+        wait for them; ``signals=False`` installs no handlers.
         """
         self.started_as(instance_of(*sys.argv or ("",)))
         self._tell_of_workers()
@@ -309,35 +309,35 @@ class Server:
         return told.of(app)
 
     def _tell_of_workers(self) -> None:
-        """Say in the log that the workers of another HTTP server share nothing, where they are seen to be several."""
+        """Warn in the log if another HTTP server has visibly started several workers: they do not share state."""
         workers = load("server.crews:workers_started")(sys.argv, os.environ)
         if workers > 1 and not self._shares and (not self._keys or self._facts is None):
             _log.warning("%s [TW7057]", sentence("TW7057", "en", {"workers": workers}))
 
     def configure(self, config: Config) -> None:
-        """Before serving: go by the operator's file; where it says something, what the author said does not count."""
+        """Apply the operator's file, before serving; its settings override the author's."""
         self._config = config
         self._put_together(self._sealed_by, self._shared)
 
     def started_as(self, started: str) -> None:
-        """Before serving: what tells this server from others of its name, where nothing has been said of that."""
+        """Set the name of this instance, before serving, unless one is set already."""
         if not (self.settings.instance or self._guard.started):
             self._guard = replaced(self._guard, started=started)
             self._put_together(self._sealed_by, self._shared)
 
     def let_in(self, callers: Callers) -> None:
-        """Before serving: who may call over HTTP is what ``callers`` say, and not what the operator's file does."""
+        """Use ``callers`` for authentication over HTTP, before serving, instead of the operator's file."""
         self._callers = callers
 
     @property
     def callers(self) -> Callers:
-        """Who may call over HTTP, as far as the operator has said it."""
+        """The operator's settings for authentication over HTTP."""
         if self._callers is not None:
             return self._callers
         return Callers() if self._config is None else Callers(*self._config.said("auth"))
 
     def known_by(self) -> Authenticate | None:
-        """How who calls over HTTP is known, as the operator says or the author; ``None``: this machine alone."""
+        """The authentication of HTTP callers, set by the operator or the author; ``None``: loopback only."""
         ways = self.callers.ways()
         if ways and self.authenticate is not None:
             raise ConfigurationError.of("TW4206", target=self.name, option=self.callers.origin)
@@ -345,22 +345,22 @@ class Server:
 
     @property
     def has_keys(self) -> bool:
-        """Whether the author gave keys; without them, whoever serves has to."""
+        """Whether the author gave keys; otherwise the code that serves must provide them."""
         return bool(self._keys)
 
     def share(
         self, *, keys: Sequence[bytes], facts: Facts, crew: tuple[str, int] = ("", 1), metrics: bool = False
     ) -> None:
-        """Before serving: use the keys and facts that all workers share, where the author gave none. ``crew`` is what
-        the workers are called together, and how many there are; ``metrics`` serves figures, as the setting does.
+        """Use the keys and facts shared by all workers, before serving, unless the author gave some. ``crew`` is the
+        name and size of the group of workers; ``metrics`` serves metrics, like the setting.
         """
         self._crew, self._metrics, self._shares = crew, self._metrics or metrics, True
         self._put_together(self._keys or keys, facts if self._facts is None else self._facts)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
-        """What the server needs while it serves is open within; :meth:`run` and the lifespan of
-        :meth:`http_app` enter it. Raises ``DefinitionError`` where the tools cannot be listed together.
+        """Context that opens the resources needed while serving; :meth:`run` and the lifespan of :meth:`http_app` enter
+        it. Raises ``DefinitionError`` if the tools cannot be listed together.
         """
         await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         await self.check_rules()
@@ -369,51 +369,49 @@ class Server:
 
     @property
     def audit_log(self) -> Log:
-        """What has been recorded. While the server does not serve, and in memory, it is kept in memory."""
+        """The audit log. While the server does not serve, and when it runs in memory, the log is kept in memory."""
         return self._recorder.log
 
     async def check_rules(self) -> None:
-        """``ConfigurationError`` where the operator's file names what this server has not."""
+        """Raise ``ConfigurationError`` if the operator's file refers to tools or other names that this server lacks."""
         if self._config is not None and (problems := await self.astray(self._config)):
             raise problems[0]
 
     async def astray(self, config: Config) -> list[ConfigurationError]:
-        """All that a file names and this server has not."""
+        """The errors for all names in a file that this server lacks."""
         rules = config.over(self._guard, self.name).rules
         return [] if rules is None else [*load("policy.vetting").astray(rules, await self.inventory(), config.place)]
 
     async def inventory(self) -> Inventory:
-        """What there is, for whomever."""
+        """All tools and other entries, regardless of the caller."""
         return await load("policy.vetting").inventory(self._provider, RequestContext(EVERYONE, SILENT))
 
     @property
     def settings(self) -> Guard:
-        """Those of all layers, as they hold: the author's, then the operator's file, then :meth:`with_guard`."""
+        """The effective settings of all layers: the author's, then the operator's file, then :meth:`with_guard`."""
         guard = self._guard if self._config is None else self._config.over(self._guard, self.name)
         return self._instead(guard)
 
     def _open_tickets(self) -> AbstractAsyncContextManager[Values]:
-        """Where ``toolwright approvals`` finds them too."""
+        """Open the store that ``toolwright approvals`` uses too."""
         return load("state.urls:open_facts")(approvals_url(self.settings.confirm.store))
 
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
-        """The same tools, behind a guard with other settings: ``server.with_guard(confirm=Confirm.never())``, for
-        tests. They go before what the operator's file says. ``origin`` is where they came from, for :meth:`guard`."""
+        """The same tools behind other settings: ``server.with_guard(confirm=Confirm.never())``, for tests. The settings
+        override the operator's file. ``origin`` names their source in :meth:`guard`."""
         other, before = copy.copy(self), self._instead
         other._instead = lambda guard: before(guard).given(origin, **settings)
         other._put_together(self._keys or (new_key(),), MemoryFacts() if self._facts is None else self._facts)
         return other
 
     def guard(self) -> list[tuple[str, str, str]]:
-        """Who is known how, and each layer around the tools, outermost first: its name, what it does, and where its
-        setting came from."""
+        """The authentication, and each layer, outermost first: its name, its effect, and the source of its setting."""
         known = self.known_by()
         origin = self.callers.origin or ("default" if known is None else "Server(authenticate=…)")
         return [("identity", load("server.identity:described")(known), origin), *described(self.settings)]
 
     async def exceptions(self) -> list[tuple[str, str]]:
-        """Each setting of the guard that a tool has of its own, and what it was called: its name, and the setting as it
-        was written."""
+        """The tools' own settings of the guard, and their former names: the tool's name, and the setting as written."""
         tools = await self.provider.list_tools(RequestContext(LOCAL, SILENT))
         return [
             (tool.name, f"{setting}={value}")
@@ -445,7 +443,7 @@ _WANTED = {
 
 
 def _refuse(code: str, *given: object) -> None:
-    """``TypeError`` for the first thing given that there is no place for, as Python would, with its name here."""
+    """Raise ``TypeError`` for the first unexpected argument, as Python would, with a hint at its name here."""
     for name in given:
         here = SERVER.get(str(name))
         advice = sentence("TW3044", "en", {"here": here}) if here else ""
@@ -459,7 +457,7 @@ def _check(**settings: bool) -> None:
 
 
 def _recording(guard: Guard, audit: Audit | Log | str | bool | None, name: str) -> Guard:
-    """With what the author said of records; else the operator, by the environment; else a file of the user's."""
+    """The guard with the audit settings of the author, else of the environment, else with the user's default file."""
     if audit is not None:
         return guard.given("Server({}=…)", audit=Audit.of(audit).at(name))
     if said := os.environ.get(_AUDIT):
@@ -471,6 +469,6 @@ _AUDIT = "TOOLWRIGHT_AUDIT"
 
 
 def _is_held_up() -> bool:
-    """Whether a task of a tool, or a thread of one, would keep the process from ending."""
+    """Whether a task or thread of a tool would keep the process from ending."""
     others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
     return len(asyncio.all_tasks()) > 1 or not all(thread.daemon for thread in others)

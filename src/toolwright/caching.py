@@ -1,7 +1,7 @@
-"""Caches whose keys are texts of others: bounded by the length of a key as well as by the number of entries.
+"""Caches keyed by untrusted text, bounded by the length of the keys as well as the number of entries.
 
-A host or a gateway runs for weeks and meets texts of any length. A cache that counts entries alone would keep thousands
-of the longest ones.
+A host or a gateway runs for weeks and receives texts of any length. A cache that only counts entries would keep
+thousands of the longest ones.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ __all__ = ["LONGEST", "cache_short_texts"]
 R = TypeVar("R")
 
 LONGEST = 100
-"""Characters of a text that is kept, unless a cache says otherwise: names and words are shorter."""
+"""The default maximum length of a cached text, in characters: names and words are shorter."""
 
 
 def cache_short_texts(maxsize: int, longest: int = LONGEST) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
-    """Cache the results of a function of one text, for the ``maxsize`` texts that were asked for last.
+    """Cache the results of a function of one text, for the ``maxsize`` most recently used texts.
 
-    A text of more than ``longest`` characters goes round the cache: neither it nor its result is kept.
+    A text of more than ``longest`` characters bypasses the cache: neither it nor its result is kept.
     """
 
     def cached(function: Callable[[str], R]) -> Callable[[str], R]:

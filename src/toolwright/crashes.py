@@ -1,6 +1,6 @@
-"""What an author has to see of a crash: the frames of the author's code. Ours around them are counted, and left out.
+"""Tracebacks for authors: the frames of the author's code. Our own frames around them are counted and left out.
 
-All frames are shown where the logger ``toolwright`` shows debug messages, or ``TOOLWRIGHT_DEBUG`` is set, which
+All frames are shown if the logger ``toolwright`` shows debug messages, or if ``TOOLWRIGHT_DEBUG`` is set, as
 ``toolwright --debug`` does.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["DEBUG", "RemoteCrash", "is_authors", "log_crash", "log_unfit", "plac
 DEBUG = "TOOLWRIGHT_DEBUG"
 _OURS = "toolwright"
 _BETWEEN = (_OURS, "pydantic")
-"""The packages that stand between the event loop and the function of an author."""
+"""The packages between the event loop and an author's function."""
 
 _STDLIB = str(Path(os.__file__).parent) + os.sep
 _INSTALLED = ("site-packages", "dist-packages")
@@ -28,11 +28,11 @@ _log = logging.getLogger("toolwright")
 
 
 class RemoteCrash(RuntimeError):
-    """A crash in another process, whose trace is the text."""
+    """A crash in another process, with its traceback as the text."""
 
 
 def is_authors(frame: FrameType) -> bool:
-    """Whether a frame is neither ours nor of the standard library: an author's, or of a library that they use."""
+    """Whether a frame belongs to the author or to one of the author's libraries: not to us or the standard library."""
     return _package(frame) not in _BETWEEN and not _is_stdlib(frame.f_code.co_filename)
 
 
@@ -46,7 +46,7 @@ def _is_stdlib(file: str) -> bool:
 
 
 def place_of(top: FrameType) -> str:
-    """Where a thread is: the author's innermost line, and the line of the library that it has called."""
+    """The position of a thread: the author's innermost line, and the line of the library that it has called."""
     authors = next(filter(is_authors, _outward(top)), top)
     return _line(top) if authors is top else f"{_line(authors)} (in {_line(top)})"
 
@@ -62,8 +62,8 @@ def _line(frame: FrameType) -> str:
 
 
 def traced(error: BaseException) -> tuple[TracebackType | None, int]:
-    """The trace of an error from the author's first frame on, and how many frames are left out: those before it, and
-    ours after it but for the one that raised. The whole trace where no frame is an author's, or all are wanted."""
+    """The traceback of an error from the author's first frame on, and the number of frames left out: those before it,
+    and ours after it except the one that raised. The whole traceback if it has no author's frame, or in debug mode."""
     if os.environ.get(DEBUG) or _log.isEnabledFor(logging.DEBUG):
         return error.__traceback__, 0
     whole = list(_inward(error.__traceback__))
@@ -90,18 +90,18 @@ def _chained(kept: Iterable[TracebackType]) -> TracebackType | None:
 
 
 def trace_text(error: BaseException) -> str:
-    """The :func:`traced` frames of an error, and the error, as Python writes them."""
+    """The :func:`traced` frames of an error, and the error, formatted like Python's own."""
     return "".join(traceback.format_exception(type(error), error, traced(error)[0]))
 
 
 def log_crash(message: str, *facts: object, error: BaseException) -> None:
-    """Log an error with its :func:`traced` frames. Where it is an author's, say how to tell the model."""
+    """Log an error with its :func:`traced` frames. If it is the author's, add a hint on how to inform the model."""
     trace, hidden = traced(error)
     hint = (sentence("TW4105", "en", {"hidden": hidden}),) if hidden else ()
     _log.error(message + " %s" * len(hint), *facts, *hint, exc_info=(type(error), error, trace))
 
 
 def log_unfit(message: str, *facts: object, error: BaseException) -> None:
-    """Log that a function returned what it must not. The error says it; frames of ours say no more."""
+    """Log that a function returned an invalid value. The error says it all; our own frames would add no information."""
     shows_all = os.environ.get(DEBUG) or _log.isEnabledFor(logging.DEBUG)
     _log.error(message + ": %s", *facts, error, exc_info=error if shows_all else None)

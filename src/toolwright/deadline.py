@@ -1,7 +1,7 @@
-"""Time limits that every call pays for: a fraction of what ``asyncio.timeout``, or a timer each, would cost.
+"""Time limits for every call, at a fraction of the cost of ``asyncio.timeout`` or of separate timers.
 
-Most calls have the same limit, and end long before it: so those of one length stand in a line, nearest first, and share
-a timer.
+Most calls have the same limit and end long before it, so alarms of one length share a timer, and queue up
+nearest first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Alarm", "Deadline"]
 
 
 class Alarm:
-    """Calls :meth:`ring` of a subclass after ``seconds``, once, unless :meth:`end` comes first."""
+    """Calls :meth:`ring` of a subclass once after ``seconds``, unless :meth:`end` is called first."""
 
     __slots__ = ("_line",)
 
@@ -34,9 +34,9 @@ class Alarm:
 
 
 class Deadline(Alarm):
-    """Cancels the current task after ``seconds``, unless :meth:`end` comes first.
+    """Cancels the current task after ``seconds``, unless :meth:`end` is called first.
 
-    Whoever catches the cancellation, or anything that was made of it, asks :meth:`was_the_reason`.
+    Code that catches the cancellation, or an exception derived from it, must call :meth:`was_the_reason`.
     """
 
     __slots__ = ("_before", "_fired", "_task")
@@ -55,12 +55,12 @@ class Deadline(Alarm):
         self._task.cancel()
 
     def was_the_reason(self) -> bool:
-        """Whether it was this deadline, and nobody else, that cancelled the task; if so, that is undone."""
+        """Whether this deadline, and no other cause, cancelled the task; if so, undo the cancellation."""
         return self._fired and self._task.uncancel() <= self._before
 
 
 class _Line:
-    """The alarms of one length on one loop. Its timer is that of the first, or of one that has ended since."""
+    """The alarms of one length on one loop. Its timer is set for the first alarm, or for one that has ended since."""
 
     __slots__ = ("is_armed", "loop", "now", "waiting")
 
@@ -76,7 +76,7 @@ class _Line:
 
     def _ring(self, ends: float) -> None:
         self.is_armed = False
-        # A timer may come a tick of its clock too early, and is on time then.
+        # A timer may fire a clock tick too early; it then counts as on time.
         now, due = max(ends, self.now()), list[Alarm]()
         for alarm, its_end in self.waiting.items():
             if its_end > now:
@@ -93,7 +93,7 @@ _lines: dict[float, _Line] = {}
 
 
 def _begun(loop: asyncio.AbstractEventLoop, seconds: float) -> _Line:
-    """Where alarms of this length stand. One that is forgotten goes on for those who stand there."""
+    """A new queue for alarms of this length. A queue that is dropped from the table still serves its alarms."""
     if len(_lines) >= _MAX_KEPT:
         _lines.clear()
     line = _lines[seconds] = _Line(loop)

@@ -1,4 +1,4 @@
-"""Everything that toolwright raises, as one family.
+"""All exceptions of toolwright, in one hierarchy.
 
 ::
 
@@ -8,35 +8,35 @@
     │   ├── InvalidRequest        -32600  JSON, but not a JSON-RPC message
     │   ├── MethodNotFound        -32601
     │   ├── InvalidParams         -32602
-    │   │   ├── UnknownTool               hidden tools read the same
-    │   │   ├── UnknownEntry              resources, templates, prompts: hidden ones read the same
+    │   │   ├── UnknownTool               hidden tools look the same
+    │   │   ├── UnknownEntry              resources, templates, prompts: hidden ones look the same
     │   │   └── ScopeNeeded               the caller lacks scopes that it could get; 403 on HTTP
-    │   ├── InternalError         -32603  says nothing but an id that the log explains
+    │   ├── InternalError         -32603  has only an id, which the log explains
     │   ├── HeaderMismatch        -32020  HTTP only
-    │   ├── MissingCapability     -32021  the client did not declare what the request needs
+    │   ├── MissingCapability     -32021  the client did not declare a capability that the request needs
     │   └── UnsupportedVersion    -32022
-    ├── ToolError                 the model can mend it: becomes a result with ``isError``
+    ├── ToolError                 the model can correct it: becomes a result with ``isError``
     │   ├── InvalidArguments
-    │   ├── NeedsAgreement                a person has to agree first, and the tool could not ask
+    │   ├── NeedsAgreement                a person must approve first, and the tool could not ask
     │   ├── ToolTimeout
-    │   ├── Unreachable                   the carrier failed under a call
-    │   └── InvalidResult                 the tool broke its own contract; the model cannot mend it
+    │   ├── Unreachable                   the transport failed during a call
+    │   └── InvalidResult                 the tool broke its own contract; the model cannot correct it
     ├── DefinitionError           a tool is defined wrongly; for its author, at registration
-    │   └── SchemaError                   not JSON Schema, not of a dialect we know, or beyond the bounds
+    │   └── SchemaError                   not JSON Schema, not of a supported dialect, or beyond the bounds
     ├── ConfigurationError        a setting or command is wrong; for the operator, at start
-    ├── StateError                what workers share or record cannot be read or written now; nothing was changed
-    ├── ModelError                a model's endpoint refuses, fails, or says what is no answer
-    │   ├── ModelAway                     nothing listens there, or nobody knows its host
-    │   └── ModelBusy                     too much is asked of it at the moment; later it may answer
-    └── TransportError            the carrier failed; never confused with an answer of the peer
+    ├── StateError                shared state or records cannot be read or written now; no change was made
+    ├── ModelError                a model's endpoint refuses, fails, or sends an invalid answer
+    │   ├── ModelAway                     the address has no listener, or its host is unknown
+    │   └── ModelBusy                     rate-limited or overloaded; it may answer later
+    └── TransportError            the transport failed; never confused with an answer of the peer
         ├── ConnectionLost
-        │   └── SessionLost               a legacy server has ended the session; another can be begun
+        │   └── SessionLost               a session-based server has ended the session; a new one can begin
         ├── RequestTimeout
-        ├── InvalidAnswer             the peer has answered, and what it says cannot be used
-        └── AuthorizationFailed       a server wants to know who asks, and could not be told
+        ├── InvalidAnswer             the peer's answer cannot be used
+        └── AuthorizationFailed       a server requires authorization that could not be obtained
 
-Every one has a stable ``code`` (``TW…``) and is worded in English and Chinese by :mod:`toolwright.wording`.
-``ToolError("…")`` is also what authors raise, with words of their own.
+Each has a stable ``code`` (``TW…``), and :mod:`toolwright.wording` has its sentence in English and Chinese. Authors
+raise ``ToolError("…")`` with their own text.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ __all__ = [
 class ToolwrightError(Exception):
     """Base of all errors of this package.
 
-    ``code`` is stable over releases; ``str(error)`` is the English sentence, ``error.say("zh")`` the Chinese one.
+    ``code`` is stable across releases; ``str(error)`` is the English sentence, ``error.say("zh")`` the Chinese one.
     """
 
     def __init__(self, text: str = "", *, code: str = "", facts: dict[str, Any] | None = None) -> None:
@@ -94,11 +94,11 @@ class ToolwrightError(Exception):
 
     @classmethod
     def of(cls, code: str, **facts: Any) -> Self:
-        """The error that the wording table knows as ``code``, its sentence filled with ``facts``."""
+        """Create the error with the sentence of ``code`` in the wording table, filled with ``facts``."""
         return cls(sentence(code, "en", facts), code=code, facts=facts)
 
     def say(self, language: str = "en") -> str:
-        """The sentence in ``language`` (``en`` or ``zh``), ending in the code when there is one."""
+        """The sentence in ``language`` (``en`` or ``zh``), followed by the code if there is one."""
         text = sentence(self.code, language, self.facts) if self.code else str(self)
         return f"{text} [{self.code}]" if self.code else text
 
@@ -106,8 +106,8 @@ class ToolwrightError(Exception):
 class RpcError(ToolwrightError):
     """An error with a JSON-RPC wire form: ``{"code": number, "message": say(), "data": data}``.
 
-    ``number`` is the JSON-RPC error code and ``data`` what the specification defines for it (2026-07-28, basic
-    "Error codes"); an error that came from a peer keeps the peer's number, message and data.
+    ``number`` is the JSON-RPC error code and ``data`` the data that the specification defines for it (2026-07-28, basic
+    "Error codes"); an error from a peer keeps the peer's number, message and data.
     """
 
     number: int = -32603
@@ -115,7 +115,7 @@ class RpcError(ToolwrightError):
 
     @classmethod
     def received(cls, number: int, message: str, data: Any = None) -> RpcError:
-        """The error that a peer answered, as the class of its number where there is one."""
+        """The error that a peer sent, as an instance of the class for its number if there is one."""
         error = _BY_NUMBER.get(number, RpcError)(message)
         error.number = number
         error.data = data
@@ -127,8 +127,8 @@ class ParseError(RpcError):
 
 
 class InvalidRequest(RpcError):
-    """Not a JSON-RPC message. ``id`` is its own where it could be read. ``is_answer``: it looks like the answer to a
-    request, that with the id ``answers`` where this can be told."""
+    """Not a JSON-RPC message. ``id`` is its id, if readable. ``is_answer``: it looks like the answer to a request;
+    ``answers`` is the id of that request, if it can be determined."""
 
     number = -32600
     id: int | str | None = None
@@ -145,7 +145,7 @@ class InvalidParams(RpcError):
 
 
 class UnknownTool(InvalidParams):
-    """No such tool for this caller: unknown, removed and hidden read alike."""
+    """The caller has no such tool: unknown, removed and hidden tools look the same."""
 
     def __init__(self, text: str = "", *, code: str = "TW1010", facts: dict[str, Any] | None = None) -> None:
         facts = facts or {"name": text}
@@ -153,14 +153,14 @@ class UnknownTool(InvalidParams):
 
 
 class UnknownEntry(InvalidParams):
-    """No such resource, template or prompt for this caller: unknown, removed and hidden read alike."""
+    """The caller has no such resource, template or prompt: unknown, removed and hidden ones look the same."""
 
 
 class ScopeNeeded(InvalidParams):
-    """What was asked for needs ``scopes``, all of them, and the caller lacks some that it could ask for.
+    """The request requires all of ``scopes``, and the caller lacks some that it could obtain.
 
-    Any layer may raise it. Over HTTP it is a challenge, as long as no stream has begun (2026-07-28,
-    basic/authorization "Scope Challenge Handling").
+    Any layer may raise it. Over HTTP it becomes a challenge, if no stream has begun (2026-07-28, basic/authorization
+    "Scope Challenge Handling").
     """
 
     scopes: tuple[str, ...] = ()
@@ -202,18 +202,18 @@ _BY_NUMBER: dict[int, type[RpcError]] = {
         UnsupportedVersion,
     )
 }
-_BY_NUMBER[-32002] = UnknownEntry  # what servers before 2026-07-28 say of a resource; nobody may say it any more
+_BY_NUMBER[-32002] = UnknownEntry  # servers before 2026-07-28 send it for an unknown resource; reserved since then
 
 
 class ToolError(ToolwrightError):
-    """Something that the model can mend, in words for the model.
+    """An error that the model can correct, worded for the model.
 
-    Raise it from a tool: the text becomes the content of a result with ``isError: true``. Say what was wrong and
-    what to do next; do not put in it what the caller may not see.
+    Raise it from a tool: the text becomes the content of a result with ``isError: true``. Say what was wrong and what
+    to do next; leave out information that the caller may not see.
     """
 
     untrusted: bool = False
-    """Whether a tool raised it whose text comes from strangers: it may quote them."""
+    """Whether the tool that raised it returns untrusted text, which the message may quote."""
 
 
 class InvalidArguments(ToolError):
@@ -221,9 +221,9 @@ class InvalidArguments(ToolError):
 
 
 class NeedsAgreement(ToolError):
-    """A person has to agree to this very call, which the tool could not ask for; nothing has been done.
+    """A person must approve this exact call, and the tool could not ask; no action was taken.
 
-    ``reason`` is what they have to know. Where approvals are kept, the call gets a ticket instead of this refusal.
+    ``reason`` informs that person. If approvals are stored, the call gets a ticket instead of this refusal.
     """
 
     reason: str = ""
@@ -234,29 +234,29 @@ class NeedsAgreement(ToolError):
 
 
 class ToolTimeout(ToolError):
-    """The tool did not answer within its limit."""
+    """The tool did not return within its time limit."""
 
 
 class Unreachable(ToolError):
-    """The carrier failed under a call: whether it has run is not known. Made again only where nothing is lost by it."""
+    """The transport failed during a call; the call may have run. It is retried only if a second run is harmless."""
 
 
 class InvalidResult(ToolError):
-    """What the tool returned does not fit its output schema, or its limits.
+    """The tool's result does not match its output schema, or exceeds its limits.
 
-    To a client, ``result`` is what came all the same.
+    In a client, ``result`` is the result nevertheless.
     """
 
     result: Any = None
 
 
 class DefinitionError(ToolwrightError):
-    """A tool cannot be registered as it is written; the message names the tool, where it is, and the fix."""
+    """A tool cannot be registered as defined; the message names the tool, its location, and the fix."""
 
     where: str = ""
 
     def locate(self, where: str) -> Self:
-        """The same error, saying where. The innermost place that was told stays."""
+        """Add a location to the error and return it. The innermost location is kept."""
         if not self.where:
             self.where = where
             self.args = (f"{where}: {self.args[0]}",)
@@ -268,55 +268,55 @@ class DefinitionError(ToolwrightError):
 
 
 class SchemaError(DefinitionError):
-    """A schema that is not one, or that could cost more than its bounds allow."""
+    """An invalid schema, or one that could cost more than its bounds allow."""
 
 
 class ConfigurationError(ToolwrightError):
-    """A setting, target or command line is wrong; the message says what, where and how to fix it."""
+    """A setting, target or command line is wrong; the message has the problem, its location and the fix."""
 
 
 class StateError(ToolwrightError):
-    """The store of facts or records failed: locked, full, damaged, closed. What was asked for did not happen."""
+    """The store of facts or records failed: locked, full, damaged, closed. The requested change was not made."""
 
 
 class ModelError(ToolwrightError):
-    """The endpoint of a model refused, failed, or said what is no answer. ``status`` is that of HTTP, where there is
-    one. What has been said so far can be said again."""
+    """The endpoint of a model refused, failed, or sent an invalid answer. ``status`` is the HTTP status, if there is
+    one. The conversation so far can be sent again."""
 
     status: int | None = None
 
 
 class ModelAway(ModelError):
-    """No connection was had: nothing listens at the address, or its host has none."""
+    """No connection could be made: the address has no listener, or its host does not resolve."""
 
 
 class ModelBusy(ModelError):
-    """Limited, or overloaded, after the SDK has tried again. ``seconds`` is when to come back, where that was said."""
+    """Rate-limited or overloaded, after the SDK's own retries. ``seconds`` is the delay until a retry, if given."""
 
     seconds: float | None = None
 
 
 class TransportError(ToolwrightError):
-    """The carrier failed. Made up locally, so it has no JSON-RPC number."""
+    """The transport failed. The error is local, so it has no JSON-RPC number."""
 
 
 class ConnectionLost(TransportError):
-    """The peer is gone; requests in flight have no answer and may have had effects."""
+    """The peer is gone; pending requests have no answer and may have had effects."""
 
 
 class SessionLost(ConnectionLost):
-    """A legacy server does not know the session any more. ``refused`` requests have not been looked at by it."""
+    """A session-based server no longer knows the session. ``refused`` requests were not processed by it."""
 
     refused: bool = False
 
 
 class RequestTimeout(TransportError):
-    """No answer within the limit of this request; it was cancelled as the transport prescribes."""
+    """No answer within the timeout of this request; it was cancelled as the transport prescribes."""
 
 
 class InvalidAnswer(TransportError):
-    """The peer has answered, and not as the protocol has it, or with a question that nobody here can be asked."""
+    """The peer's answer violates the protocol, or asks a question that no one here can be asked."""
 
 
 class AuthorizationFailed(TransportError):
-    """A server wants to know who asks, and could not be told: nobody agreed, or nobody should have been asked."""
+    """A server requires authorization, and it could not be obtained: a person declined, or must not be asked."""

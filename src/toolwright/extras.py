@@ -19,7 +19,7 @@ __all__ = ["command_for", "install_command"]
 
 PROJECT = "toolwright"
 UNKNOWN_SOURCE = "SOURCE"
-"""Stands in the command for the place that this copy came from, where no installer has recorded it."""
+"""Placeholder in the command for the source of this copy, where no installer has recorded it."""
 
 
 def install_command(extras: str) -> str:
@@ -40,7 +40,7 @@ def command_for(extras: str, origin: Mapping[str, Any] | None, installer: str, p
 
 
 def _tool(installer: str, prefix: Path) -> str:
-    """Each of these tools marks the environments that it owns with a file of its own."""
+    """The install command of the tool that owns the environment; each tool marks its environments with its own file."""
     if (prefix / "uv-receipt.toml").exists():
         return "uv tool install"
     if (prefix / "pipx_metadata.json").exists():

@@ -1,6 +1,6 @@
-"""Where imports hide, beside the package's own table: what few need is loaded when it is needed first.
+"""Deferred imports, besides the table in the package: rarely used modules are loaded on first use.
 
-``toolwright serve`` over stdio is started by hosts, for every session, and must not wait for an HTTP stack or a cipher.
+Hosts start ``toolwright serve`` over stdio for every session; it must not wait for the import of HTTP or crypto.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["load"]
 
 
 def load(place: str) -> Any:
-    """What ``module:name`` is, within :mod:`toolwright`; the module itself without a name."""
+    """Load ``module:name`` from :mod:`toolwright`, or the module itself without a name."""
     module, _, name = place.partition(":")
     loaded = importlib.import_module(f"toolwright.{module}")
     return getattr(loaded, name) if name else loaded

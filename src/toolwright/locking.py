@@ -1,4 +1,4 @@
-"""The kernel's lock on an open file or directory: nothing is left of it when a process is killed."""
+"""The kernel's lock on an open file or directory, which is released when the process is killed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 __all__ = ["locked"]
 
 _STEP = 0.005
-"""Seconds between two tries: who lets go tells nobody."""
+"""Seconds between two attempts: a release is not signalled."""
 
 
 def locked(fd: int, seconds: float) -> bool:
-    """Lock ``fd`` until it is closed. ``False`` where others do not let go of it for so long. ``OSError`` where the
-    file system has no locks."""
+    """Lock ``fd`` until it is closed. Returns ``False`` if others hold the lock for all of ``seconds``. Raises
+    ``OSError`` if the file system has no locks."""
     until = time.monotonic() + seconds
     while True:
         try:

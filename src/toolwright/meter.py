@@ -1,7 +1,7 @@
-"""What a server counts of itself, and the text that Prometheus reads (exposition format 0.0.4).
+"""Metrics of a server, and their Prometheus text (exposition format 0.0.4).
 
-Numbers only: a count knows the method, the tool and how it ended, never who called or with what. Whoever calls cannot
-make up labels either: a name that nobody knows is not one, and there are only so many.
+Labels are the method, the tool and the outcome, never the caller or the arguments. Callers cannot invent labels: an
+unknown name is not used, and the number of names is limited.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 __all__ = ["BOUNDS", "Figures", "Meter", "Sample", "exposition", "own_worker"]
 
 BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-"""Seconds; those of the conventions for the Model Context Protocol."""
+"""Bucket boundaries in seconds, from the semantic conventions for the Model Context Protocol."""
 
 _MAX_NAMES = 1_000
 _OTHER = "(other)"
@@ -35,7 +35,7 @@ _FAMILIES = (
 
 
 class Sample(NamedTuple):
-    """One line: what its name ends in, its labels and its value."""
+    """One line: the suffix of its name, its labels and its value."""
 
     suffix: str
     labels: Mapping[str, str]
@@ -43,11 +43,11 @@ class Sample(NamedTuple):
 
 
 Figures = dict[str, list[Sample]]
-"""What one process has counted, by family."""
+"""The metrics of one process, by family."""
 
 
 class _Series:
-    """What is counted of one tool or prompt, or of one method: how often it ended how, and how long it took."""
+    """The metrics of one tool, prompt or method: a count for each outcome, and the durations."""
 
     __slots__ = ("counts", "outcomes", "total")
 
@@ -66,9 +66,9 @@ class _Series:
 
 
 class Meter:
-    """The counts of one process. Used on its event loop only.
+    """The metrics of one process. To be used on its event loop only.
 
-    ``gauges`` are asked when somebody looks, by the name of their family.
+    ``gauges`` are functions by family name, called on each read.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Meter:
         self._signs: dict[str, int] = {}
 
     def ended(self, method: str, name: str, outcome: str, seconds: float) -> None:
-        """One operation. ``name`` is that of a tool or prompt that there is, otherwise empty."""
+        """Count one operation. ``name`` is that of an existing tool or prompt, otherwise empty."""
         series = self._series.get((method, name)) or self._begin(method, name)
         series.outcomes[outcome] = series.outcomes.get(outcome, 0) + 1
         series.counts[bisect_left(BOUNDS, seconds)] += 1
@@ -90,15 +90,15 @@ class Meter:
         return self._series.setdefault(key, _Series())
 
     def refused(self, code: str) -> None:
-        """``code`` is that of the error that said why."""
+        """Count a refusal by the ``code`` of its error."""
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def noticed(self, kind: str) -> None:
-        """A sign of abuse, a result that was cleaned or cut: whatever a layer notices, of a kind that it names."""
+        """Count an event reported by a layer, by its kind: a sign of abuse, a result that was cleaned or cut."""
         self._signs[kind] = self._signs.get(kind, 0) + 1
 
     def figures(self) -> Figures:
-        """All counts as they are now."""
+        """The current metrics."""
         counts = {
             "toolwright_operations_total": [
                 Sample("", {"method": method, "name": name, "outcome": outcome}, count)
@@ -117,7 +117,7 @@ class Meter:
 
 
 def exposition(workers: Mapping[str, Figures]) -> str:
-    """The text for Prometheus of what each worker has counted; each line says whose it is."""
+    """The Prometheus text of the metrics of all workers; each line names its worker."""
     lines: list[str] = []
     for family, kind, said in _FAMILIES:
         lines += (f"# HELP {family} {said}", f"# TYPE {family} {kind}")
@@ -141,5 +141,5 @@ def _number(value: float) -> str:
 
 
 def own_worker() -> str:
-    """What this process is called among the workers."""
+    """The name of this process among the workers."""
     return str(os.getpid())

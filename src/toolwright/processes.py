@@ -1,4 +1,4 @@
-"""What a process has started, and the end of it. Linux only; elsewhere a process group is all that is known."""
+"""Discovery and termination of child processes. Linux only; elsewhere only the process group is known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 MARK = "TOOLWRIGHT_STARTED"
-"""The variable by whose value all that a program has started is known again, whoever is its parent by now."""
+"""The environment variable that identifies the descendants of a program, even after their parent has ended."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -32,22 +32,21 @@ _PASSES = 5
 
 
 def adopt_orphans() -> None:
-    """Make grandchildren ours when their parent ends, so that :func:`descendants` finds them."""
+    """Become the parent of grandchildren whose parent has ended, so that :func:`descendants` finds them."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """This process gets the signal once its parent, or the thread of it that made this one, ends, however that comes.
-    Linux only."""
+    """Have this process signalled when its parent, or the thread that created it, ends in any way. Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
 def descendants(parent: int | None = None) -> Iterator[int]:
-    """Every process that ``parent``, or this one, has started, and those that these have started."""
+    """All processes started by ``parent``, or this process, directly or indirectly."""
     found = _children(parent or os.getpid())
-    while found:  # however deep: each may have started the next
+    while found:  # at any depth: each may have started the next
         child = found.pop()
         yield child
         found += _children(child)
@@ -62,8 +61,8 @@ def _children(parent: int) -> list[int]:
 
 
 def _numbers(folder: str) -> list[int]:
-    """The processes or threads that have a folder there. None where that has gone, which ``Path.glob`` would raise in
-    some moments, or cannot be opened."""
+    """The ids of the processes or threads in the folder; empty if it cannot be opened or is gone, for which
+    ``Path.glob`` would sometimes raise."""
     try:
         return list(map(int, filter(str.isdigit, os.listdir(folder))))
     except OSError:
@@ -71,7 +70,7 @@ def _numbers(folder: str) -> list[int]:
 
 
 def kill_descendants(parent: int | None = None) -> None:
-    """Kill what ``parent``, or this process, has started; it needs to be adopting orphans. Never raises."""
+    """Kill the descendants of ``parent``, or this process, which must be adopting orphans. Never raises."""
     killed: set[int] = set()
     for _ in range(_PASSES):
         if not (found := set(descendants(parent)) - killed):
@@ -83,20 +82,20 @@ def kill_descendants(parent: int | None = None) -> None:
 
 
 def mark() -> tuple[str, str]:
-    """A new name for what is about to be started, and the value of :data:`MARK` that says it; the names of those that
-    this process was started by remain in it."""
+    """A new name for processes about to be started, and the value of :data:`MARK` that carries it, after the names
+    under which this process itself was started."""
     name = secrets.token_hex(16)
     return name, f"{os.environ.get(MARK, '')}:{name}"
 
 
 def starts(processes: Iterable[int]) -> dict[int, bytes]:
-    """When each of them began: a number that another process gets later began at another time."""
+    """The start time of each process: a process that later reuses the id has a different one."""
     return {process: began for process in processes if (began := _began(process))}
 
 
 def kill_strays(name: str, seen: Mapping[int, bytes]) -> None:
-    """Kill what has been started under this name (:func:`mark`), and what is still the same as when it was ``seen``,
-    wherever it stands: in a session of its own, or with a parent that has gone. Linux only. Never raises."""
+    """Kill the processes started under this name (:func:`mark`), and those in ``seen`` that are still the same process,
+    even in their own session or with a dead parent. Linux only. Never raises."""
     killed: set[int] = {os.getpid()}
     for _ in range(_PASSES):
         found = {*_marked(name), *(process for process, began in seen.items() if _began(process) == began)} - killed
@@ -111,22 +110,22 @@ def kill_strays(name: str, seen: Mapping[int, bytes]) -> None:
 def _marked(name: str) -> Iterator[int]:
     wanted = name.encode()
     for process in _numbers("/proc"):
-        with contextlib.suppress(OSError):  # it is somebody else's, or has ended
+        with contextlib.suppress(OSError):  # it belongs to another user, or has ended
             if wanted in Path(f"/proc/{process}/environ").read_bytes():
                 yield process
 
 
 def _began(process: int) -> bytes:
-    """The time since the system began, in its own ticks (proc(5), ``stat``, field 22); nothing where it is gone."""
+    """The start time in clock ticks since boot (proc(5), ``stat``, field 22); empty if the process is gone."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19]
     return b""
 
 
 def kill_tree(leader: int) -> None:
-    """Kill the process group of ``leader`` and all that ``leader`` has started. Stopped first, it starts nothing more.
+    """Kill the process group of ``leader`` and its descendants, stopped first so that it starts no more of them.
 
-    Whoever started it still has to wait for it. Never raises.
+    The process that started it must still wait for it. Never raises.
     """
     _signal_group(leader, signal.SIGSTOP)
     kill_descendants(leader)

@@ -1,4 +1,4 @@
-"""The words that a misspelt one may have meant, for the sentence of an error."""
+"""Suggestions for misspelt words, for error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_COMPARED = 2000
 
 
 def closest(word: str, options: Collection[str], count: int = 5) -> str:
-    """List the options most like ``word``, the likeliest first; without any that is like it, the first ``count``."""
+    """List the options closest to ``word``, best first; if there is no close one, the first ``count``."""
     likely = difflib.get_close_matches(word, sorted(options)[:_MOST_COMPARED], n=count, cutoff=0.6)
     shown = likely or sorted(options)[:count]
     rest = "" if likely or len(options) <= count else ", …"

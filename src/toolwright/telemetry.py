@@ -1,7 +1,6 @@
 """Spans and durations by the semantic conventions for the Model Context Protocol. Owns the package ``opentelemetry``.
 
-Needs its API only; which SDK there is, and where it sends what, is set up by whoever runs the process. Arguments and
-results are never recorded.
+Uses its API only; the operator of the process sets up an SDK and exporters. Arguments and results are never recorded.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MAX_CARRIED = 8_192
 _METHODS = frozenset({*modern.METHODS, *legacy.METHODS, "initialize"})
 _OTHER = "_OTHER"
 
-# Attributes that a duration has too: few values each.
+# Attributes that the durations have too: each has few values.
 _COUNTED = (
     "mcp.method.name",
     "mcp.protocol.version",
@@ -45,7 +44,7 @@ _COUNTED = (
 
 
 def tracing() -> Telemetry | None:
-    """``None`` where OpenTelemetry is there and nobody has set it up."""
+    """The telemetry, or ``None`` if OpenTelemetry is imported but not set up."""
     tracers, meters = trace.get_tracer_provider(), metrics.get_meter_provider()
     is_set_up = not (isinstance(tracers, trace.ProxyTracerProvider) and type(meters).__name__ == "_ProxyMeterProvider")
     return _telemetry(tracers, meters) if is_set_up else None
@@ -57,7 +56,7 @@ def _telemetry(tracers: TracerProvider, meters: MeterProvider) -> Telemetry:
 
 
 class Telemetry:
-    """What is told to these providers."""
+    """Reports to these providers."""
 
     def __init__(self, tracers: TracerProvider, meters: MeterProvider) -> None:
         self._tracer = tracers.get_tracer("toolwright", __version__)
@@ -77,8 +76,8 @@ class Telemetry:
 
     @contextlib.contextmanager
     def serve(self, method: str, id: object, params: Mapping[str, Any], facts: Mapping[str, str]) -> Generator[None]:
-        """The span hangs below the one that the request names, which may be in another process; what surrounds it here
-        is linked then."""
+        """A span for a served request. Its parent is the span named in the request, which may be in another process; if
+        so, the current local span is linked."""
         said = params.get("_meta")
         meta = said if is_object(said) else {}
         around = trace.get_current_span().get_span_context()
@@ -105,7 +104,7 @@ class Telemetry:
 
     @contextlib.contextmanager
     def request(self, method: str, params: Mapping[str, Any], facts: Mapping[str, str]) -> Generator[_Operation]:
-        """The request has to carry what makes the server's span hang below this one."""
+        """A span for an outgoing request, which must carry ``carried`` so that the server's span becomes a child."""
         attributes = {**_attributes(method, params), **facts}
         name = params.get("name")
         if method in _NAMES and isinstance(name, str):  # our own caller chose it
@@ -132,7 +131,7 @@ _NAMES = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}
 
 
 class _Operation:
-    """One that runs: its span, and what will be said of it."""
+    """A running operation: its span and attributes."""
 
     def __init__(self, span: Span, attributes: dict[str, str]) -> None:
         self._span = span
@@ -144,7 +143,7 @@ class _Operation:
         return trace.format_trace_id(self._span.get_span_context().trace_id)
 
     def ended(self, name: str, outcome: str, code: str) -> None:
-        """What the innermost of the guard knows: the name is that of a tool or prompt that there is."""
+        """Record the outcome known to the guard's innermost layer; the name is that of an existing tool or prompt."""
         method = self._attributes["mcp.method.name"]
         if name and method in _NAMES:
             self._say(_NAMES[method], name)
@@ -160,7 +159,7 @@ class _Operation:
             self._fail("tool_error")
 
     def failed(self, error: BaseException) -> None:
-        """It ended without a result. A number that was answered counts for more than what is known otherwise."""
+        """Record an end without a result. The number of a JSON-RPC error takes precedence over other information."""
         if isinstance(error, RpcError):
             self._say("rpc.response.status_code", str(error.number))
             self._fail(str(error.number))
@@ -192,6 +191,6 @@ def _attributes(method: str, params: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _carried(meta: Mapping[str, Any]) -> dict[str, str]:
-    """The trace context of a request. Anybody may have written it: what is no text of a sane length is not there."""
+    """The trace context in a request. It is untrusted: values other than text of a reasonable length are ignored."""
     found = {key: meta.get(key) for key in _CARRIED}
     return {key: value for key, value in found.items() if isinstance(value, str) and len(value) <= _MAX_CARRIED}

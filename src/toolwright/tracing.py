@@ -1,6 +1,6 @@
-"""Where traces begin, for who has set up OpenTelemetry; for all others it costs a look at ``None``.
+"""The entry point to OpenTelemetry tracing; without OpenTelemetry, it costs a check for ``None``.
 
-Nothing of OpenTelemetry is imported here: who has not imported it himself cannot have set it up.
+This module does not import OpenTelemetry: a program that has not imported it cannot have set it up.
 """
 
 from __future__ import annotations
@@ -17,51 +17,51 @@ __all__ = ["OPERATION", "UNTRACED", "Operation", "Requested", "Tracing", "tracin
 
 
 class Operation(Protocol):
-    """An operation that is traced."""
+    """A traced operation."""
 
     @property
     def trace_id(self) -> str: ...
 
     def ended(self, name: str, outcome: str, code: str) -> None:
-        """What came of it, told by who knows: ``name`` is that of a tool or prompt that there is."""
+        """Record the outcome: ``name`` is that of an existing tool or prompt."""
         ...
 
 
 class Requested(Protocol):
-    """A request to a server that is traced. ``carried`` is what its ``_meta`` has to have."""
+    """A traced request to a server. ``carried`` are the members that its ``_meta`` must have."""
 
     @property
     def carried(self) -> Mapping[str, str]: ...
 
     def answered(self, *, is_error: bool) -> None:
-        """``is_error``: the result says so."""
+        """``is_error``: whether the result reports an error."""
         ...
 
 
 class Tracing(Protocol):
-    """``toolwright.telemetry``, as servers and clients use it."""
+    """The interface of ``toolwright.telemetry`` for servers and clients."""
 
     def serve(
         self, method: str, id: object, params: Mapping[str, Any], facts: Mapping[str, str]
     ) -> AbstractContextManager[object]:
-        """Around the answer to a request. ``facts`` are attributes that only the door knows."""
+        """Context around the processing of a request. ``facts`` are attributes that only the handler knows."""
         ...
 
     def request(
         self, method: str, params: Mapping[str, Any], facts: Mapping[str, str]
     ) -> AbstractContextManager[Requested]:
-        """Around a request to a server."""
+        """Context around a request to a server."""
         ...
 
 
 OPERATION: ContextVar[Operation | None] = ContextVar("operation", default=None)
-"""The one that runs, where it is traced."""
+"""The current operation, if it is traced."""
 
 UNTRACED: AbstractContextManager[None] = nullcontext()
 
 
 def tracing() -> Tracing | None:
-    """Looked for when a connection, or an application, opens."""
+    """Look up the tracing, when a connection or an application opens."""
     if "opentelemetry.trace" not in sys.modules:
         return None
     return load("telemetry:tracing")()

@@ -1,13 +1,12 @@
-"""The words of every error: code → one English and one Chinese sentence.
+"""The sentences of all errors: code → one English and one Chinese sentence.
 
-Codes are stable: a sentence may be improved, a code never changes its meaning and is never used again.
+Codes are stable: a sentence may be improved, a code never changes its meaning and is never reused.
 
 TW1… protocol · TW2… tool calls, for the model · TW3… definitions, for the author · TW4… settings and commands, for the
-operator · TW5… client and carrier · TW6… the toolbox, a hundred for each family · TW7… state · TW8… what the kit
-finds · TW90…, TW91… contracts: what has changed, what is suspicious, who accepts what · TW92…, TW93… a host, its
-servers and its guard · TW95… models, and what they ask for · TW96… servers that misbehave · TW97… what rules of a check
-find, whose words stand on their cards · TW98… what is wrong with what a check or a search is told, and what clients and
-providers make of tools.
+operator · TW5… client and transport · TW6… the toolbox, a hundred for each family · TW7… state · TW8… findings of the
+test kit · TW90…, TW91… contracts: changes, suspicious content, client profiles · TW92…, TW93… a host, its servers and
+its guard · TW95… models and their requests · TW96… misbehaving servers · TW97… findings of check rules, worded on their
+cards · TW98… invalid input of a check or a search, and the treatment of tools by clients and providers.
 """
 
 from __future__ import annotations
@@ -434,7 +433,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This was part {number} of {count}, of {size} bytes in all. The next part is the resource {uri}.",
         "以上为第 {number} 部分，共 {count} 部分，总计 {size} 字节。下一部分是资源 {uri}。",
     ),
-    # the host: tasks, circles, flows, labels
+    # the host: tasks, loop detection, the lethal trifecta, labels
     "TW9350": (
         "The budget of this task is used up ({what}). Left of each limit: {left}. Call nothing more: tell the user "
         "what "
@@ -515,7 +514,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "before you repeat it, and tell the user.",
         "{tool} 与服务器的连接已中断（尝试 {attempts} 次）：无法得知它是否已运行。重复之前请先查看，并告知用户。",
     ),
-    # what leaves
+    # output sanitization
     "TW2300": (
         "The result of {tool} was withheld: it held {what}, and without that it does not fit its output schema. "
         "Tell the user.",
@@ -1101,7 +1100,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "some of its words. Leave out $schema.",
         "{place}：规则的 arguments 只按 JSON Schema 2020-12 判断；旧版方言会忽略其中一些关键字。请去掉 $schema。",
     ),
-    # client and carrier
+    # client and transport
     "TW5001": (
         "The connection is closed. Requests in flight have no answer; what they asked may have happened.",
         "连接已关闭。尚未完成的请求没有应答；其作用可能已经发生。",
@@ -1209,7 +1208,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "questions=….",
         "问题过长：共 {size} 个字符，最多显示 {limit} 个。设置项为 questions=…。",
     ),
-    # a client that says who asks
+    # authorization of a client
     "TW5100": (
         "auth=… is for servers on HTTP: give a URL. A command gets its credentials by env=….",
         "auth=… 仅用于 HTTP 服务器：请给出 URL。命令的凭据请通过 env=… 提供。",
@@ -1987,7 +1986,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no column {name!r} in the tables of sql. Near it are: {near}. describe_table shows all.",
         "sql 所涉及的表中没有列 {name!r}。相近的有：{near}。用 describe_table 可查看全部。",
     ),
-    # the question before a statement changes something
+    # the question before a statement changes data
     "TW6250": (
         "{verb} of {tables}: {rows}{everything}{undone}.",
         "对 {tables} 执行 {verb}：{rows}{everything}{undone}。",
@@ -2321,7 +2320,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{url!r} cannot be the address of a service: {problem}. Write it like https://host:port/path.",
         "{url!r} 不能作为服务地址：{problem}。请写成 https://主机:端口/路径。",
     ),
-    # what tools send to others
+    # secrets in data that tools send out
     "TW6450": (
         "{tool} would send what looks like a secret ({kinds}) to somebody else, so it was not called. Leave that out; "
         "whoever has to have it gets it from the user.",
@@ -2730,7 +2729,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "or not.",
         "数据库 {url} 目前无法使用：{problem}。若连接已断开，最后的记录可能已写入，也可能没有。",
     ),
-    # audit verify: what it found
+    # audit verify: findings
     "TW7031": ("{position}: this record was changed, or moved here.", "{position}：该记录被更改过，或从别处移来。"),
     "TW7032": ("{position}: records before this one were removed.", "{position}：该记录之前的记录被删除。"),
     "TW7033": (
@@ -2779,7 +2778,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{seal} holds no seals of {log}: name the log as its server does, on the machine where that runs.",
         "{seal} 中没有 {log} 的封存记录：请在服务器所在的机器上，按服务器的写法指定日志。",
     ),
-    # the kit: what its checks find
+    # the test kit: findings of its checks
     "TW8001": ("The check ended early: {problem}", "该检查提前结束：{problem}"),
     "TW8002": ("({count} more of this kind.)", "（同类另有 {count} 项。）"),
     "TW8003": ("Crash: {crash}", "崩溃：{crash}"),
@@ -2899,7 +2898,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "TW8507": ("It left {count} processes behind.", "它遗留了 {count} 个进程。"),
     "TW8508": ("{count} more {what} after {calls} calls.", "{calls} 次调用之后多出 {count} 个 {what}。"),
     "TW8509": ("{count} tasks are left after the connection was closed.", "连接关闭后遗留 {count} 个任务。"),
-    # the kit: why a check was not run
+    # the test kit: reasons for skipping a check
     "TW8901": (
         "Not called: it changes things. Allow it with --effects write (effects='write' in Python).",
         "未调用：它会产生更改。可用 --effects write 允许（Python 中为 effects='write'）。",
@@ -3275,7 +3274,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "服务器 {server} 拒绝运行 {tool}。其原话：{said}",
     ),
     "TW9254": ("The server {server} refused. In its own words: {said}", "服务器 {server} 拒绝了。其原话：{said}"),
-    # the host: what is quarantined
+    # the host: quarantine
     "TW9260": (
         "The server {server} publishes {count} tools, and {size} bytes in all ({parts}). Nobody can look at more than "
         "{most} tools or {limit} bytes, so nothing of it is used: ask whoever runs it to publish less.",
@@ -3301,7 +3300,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Several servers have this ({servers}); it is that of the first, which stands earlier.",
         "多个服务器都有此项（{servers}）；它属于排在前面的第一个。",
     ),
-    # models, and what they ask for
+    # models and their requests
     "TW9500": (
         'Message {number} is none that can be sent: {{"role": "system", "user" or "assistant", "content": text}}, '
         "or one that a run has returned.",
@@ -3414,7 +3413,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{names} would harm the process that it runs in: start it with python -m toolwright.testing.hostile.",
         "{names} 会损害其所在的进程：请用 python -m toolwright.testing.hostile 启动。",
     ),
-    # what a check is told
+    # input of a check
     "TW9850": (
         "{tool}: {count} of {calls} calls had arguments that do not fit; most often {where}.",
         "{tool}：{calls} 次调用中有 {count} 次参数不符；最常见：{where}。",
@@ -3570,7 +3569,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{file} was left as it is: with what is sure put into it, more would be published otherwise than was meant.",
         "{file} 保持原样：写入已确定的值后，对外发布的内容会有其他改变。",
     ),
-    # what an evaluation is given
+    # input of an evaluation
     "TW9881": (
         '{place}: no question: {problem}. A question is one line, {{"question": TEXT, "tool": NAME, "arguments": '
         '{{…}}}}; "tool" is null for none, "steps" are several calls.',
@@ -3587,7 +3586,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{target} 中没有名为 {tool} 的工具，而 {count} 个问题需要它：在此按答错计。若它已改名，"
         "请使用 --renamed 旧名=新名。",
     ),
-    # what a search for tools is given
+    # input of a search for tools
     "TW9820": (
         '{place}: a question is one line, {{"tool": NAME, "query": TEXT}}, with "server" for one of two such tools.',
         '{place}：一个问题占一行，形如 {{"tool": 名称, "query": 文字}}；有两个同名工具时再加 "server"。',
@@ -3612,7 +3611,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{url} is no URL of a model: it begins with http:// or https://.",
         "{url} 不是模型的 URL：应以 http:// 或 https:// 开头。",
     ),
-    # what a client or provider makes of tools
+    # treatment of tools by clients and providers
     "TW9830": (
         "Its name {name} has {length} characters; {profile} leaves a tool out above {limit}.",
         "名称 {name} 有 {length} 个字符；{profile} 会略去名称超过 {limit} 个字符的工具。",
@@ -3629,8 +3628,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
 
 
 def sentence(code: str, language: str, facts: Mapping[str, Any]) -> str:
-    """The sentence of ``code`` in ``language``, filled with ``facts``; those that are :class:`Worded` are said in the
-    same language. Unknown codes are a bug: ``KeyError``."""
+    """The sentence of ``code`` in ``language``, filled with ``facts``; facts that are :class:`Worded` use the same
+    language. An unknown code is a bug and raises ``KeyError``."""
     template = SENTENCES[code][LANGUAGES.index(language)]
     return template.format_map({name: _said(fact, language) for name, fact in facts.items()})
 
