@@ -1,1 +1,1 @@
-"""The command line: one file a verb, each a few lines over the library."""
+"""The command line: one file per command, each a few lines over the library."""

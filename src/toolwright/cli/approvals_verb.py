@@ -1,6 +1,7 @@
-"""``toolwright approvals``: what waits for a person, shown in full, and settled by one.
+"""``toolwright approvals``: pending approvals, shown in full and decided by a person.
 
-To allow needs a terminal, or a credential of its own: what runs commands for a model cannot say yes to itself.
+Allowing a call needs a terminal, or a credential of its own: a program that runs commands for a model cannot approve
+its own calls.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _word(path: str) -> str:
 
 
 async def _authorized(approvals: Approvals, path: str | None, word: str | None) -> None:
-    """``ConfigurationError`` unless a person is here, or what only a person could have put there."""
+    """``ConfigurationError`` unless a person is at the terminal, or the credential is valid."""
     if word is None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise ConfigurationError.of("TW4401")
@@ -155,7 +156,7 @@ async def _authorized(approvals: Approvals, path: str | None, word: str | None) 
 
 
 def _schema(text: str) -> Mapping[str, Any]:
-    """``SchemaError`` for what is no schema."""
+    """Parse a JSON Schema. ``SchemaError`` if it is not valid."""
     try:
         schema = decode(text.encode(errors="surrogateescape"))
     except ParseError as error:
@@ -177,7 +178,7 @@ def _time(seconds: float) -> str:
 
 
 def _names(tickets: Iterable[Ticket]) -> Collection[str]:
-    """All names in tickets: one of them may be made to look like another."""
+    """All names in the tickets, since one name may be made to look like another."""
     return {name for one in tickets for name in (one.wanted.whose, one.wanted.tool, one.wanted.principal)}
 
 

@@ -1,4 +1,4 @@
-"""Questions put to whoever sits at the terminal: one after the other, and only what is typed after one answers it."""
+"""Prompts at the terminal: one at a time, each answered only by input typed after it appears."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_somebody_here() -> bool:
 
 
 def confirmed(text: str) -> bool:
-    """A yes or no, in a command that does nothing else meanwhile."""
+    """Ask for a yes or no, in a command with no other work to do meanwhile."""
     if sys.stdin.isatty():
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     while True:
@@ -40,12 +40,12 @@ def confirmed(text: str) -> bool:
 
 
 async def agrees(text: str) -> bool:
-    """The same while other things go on. ``EOFError`` where nobody types any more; so below."""
+    """Ask for a yes or no while other tasks run. ``EOFError`` at the end of the input, as in the functions below."""
     return await _chosen(f"{text} [y/N]: ", _WORDS) != "deny"
 
 
 async def _chosen(prompt: str, words: Mapping[str, str]) -> str:
-    """What one of these words means, typed by a person."""
+    """Prompt until a person types one of these words; return its meaning."""
     while True:
         if (word := _word(await _line(prompt), words)) is not None:
             return word
@@ -70,7 +70,8 @@ _WORDS_OF_FORM: Mapping[str, str] = {**_WORDS_OF_ANSWER, **dict.fromkeys(("e", "
 async def prompted(
     text: str, kind: type = str, default: Any = None, *, options: Sequence[str] = (), is_hidden: bool = False
 ) -> Any:
-    """What is typed, as ``kind``, or one of ``options``; nothing is ``default``, where there is one."""
+    """Prompt for a value of type ``kind``, or for one of ``options``. Empty input gives ``default``, if there is
+    one."""
     choices = f" ({', '.join(options)})" if options else ""
     offered = f" [{one_line(str(default))}]" if default not in (None, "") and not is_hidden else ""
     read = click.types.convert_type(click.Choice(options) if options else kind)
@@ -87,12 +88,12 @@ async def prompted(
 
 
 def asked_here(server: str) -> Elicit | None:
-    """The person at this terminal, who answers the questions of ``server``; ``None`` where there is no terminal."""
+    """A callback by which the person at this terminal answers questions of ``server``; ``None`` without a terminal."""
     return partial(answered, server=server) if is_somebody_here() else None
 
 
 async def answered(question: Elicitation, server: str) -> Reply:
-    """The person's answer to the question of a server. Ctrl-D cancels the question."""
+    """The person's answer to a server's question. Ctrl-D cancels the question."""
     async with at_terminal():
         try:
             return await _answered(question, one_line(server))
@@ -114,7 +115,7 @@ async def _answered(question: Elicitation, server: str) -> Reply:
 
 
 def _reply(word: str, accepted: Mapping[str, Json] | bool) -> Reply:
-    """The reply that a word stands for: ``accepted``, unless the person declines or cancels."""
+    """The reply for a word: ``accepted``, unless the person declines or cancels."""
     return {"deny": False, "cancel": None}.get(word, accepted)
 
 
@@ -130,7 +131,7 @@ async def _visited(url: str, server: str) -> Reply:
 
 
 def _decoded(host: str) -> str:
-    """The letters that a host in Punycode stands for; the host itself where it stands for none."""
+    """The Unicode form of a Punycode host; the host itself if it cannot be decoded."""
     try:
         return host.encode().decode("idna")
     except UnicodeError:
@@ -138,7 +139,7 @@ def _decoded(host: str) -> str:
 
 
 async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
-    """The form, filled in again until the person sends, declines or cancels it."""
+    """Prompt for a form, repeatedly until the person sends, declines or cancels it."""
     fields, required = schema.get("properties", {}), schema.get("required", ())
     if not fields:
         return _reply(await _chosen(_sentence("TW2446"), _WORDS_OF_ANSWER), True)
@@ -152,7 +153,7 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
 
 
 def _decision(fields: Mapping[str, Any]) -> str | None:
-    """The one field of a form that asks for consent, as a server of ours does; ``None`` for any other form."""
+    """The only field of a form in which a toolwright server asks for approval; ``None`` for any other form."""
     for name, field in fields.items() if len(fields) == 1 else ():
         options = {one.get("const") for one in field.get("oneOf", ())} | {*field.get("enum", ())}
         return name if options == {"once", "session", "deny"} else None
@@ -160,7 +161,7 @@ def _decision(fields: Mapping[str, Any]) -> str | None:
 
 
 async def _field(name: str, field: Mapping[str, Any], required: bool) -> Any:
-    """What is typed for one field of a form; nothing leaves out what may be left out."""
+    """Prompt for one field of a form. Empty input omits an optional field."""
     titled = {one["const"]: one["title"] for one in field.get("oneOf", ())}
     for value, title in titled.items():
         _say(f"  {one_line(str(value))}: {one_line(str(title))}")
@@ -188,7 +189,7 @@ async def _line(prompt: str) -> str:
 
 @contextlib.contextmanager
 def _unseen() -> Generator[None]:
-    """What is typed is not shown."""
+    """Turn off the echo of typed characters."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     silent = [*before]

@@ -1,4 +1,4 @@
-"""Which log the command is about, and how its records are shown and read back."""
+"""Selection of an audit log, and display and parsing of its records."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 
 def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
-    """Run ``use`` with the log at this URL, and return its result. ConfigurationError when there is no log."""
+    """Run ``use`` with the log at this URL, and return its result. ConfigurationError if there is no log."""
     path = beside(place, "")
-    if path and not Path(path).is_file():  # opening it would make it
+    if path and not Path(path).is_file():  # opening it would create it
         raise ConfigurationError.of("TW7015", what=path, known=_known())
 
     async def run() -> T:
@@ -43,15 +43,15 @@ def with_log(place: str, use: Callable[[Log], Awaitable[T]]) -> T:
 
 @dataclass(frozen=True)
 class Which:
-    """Which log is meant: that of a target, of a server by its name, or the one at a URL; at most one is given."""
+    """The selected log: that of a target, of a server by its name, or the one at a URL. At most one is given."""
 
     target: str | None = None
     server: str | None = None
     url: str | None = None
 
     def place(self, *, newest: bool = False) -> str:
-        """The URL of the log. Where nothing is given: of the only one there is, or with ``newest`` the one that was
-        written last, which is said on standard error. ConfigurationError otherwise."""
+        """The URL of the log. Without a selection: that of the only log, or with ``newest`` of the one written last,
+        with a note on standard error. ConfigurationError otherwise."""
         given = [one for one in (self.target, self.server, self.url) if one is not None]
         if len(given) > 1:
             raise ConfigurationError.of("TW7017")
@@ -63,7 +63,7 @@ class Which:
 
 
 def place_of(server: str) -> str:
-    """The URL of the log that a server of this name has, where nothing else was said."""
+    """The URL of the default log of a server of this name."""
     return f"sqlite://{audit_file(server)}"
 
 
@@ -80,7 +80,7 @@ def _only(*, newest: bool) -> str:
 
 
 async def _written(path: Path) -> str:
-    """When the last record of a log was written; the time of its file says when somebody has read it, too."""
+    """The time of the last record in a log. The file's own time is no substitute: reading a log may change it too."""
     with contextlib.suppress(ConfigurationError, StateError):
         async with open_log(f"sqlite://{path}") as log:
             for entry in await log.read((await log.head()).position - 1, 1):
@@ -89,7 +89,7 @@ async def _written(path: Path) -> str:
 
 
 def _log_of(target: str) -> str:
-    """The log of a server of ours, by its target: a server of others keeps none here."""
+    """The log of a toolwright server, by its target: other servers keep no log here."""
     server = _server_of(target)
     audit = None if server is None else server.settings.audit
     if audit is None or not audit.is_kept or not isinstance(audit.to, str):
@@ -98,7 +98,7 @@ def _log_of(target: str) -> str:
 
 
 def _server_of(target: str) -> Server | None:
-    if is_toolbox(target):  # its name says which log: it need not be told which folders it had
+    if is_toolbox(target):  # the name determines the log: its folders are not needed
         return Server("-".join(Spec(target).names))
     return load_server(Spec(target)) if is_ours(target) else None
 
@@ -125,7 +125,7 @@ def show(found: Iterable[Entry], as_json: bool) -> None:
 
 def _row(entry: Entry) -> tuple[str, ...]:
     record = record_of(entry)
-    if "count" in record:  # one for many
+    if "count" in record:  # a summary of several operations
         return _columns(entry, record, f"{record['count']} {record.get('kind', '')}", "")
     ended = " ".join(str(record[name]) for name in ("outcome", "code", "rule") if record.get(name))
     subject = f"{record.get('kind', '')} {record.get('subject', '')}".strip()
@@ -139,14 +139,14 @@ def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...
 
 
 def line(entry: Entry) -> str:
-    """What the hash is made of, and the hash."""
+    """An entry as a line of JSON: the fields that are hashed, and the hash."""
     rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
     return f'{{"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
 
 
 def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
-    """The records in what `audit export`, or `audit search --json`, has written, each with its line; None for a line
-    that is no record. Blank lines are passed over. ConfigurationError when the file cannot be read."""
+    """Read the output of `audit export` or `audit search --json`: each record with its line number; None for a line
+    that is not a record. Blank lines are skipped. ConfigurationError if the file cannot be read."""
     try:
         with path.open("rb") as opened:
             for number, line in enumerate(opened, 1):

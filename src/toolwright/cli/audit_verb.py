@@ -1,4 +1,4 @@
-"""``toolwright audit``: what servers have recorded, and whether it is still what they wrote."""
+"""``toolwright audit``: the audit logs of servers, and their verification."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command() -> None:
 
 
 def _on_log(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that choose a log. The function gets them together, as ``which``."""
+    """Add the options that choose a log. The function receives them together, as ``which``."""
 
     @functools.wraps(function)
     def told(target: str | None, server: str | None, url: str | None, **others: Any) -> None:
@@ -193,7 +193,7 @@ def _say(code: str, *, err: bool = False, **facts: Any) -> None:
 
 
 def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
-    """The code of the sentence that says how much a log without faults proves."""
+    """The code of the sentence on the strength of the proof that a log without faults gives."""
     if not is_sealed:
         return "TW7047"
     return "TW7045" if is_elsewhere else "TW7046"

@@ -71,7 +71,7 @@ def command(
         settings = {"timeout": timeout or _SECONDS, "elicit": elicit, "revision": revision}
         result, tools = asyncio.run(_call(found, target, tool, arguments, whole, settings))
     show_json(result.raw) if as_json else show_result(result)
-    if result.is_error and tool not in tools:  # some servers answer so to a call of a tool that they do not have
+    if result.is_error and tool not in tools:  # some servers answer a call of an unknown tool this way
         raise unknown_tool(target, tool, tools)
     if result.is_error:
         sys.exit(1)
@@ -82,7 +82,7 @@ def _yes(question: Elicitation) -> bool:
 
 
 _Answer: TypeAlias = tuple[Result, Collection[str]]
-"""The result, and all names that tools can be called by."""
+"""The result, and all names by which tools can be called."""
 
 
 async def _call(
@@ -107,8 +107,8 @@ async def _call(
 async def _call_one(
     file: str, name: str, pairs: tuple[str, ...], whole: str | None, timeout: float | None, revision: str | None
 ) -> _Answer:
-    """The same for a tool of one of the servers of a file, by its name there. To start is no answer: it may take the
-    time that it takes unless said."""
+    """Call a tool of one of the servers of a file, by its name there. Starting the servers may take at least the
+    default timeout, even if ``timeout`` is shorter."""
     config = read_config(file) if revision is None else speaking_only(file, revision)
     servers = tuple(replace(one, seconds=timeout or one.seconds or _SECONDS) for one in config.servers)
     async with opened(replace(config, servers=servers), max(timeout or 0.0, _SECONDS), **TYPED) as host:
@@ -120,7 +120,7 @@ async def _call_one(
 
 
 def _by_names(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Tools by all names that they can be called by: that of now, and those of before."""
+    """Tools by all names under which they can be called, current and old ones."""
     old = {name: tool for tool in tools for name in _old_names(tool)}
     return old | {tool.name: tool for tool in tools}
 
@@ -132,7 +132,7 @@ def _old_names(tool: Tool) -> list[str]:
 
 @contextlib.contextmanager
 def _known(target: str, name: str, tools: Collection[str]) -> Generator[None]:
-    """``ConfigurationError`` where a server refuses a call of a tool that it does not list: a slip of the typist."""
+    """``ConfigurationError`` if a server refuses a call of a tool that it does not list: a typing error."""
     try:
         yield
     except RpcError as error:
@@ -156,7 +156,7 @@ def _whole(text: str | None) -> dict[str, Any]:
 
 
 def read_arguments(pairs: tuple[str, ...], tool: Tool | None) -> dict[str, Any]:
-    """``key=value`` and ``key:=json`` pairs as arguments, by the types of the tool's schema."""
+    """Parse ``key=value`` and ``key:=json`` pairs into arguments, by the types of the tool's schema."""
     properties: Mapping[str, Any] = tool.inputSchema.get("properties", {}) if tool else {}
     arguments: dict[str, Any] = {}
     for pair in pairs:
@@ -185,7 +185,7 @@ def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return text  # the server says what it wanted instead
+        return text  # the server reports the expected type
 
 
 def _json(text: str, what: str) -> Any:

@@ -1,4 +1,4 @@
-"""Who may call over HTTP, as the command line says it: the options, and what they mean together."""
+"""Authentication of HTTP callers on the command line: the options, and their combination."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OPTIONS: Final = (
     click.option("--public", is_flag=True, help="HTTP: whoever comes may call, known by address alone."),
 )
 
-# an option → with which others, one of them at least, it goes
+# option → options of which it requires at least one
 _GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
     "oauth": ("resource",),
     "resource": ("oauth",),
@@ -54,14 +54,14 @@ _GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def options(function: F) -> F:
-    """The options of a command that say who may call, for :func:`callers_of`."""
+    """Add the options on the authentication of callers, for :func:`callers_of`."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 def callers_of(said: Mapping[str, Any]) -> Callers:
-    """What the options say together. ``ConfigurationError`` for one that says nothing without another."""
+    """Combine the options. ``ConfigurationError`` for an option that requires another one."""
     given = {name: value for name, value in said.items() if value}
     for option, others in _GOES_WITH.items():
         if option in given and not given.keys() & set(others):

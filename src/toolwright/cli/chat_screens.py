@@ -1,4 +1,4 @@
-"""What happens in a chat, shown: to a person, or as lines of JSON for a program."""
+"""Display of the events of a chat: to a person, or as lines of JSON for a program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Screen(Protocol):
 
 
 class Json:
-    """An event a line on standard output; each has ``event``."""
+    """One JSON object per event on standard output, with its kind in ``event``."""
 
     def told(self, event: Event) -> None:
         tell_json(event, indent=None)
@@ -37,7 +37,7 @@ class Json:
 
 
 class Person:
-    """What the model says on standard output, as it comes; what happens besides on standard error."""
+    """The model's answer on standard output, as it arrives; all other events on standard error."""
 
     def __init__(self) -> None:
         self._is_midway = False
@@ -140,7 +140,7 @@ def size(count: int) -> str:
 
 
 def why(ended: Ended) -> str:
-    """What became of a call, and who has decided so."""
+    """The outcome of a call, and the decision on it."""
     use, trail, step = ended.reply.use, ended.trail, ended.step
     facts = {
         "call": use.name if step is None else step.tool,

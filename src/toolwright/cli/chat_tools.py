@@ -1,4 +1,4 @@
-"""The tools of a chat, opened: servers of a file, or one, behind the guard of a host."""
+"""The tools of a chat: the servers of a file, or a single one, behind the guard of a host."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = ["Allowed", "Tools", "chat_tools", "unless"]
 
 @dataclass(slots=True)
 class Allowed:
-    """Tools that run without a question, since whoever sits here has said so: by their pins, as they were then, each
-    with the servers that had been met by then. ``task`` is the newest."""
+    """Tools that the person at the terminal has allowed to run without a question: names by pin, and for each pin the
+    servers whose content had been read at the time. ``task`` is the newest task."""
 
     names: dict[str, str] = field(default_factory=dict[str, str])
     task: Task | None = None
@@ -40,8 +40,8 @@ class Allowed:
         self.names[pin], self._met[pin] = name, self._sources()
 
     def holds(self, wanted: Wanted) -> bool:
-        """Whether this very tool was allowed, and nothing else is at stake than was known then: what its own server
-        has brought in may go back there, what comes from elsewhere since then is asked about, and so are secrets."""
+        """Whether exactly this tool was allowed, and no more is at stake than at the time: content of its own server
+        may go back there; content of servers read since then, and secrets, require a question."""
         if self.names.get(wanted.pin) != wanted.tool or wanted.stake not in ("", STAKE):
             return False
         return not wanted.stake or self._sources() <= self._met[wanted.pin] | {wanted.server}
@@ -56,7 +56,7 @@ class Tools:
     allowed: Allowed
 
     async def allow(self, name: str) -> bool:
-        """Let this tool, as it is now, run without a question; whether there is one."""
+        """Let this tool, as it is now, run without a question; return whether it exists."""
         try:
             tool = await self.provider.find_tool(name, self.host.context())
         except UnknownTool:
@@ -73,11 +73,11 @@ class Tools:
         return self.host.audit_log
 
     def origin(self, name: str, /) -> str:
-        """The server that a tool is from."""
+        """The server of a tool."""
         return next((row.server for row in self.host.rows if row.alias == name), "")
 
     def context(self) -> RequestContext:
-        """What is done for one question is one task."""
+        """A context for one question, with a task of its own."""
         self.allowed.task = self.host.task()
         return self.host.context(task=self.allowed.task)
 
@@ -86,8 +86,8 @@ class Tools:
 async def chat_tools(
     target: str, family: Family, rules: str | None, timeout: float, language: str, heard: Heard | None, *, asks: bool
 ) -> AsyncGenerator[Tools]:
-    """The tools that TARGET names, for as long as the block runs. ``asks``: whoever sits at this terminal is asked;
-    otherwise, what needs a person leaves a ticket. ``heard`` is told what servers log, if anybody is."""
+    """Open the tools of TARGET for the duration of the block. ``asks``: approvals are requested at this terminal;
+    otherwise a call that needs one leaves a ticket. ``heard``, if given, receives log messages of servers."""
     allowed = Allowed()
     front = unless(allowed, terminal(language)) if asks else None
     source = target if is_config(target) else _one(target, family)
@@ -97,7 +97,8 @@ async def chat_tools(
 
 
 def _one(target: str, family: Family) -> dict[str, Target]:
-    """One server under a label of its own. One of ours asks nobody by itself: the host does."""
+    """One server under a label of its own. A toolwright server does not ask for approvals itself, since the host
+    does."""
     if is_ours(target):
         server = load_server(Spec.of(target, family, confirm=False))
         return {server.name: server}
@@ -105,7 +106,7 @@ def _one(target: str, family: Family) -> dict[str, Target]:
 
 
 def unless(allowed: Allowed, front: Front | None) -> Front | None:
-    """Asks nobody about what is allowed."""
+    """Skip the question for allowed tools."""
     if front is None:
         return None
 

@@ -1,4 +1,4 @@
-"""``toolwright chat``: a person, a model and tools at a terminal; or one question of a script."""
+"""``toolwright chat``: a conversation of a person with a model and tools at a terminal; or one question of a script."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def _heard(screen: Screen, log: ServerLog) -> None:
 
 @dataclass
 class _Desk:
-    """What a person has before them. ``begins`` is said with the first question, ``recorded`` is where the log ended
-    when they sat down."""
+    """A chat session. ``begins`` are messages sent before the first question, ``recorded`` is the position of the log
+    at the start of the session."""
 
     chat: Chat
     tools: Tools
@@ -119,7 +119,7 @@ class _Desk:
         return cls(chat, tools, screen, begins, (await tools.log.head()).position)
 
     async def say(self, text: str) -> Run:
-        """One run; it can be interrupted without ending what is around it."""
+        """Run one question. It can be cancelled without ending the chat."""
         said, self.begins = [*self.begins, UserMessage((text,))], []
         self.running = asyncio.get_running_loop().create_task(self.chat.say(said))
         try:
@@ -172,7 +172,7 @@ async def _answer(desk: _Desk, line: str) -> None:
 
 @contextlib.contextmanager
 def _interrupting(desk: _Desk) -> Generator[None]:
-    """Ctrl-C ends what runs; where nothing does, it ends the chat."""
+    """Let Ctrl-C cancel the running question, or end the chat if no question is running."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def interrupt() -> None:

@@ -1,4 +1,4 @@
-"""``toolwright check --for``: which clients and providers are meant, and their matrix as it is asked for."""
+"""``toolwright check --for``: selection of clients and providers, and formats of their matrix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATS: Final[Mapping[str, Callable[..., str]]] = {
 
 
 def profiles_of(names: str) -> tuple[Profile, ...]:
-    """The profiles of these names, with commas between them, each once; of ``all``, all. ``ConfigurationError`` says
-    which there are."""
+    """The profiles of these comma-separated names, each once; all profiles for ``all``. ``ConfigurationError`` with the
+    known names if there is no such profile."""
     wanted = known() if names.strip() == "all" else dict.fromkeys(name.strip() for name in names.split(","))
     return tuple(profile(name) for name in wanted)

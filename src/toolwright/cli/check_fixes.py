@@ -1,5 +1,5 @@
-"""``toolwright check --fix``: what rules are sure of, put into dumps of tools and into Python files of ours; and what
-that would be, as a diff."""
+"""``toolwright check --fix``: automatic fixes in dumps of tools and in Python files of toolwright servers, and their
+diff."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ROUNDS = 20
 
 
 def fixed(judge: Callable[[Sequence[Source]], Report], sources: Sequence[Source]) -> Report:
-    """The report on what the sources are with each fix of each finding in its place; nothing is written yet.
+    """Apply each fix of each finding in memory, and report on the result; no file is written.
 
-    ``ConfigurationError`` where none of the sources could be fixed.
+    ``ConfigurationError`` if none of the sources can be fixed.
     """
     if sources and all(one.rewrite is None for one in sources):
         raise ConfigurationError.of("TW9805", target=", ".join(one.target for one in sources))
@@ -35,7 +35,8 @@ def fixed(judge: Callable[[Sequence[Source]], Report], sources: Sequence[Source]
 
 
 def _better(report: Report, source: Source, by: dict[str, str]) -> Source:
-    """``by``: of several servers in one file, that one which is fixed. The others know what stood there before."""
+    """Apply the fixes to a source. ``by``: of several servers in one file, the one that is fixed; the others still hold
+    the old text of the file."""
     fixes = ((one.tool, one.problem.fix) for one in report.findings if one.server == source.server)
     values = [(tool, fix.path, fix.value) for tool, fix in fixes if fix is not None]
     file = str(Path(source.file).resolve())
@@ -48,14 +49,14 @@ def _better(report: Report, source: Source, by: dict[str, str]) -> Source:
 
 
 def difference(before: Sequence[Source], after: Sequence[Source]) -> Iterator[str]:
-    """What has changed, as a unified diff, line by line."""
+    """The changes as a unified diff, line by line."""
     for one, other in zip(before, after, strict=True):
         lines = (one.text.splitlines(), other.text.splitlines())
         yield from difflib.unified_diff(*lines, one.file, other.file, lineterm="")
 
 
 def save(before: Sequence[Source], after: Sequence[Source]) -> int:
-    """Write the files that have changed, each as a whole or not at all, and return how many these are."""
+    """Write the changed files atomically; return their number."""
     changed = [other for one, other in zip(before, after, strict=True) if one.text != other.text]
     for one in changed:
         write_whole(Path(one.file), one.text)

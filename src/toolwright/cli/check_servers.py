@@ -1,4 +1,5 @@
-"""Servers that are checked: of ours, of others, and those that a host's file names. Only a check of one loads this."""
+"""Servers as sources of a check: toolwright servers, others, and those in the file of a host. Loaded only when
+needed."""
 
 from __future__ import annotations
 
@@ -29,13 +30,13 @@ __all__ = ["of_host_file", "of_server"]
 
 
 def of_server(target: str, family: Family, timeout: float) -> Source:
-    """The server that a target names: of ours, a URL, or a command."""
+    """The server of a target: a toolwright server, a URL, or a command."""
     return _ours(target, family) if is_ours(target) else _theirs(target, family, timeout)
 
 
 def _ours(target: str, family: Family, text: str | None = None) -> Source:
-    """A server of ours is not called: what it has for whomever is judged, and each tool says where it is written.
-    ``text`` is what is to stand in its file."""
+    """A toolwright server as a source. It is not called: all its tools are judged, whichever caller sees them, each
+    with its place in the code. ``text`` replaces the content of its file."""
     file = target.partition(":")[0]
     said = _python(file) if text is None else text
     server = load_server(Spec.of(target, family), text)
@@ -53,7 +54,7 @@ def _ours(target: str, family: Family, text: str | None = None) -> Source:
 
 
 def _python(file: str) -> str | None:
-    """The text of a Python file that can be put back as it was; what else there may be is left alone."""
+    """The text of a valid Python file that can be written back unchanged; None for any other file."""
     try:
         text = Path(file).read_bytes().decode() if file.endswith(".py") else None
         if text is not None:
@@ -64,8 +65,8 @@ def _python(file: str) -> str | None:
 
 
 def _rewritten(family: Family, source: Source, values: Sequence[tuple[str, At, Json]]) -> Source:
-    """With these values in the file of a server of ours. It is loaded again, and has to publish what it did, but for
-    them: ``ConfigurationError`` where it does not."""
+    """Put these values into the file of a toolwright server. The result is loaded, and ``ConfigurationError`` is raised
+    unless it publishes the same definitions but for these values."""
     text = _with(source, values)
     if text == source.text:
         return source
@@ -74,7 +75,7 @@ def _rewritten(family: Family, source: Source, values: Sequence[tuple[str, At, J
     except ToolwrightError as error:
         raise ConfigurationError.of("TW9807", file=source.file, problem=error) from None
     kept = fixing.arrived(values, after.contract)
-    if _with(source, kept) != text:  # a literal that is like what is published, and is not that
+    if _with(source, kept) != text:  # a literal that resembles a published value, but is not its source
         return _rewritten(family, source, kept)
     if not fixing.is_only(kept, source.contract, after.contract):
         raise ConfigurationError.of("TW9808", file=source.file)
@@ -88,7 +89,7 @@ def _with(source: Source, values: Sequence[tuple[str, At, Json]]) -> str:
 
 
 def _shown(file: str) -> str:
-    """As seen from the current folder, where it is in there."""
+    """The path relative to the current folder, if the file is in it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
@@ -100,13 +101,13 @@ def _theirs(target: str, family: Family, timeout: float) -> Source:
 
 
 def of_host_file(target: str, path: Path, timeout: float) -> list[Source | Unjudged]:
-    """The servers that a file of a host names."""
+    """The servers in the file of a host."""
     return asyncio.run(_all_of(target, read_config(path), timeout))
 
 
 async def _all_of(target: str, config: Config, timeout: float) -> list[Source | Unjudged]:
-    """Every server that a file of a host names and does not switch off, at once. Questions about starting them come one
-    after the other."""
+    """Every enabled server in the file of a host, concurrently. Questions about starting them come one after the
+    other."""
     turn, launches, known = asyncio.Lock(), Launches(), dict[str, str]()
 
     async def one(server: ServerConfig) -> Source | Unjudged:

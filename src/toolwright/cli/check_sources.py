@@ -1,5 +1,5 @@
-"""What is checked: every server that the targets of a command line stand for, each on its own, so that one that cannot
-be had keeps nobody from judging the rest."""
+"""Sources of a check: every server that the targets of a command line name. A server that cannot be obtained does not
+keep the others from being judged."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _Found = tuple[list[Source], list[Unjudged]]
 
 
 def sources_of(targets: Sequence[str], family: Family, timeout: float) -> _Found:
-    """The servers of all targets, by names that are their own, and what could not be had. Names of toolboxes are one
-    server, as for ``serve``, and where there are some, the options of ``family`` are theirs alone."""
+    """The servers of all targets under unique names, and the targets that could not be obtained. Toolbox names are
+    combined into one server, as for ``serve``; if there are some, the options of ``family`` apply to them only."""
     has_boxes, others = any(map(_is_box, targets)), Family()
     every: list[Source | Unjudged] = []
     for one in _together(targets):
@@ -52,7 +52,7 @@ def _is_file(target: str) -> bool:
 
 
 def _apart(sources: Sequence[Source]) -> Iterator[Source]:
-    """Servers that call themselves the same are called by what was asked for."""
+    """Name servers that share a name by their targets instead."""
     names = [one.server for one in sources]
     taken: set[str] = set()
     for one in sources:
@@ -90,11 +90,11 @@ def _decoded(data: bytes) -> Json:
     try:
         return decode(data)
     except ParseError:
-        return None  # whoever reads it for what it is says what is wrong
+        return None  # the reader of the actual format reports the problem
 
 
 def _written(target: str, path: Path, data: bytes, said: Json) -> Source:
-    """The tools of a lock file, or of a dump, which alone can be changed."""
+    """The tools of a lock file or of a dump. Only a dump can be changed."""
     judged = Contract.as_listed
     lock = lock_in(data, path, judged) if said is None else lock_of_json(said, data, path, judged)
     roots = _in_lock(lock.contract) if is_lock(said) else _in_dump(said, lock.contract)

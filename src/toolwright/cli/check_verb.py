@@ -1,4 +1,4 @@
-"""``toolwright check``: what models and clients will make of tools, before they do."""
+"""``toolwright check``: problems of tools with models and clients, before they occur."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from toolwright.errors import ConfigurationError
 from toolwright.loading import load
 from toolwright.spelling import closest
 
-if TYPE_CHECKING:  # a check without --for does without
+if TYPE_CHECKING:  # only needed with --for
     from toolwright.check.portability import Matrix
 
 __all__ = ["command"]
@@ -103,7 +103,7 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
     if wish.clients is not None:
         _for_clients(wish, targets, family, language)
         return
-    gc.disable()  # findings and definitions stay until the report is written: each look for garbage would free nothing
+    gc.disable()  # findings and definitions live until the report is written: a garbage collection would free nothing
     judged = wish.judge()
     sources, unjudged = sources_of(targets, family, wish.timeout)
     report = fixed(partial(judged, unjudged=unjudged), sources) if wish.fix else judged(sources, unjudged=unjudged)
@@ -121,7 +121,7 @@ def command(context: click.Context, targets: tuple[str, ...], family: Family, ex
 
 
 def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: str) -> NoReturn:
-    """Tell what clients and providers make of the tools, instead of what rules find."""
+    """Report on the tools by client and provider, instead of by rule."""
     for_clients = load("cli.check_clients")
     if wish.is_about_rules or wish.form not in for_clients.FORMATS:
         raise click.UsageError("--for goes with --fail-on, --format text|json|html, -o, -v, --summary, --timeout only.")
@@ -134,7 +134,7 @@ def _for_clients(wish: _Wish, targets: Sequence[str], family: Family, language: 
 
 @dataclass(frozen=True)
 class _Wish:
-    """What was asked for, by options."""
+    """The options of the command."""
 
     clients: str | None
     level: str
@@ -153,8 +153,8 @@ class _Wish:
     timeout: float
 
     def judge(self) -> Callable[..., Report]:
-        """How sources are judged. What is wrong with the settings is said here, before any server is asked."""
-        if self.write_baseline:  # whatever is not told now is to be known later
+        """Return the function that judges sources. Invalid settings are reported here, before any server is started."""
+        if self.write_baseline:  # a baseline also contains the findings that are filtered out now
             return partial(judge, excuses=self._excuses())
         known = frozenset[baselines.Known]() if self.baseline is None else baselines.read(Path(self.baseline))
         return partial(judge, excuses=self._excuses(), baseline=known, is_told=self._is_told())
@@ -176,7 +176,7 @@ class _Wish:
 
     @property
     def is_about_rules(self) -> bool:
-        """Whether something was asked for that only rules have."""
+        """Whether an option was given that only applies to rules."""
         return any((self.level != "hint", self.select, self.ignore, self.config, self.baseline, self.fix))
 
     def written(
@@ -189,13 +189,13 @@ class _Wish:
         return write(found, language, paint=paint, is_whole=self.verbose, is_short=self.summary)
 
     def status(self, report: Report | Matrix) -> int:
-        """A report that is not whole is worse than one that is bad."""
+        """The exit code. An incomplete report counts as worse than a failed check."""
         least = None if self.fail_on == "never" else Level(self.fail_on)
         return _unjudged(report) or int(report.fails(least))
 
 
 def _unjudged(report: Report | Matrix) -> int:
-    """The exit code of what could not be judged first; 0 where all was."""
+    """The exit code for the first target that could not be judged; 0 if all were."""
     return exit_code(report.unjudged[0].reason) if report.unjudged else 0
 
 
@@ -204,8 +204,8 @@ def _names(word: str, card: Card) -> bool:
 
 
 def _named(word: str) -> list[Card]:
-    """The rules that a word names: one by its code, its name or a code that it passes on, several by the beginning of a
-    code or by a group."""
+    """The rules that a word names: one rule by its code, its name or a code that it passes on; several by the beginning
+    of a code or by a group."""
     every = cards().values()
     found = [card for card in every if _names(word, card)]
     if not found or not word:
@@ -221,7 +221,7 @@ def _show_difference(before: Sequence[Source], after: Sequence[Source]) -> NoRet
 
 
 def _keep(file: Path, report: Report, language: str) -> None:
-    """Write the baseline. What it knows of servers that could not be judged now remains."""
+    """Write the baseline. Entries of servers that could not be judged this time are kept."""
     before = baselines.read(file) if report.unjudged and file.exists() else frozenset[baselines.Known]()
     known = {report.known_by(one) for one in report.findings}
     baselines.write(file, known | {one for one in before if one.server not in report.by_server})
@@ -229,7 +229,7 @@ def _keep(file: Path, report: Report, language: str) -> None:
 
 
 def _paint(said: str, colour: str) -> str:
-    """In colour, which ``click.echo`` takes away again where nobody looks."""
+    """Colour a text. ``click.echo`` removes the colours if the output is not a terminal."""
     if "NO_COLOR" in os.environ:
         return said
     if colour in _COLOURS:

@@ -1,4 +1,4 @@
-"""What a verb that talks to a server connects to: a server of ours, a URL, or a command."""
+"""The connection of a command to a server: a toolwright server, a URL, or a command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ revision_option = click.option(
 
 
 def target_of(target: str, family: Family | None = None, config: str | None = None) -> Target:
-    """The client's target that ``target`` names on the command line."""
+    """Turn ``target`` from the command line into a target of the client."""
     if config is not None and not is_ours(target):
         raise ConfigurationError.of("TW4312", target=target)
     if _is_url(target):
@@ -40,8 +40,8 @@ def target_of(target: str, family: Family | None = None, config: str | None = No
 
 @contextlib.asynccontextmanager
 async def connected(target: Target, **settings: Any) -> AsyncGenerator[Client]:
-    """A client of ``target``, known there as whoever has signed in. Where a server that it has started fails, what that
-    has logged is shown, unless the error says all of it."""
+    """Connect a client to ``target``, with the login of the user. If a server that it has started fails, the end of
+    that server's standard error is printed, unless the error contains it."""
     client = Client(target, auth=auth_of(target), **settings)
     try:
         async with client:
@@ -52,7 +52,7 @@ async def connected(target: Target, **settings: Any) -> AsyncGenerator[Client]:
 
 
 def show_log(client: Client, said: str = "") -> None:
-    """The end of what the server has written to its standard error; nothing where ``said`` has it already."""
+    """Print the end of the server's standard error, unless ``said`` contains it already."""
     lines = client.stderr.strip().splitlines()[-_SHOWN_LINES:]
     if all(line in said for line in lines):
         return
@@ -62,7 +62,7 @@ def show_log(client: Client, said: str = "") -> None:
 
 
 def auth_of(target: Target) -> Auth | None:
-    """Who has signed in there with ``toolwright login``."""
+    """The login made with ``toolwright login``, for a URL."""
     is_url = isinstance(target, str) and _is_url(target)
     return load("client.oauth:signed_in")(target) if is_url else None
 

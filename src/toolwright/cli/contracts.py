@@ -1,4 +1,4 @@
-"""Where a contract comes from on the command line: a lock file, a dump of tools, or a server."""
+"""The origin of a contract on the command line: a lock file, a dump of tools, or a server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["listed", "lock_of"]
 
 
 def lock_of(source: str, family: Family | None = None, timeout: float = 30.0, gather: Gather = Contract.of) -> Lock:
-    """What SOURCE promises: a file is read, anything else is asked."""
+    """The contract of SOURCE: read from a file, else listed from a server."""
     path = Path(source)
     named = path.suffix in (".lock", ".json") and " " not in source and "://" not in source
     if named or (path.is_file() and path.suffix != ".py"):
@@ -26,8 +26,8 @@ def lock_of(source: str, family: Family | None = None, timeout: float = 30.0, ga
 
 
 async def listed(target: Target, timeout: float, gather: Gather = Contract.of, **settings: Any) -> Lock:
-    """What a server publishes now: tools, instructions, and prompts and resources where it has some. ``settings`` are
-    those of :class:`Client`."""
+    """The definitions that a server publishes now: tools, instructions, and prompts and resources if it has any.
+    ``settings`` are those of :class:`Client`."""
     async with Client(target, timeout=timeout, **settings) as client:
         facts = client.facts
         has_prompts, has_resources = "prompts" in facts.capabilities, "resources" in facts.capabilities

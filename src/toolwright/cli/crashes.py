@@ -1,4 +1,4 @@
-"""Crashes of a server that runs in this process, counted by the line of the author where they happened."""
+"""Crashes of a server in this process, counted by the line of the author's code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG: Final = logging.getLogger("toolwright")
 
 
 class Crashes(logging.Handler):
-    """Keeps the traces out of the way of a report; any other record goes where it would have gone."""
+    """Keeps tracebacks out of a report. Other records go to the default handler."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,13 +32,13 @@ class Crashes(logging.Handler):
             logging.lastResort.handle(record)
 
     def lines(self) -> Iterator[str]:
-        """Each crash on a line, the most frequent first: how often, what, and where."""
+        """One line per crash, the most frequent first: count, error and place."""
         for name, count in self._counts.most_common():
             yield f"{count} × {name}"
 
 
 def _named(error: BaseException) -> str:
-    """The error, and the innermost line of the author."""
+    """The error, and the innermost line of the author's code."""
     authors = [(frame, line) for frame, line in walk_tb(error.__traceback__) if is_authors(frame)]
     said = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"{said}, {_place(*authors[-1])}" if authors else said
@@ -50,7 +50,7 @@ def _place(frame: FrameType, line: int) -> str:
 
 @contextmanager
 def counted_crashes() -> Generator[Crashes]:
-    """Crashes are counted within, and their traces not printed."""
+    """Count crashes within the block, and do not print their tracebacks."""
     crashes, before = Crashes(), _LOG.propagate
     _LOG.addHandler(crashes)
     _LOG.propagate = False

@@ -1,4 +1,4 @@
-"""``toolwright diff``: what has changed between two contracts, and whether that may pass."""
+"""``toolwright diff``: the changes between two contracts, and whether they are acceptable."""
 
 from __future__ import annotations
 

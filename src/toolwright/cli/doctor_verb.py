@@ -1,4 +1,4 @@
-"""``toolwright doctor``: what an audit log shows of tools in use, what that points to, and where to look."""
+"""``toolwright doctor``: diagnosis of tools in use from an audit log, with causes and places."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _diagnosis(seen: Seen, targets: tuple[str, ...], family: Family, timeout: fl
 
 
 def _moment(said: str, now: datetime) -> str:
-    """As the records begin to say it, which is in UTC; nothing for nothing."""
+    """The time in the form of the records, which is in UTC; empty if ``said`` is."""
     if not said:
         return ""
     try:
@@ -123,7 +123,7 @@ def _read(log: str, seen: Seen, since: str) -> None:
     try:
         with_log(Which(server=None if url or not log else log, url=url).place(), all_of)
     except ConfigurationError as error:
-        if error.code in ("TW7015", "TW7016"):  # they speak of options that are not those of this verb
+        if error.code in ("TW7015", "TW7016"):  # these name options that this command does not have
             raise ConfigurationError.of("TW9825", known=error.facts["known"]) from None
         raise
 

@@ -1,4 +1,4 @@
-"""The contract that stands in a file: a lock, or a dump of ``tools/list``. Reading one loads nothing of a client."""
+"""The contract in a file: a lock, or a dump of ``tools/list``. Reading one does not load the client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Gather", "bytes_of", "lock_in", "lock_of_json", "tools_in"]
 
 
 Gather: TypeAlias = Callable[..., Contract]
-"""``Contract.of``, or ``Contract.as_listed`` for what is to be judged."""
+"""``Contract.of``, or ``Contract.as_listed`` for definitions to be judged."""
 
 
 def bytes_of(path: Path) -> bytes:
@@ -27,7 +27,7 @@ def bytes_of(path: Path) -> bytes:
 
 
 def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
-    """The lock, or the dump of tools, that stands in the file ``path``."""
+    """The lock, or the dump of tools, in the file ``path``."""
     try:
         said = decode(data)
     except ParseError as error:
@@ -38,12 +38,12 @@ def lock_in(data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
 
 
 def lock_of_json(said: Json, data: bytes, path: Path, gather: Gather = Contract.of) -> Lock:
-    """The same where ``said`` has been decoded from ``data`` already."""
+    """As :func:`lock_in`, with ``said`` decoded from ``data`` already."""
     return parse(data, str(path)) if is_lock(said) or path.suffix == ".lock" else Lock(_dumped(said, path, gather))
 
 
 def tools_in(said: Json) -> tuple[At, Json]:
-    """Where the tools of ``tools/list`` are: in its answer, its result, or the array alone; and what is there."""
+    """The path and the value of the tools in a dump of ``tools/list``: a response, its result, or the array alone."""
     at, said = _result_in(said)
     return ((*at, "tools"), said.get("tools")) if is_object(said) else (at, said)
 

@@ -1,4 +1,4 @@
-"""``toolwright eval``: which tool a model chooses for a question, and whether other descriptions would do better."""
+"""``toolwright eval``: the tools that a model chooses for questions, and a comparison with other descriptions."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def command(context: click.Context, target: str, family: Family, output: str | N
 
 @dataclass(frozen=True)
 class _Wish:
-    """What was asked for, by options."""
+    """The options of the command."""
 
     target: str
     family: Family
@@ -134,14 +134,15 @@ class _Wish:
         targets = [self.target, *([] if self.against is None else [self.against])]
         listed = {target: None if self.run else self._tools(target) for target in targets}
         if not self.run:
-            # A tool that one of two versions lacks is no slip of the questions: there they count as wrong.
+            # A tool that only one of two versions has is not an error in the questions: for the other version they
+            # count as wrong.
             every = {tool.name for tools in listed.values() for tool in tools or ()}
             check_tools(self._questions, every | self._names.keys() | {*self._names.values()}, " or ".join(listed))
         return asyncio.run(self._evaluated(listed))
 
     async def _evaluated(self, listed: Mapping[str, list[Tool] | None]) -> Report:
         kept = Kept(Path(self.answers or Path(self.file).with_suffix(".answers.jsonl")))
-        # Whole answers: nobody reads along, and their tokens are always counted. Whoever asks tries again.
+        # Not streamed: output is not shown, and whole answers always have token counts. Retries are made by the caller.
         model = model_of(self.name, base_url=self.base_url, stream=False, retries=0, more=self._more)
         async with model:
             return Report(self.name, *[await self._evaluation(model, one, listed[one], kept) for one in listed])
@@ -155,7 +156,7 @@ class _Wish:
             return Evaluation.of(target, await ask_all(asks, questions, kept, ways), asks.schemas)
 
     def _questions_of(self, target: str, tools: Collection[str]) -> list[Question]:
-        """The questions by the names that tools have at this target; a note of each tool that it has not."""
+        """The questions with the names of the tools at this target; prints a note for each missing tool."""
         questions = renamed(self._questions, self._names, tools)
         for tool, count in sorted(absent(questions, tools).items()):
             said = sentence("TW9883", self.language, {"target": target, "tool": tool, "count": count})
@@ -190,7 +191,7 @@ class _Wish:
             raise ConfigurationError.of("TW9006", file=self.file, problem="it is not UTF-8") from None
 
     def _tools(self, target: str) -> list[Tool]:
-        """All tools of a target, in the order of their names. One name that several servers have begins with theirs."""
+        """All tools of a target, sorted by name. A name that several servers use is prefixed with the server."""
         sources, unread = sources_of([target], self.family, self.timeout)
         if unread:
             raise unread[0].reason
@@ -203,20 +204,20 @@ class _Wish:
         ]
 
     def status(self, report: Report) -> int:
-        """A report that is not whole is worse than one that is bad."""
+        """The exit code. An incomplete report counts as worse than a failed check."""
         unanswered = [one.why for found in report.evaluations for one in found.unanswered if one.why is not None]
         is_bad = self.fail_under is not None and report.new.right.is_below(self.fail_under)
         return exit_code(unanswered[0]) if unanswered else int(is_bad)
 
 
 def _names(rows: Sequence[Row]) -> Mapping[str, str]:
-    """What a tool is called by its server, by its name here; a name that two servers have is that one."""
+    """Alias of a tool → its name at its server, or the alias if two servers use that name."""
     counts = Counter(row.name for row in rows)
     return {row.alias: row.name if counts[row.name] == 1 else row.alias for row in rows}
 
 
 def _told_apart(source: Source) -> Mapping[str, Definition]:
-    """Its tools; ``DefinitionError`` where a model could not be offered each by a name of its own."""
+    """The tools of a source by name. ``DefinitionError`` if two have the same name, or one has no name."""
     try:
         return Contract.of(source.contract.tools.values()).tools
     except DefinitionError as error:
@@ -232,7 +233,7 @@ def _tool(name: str, definition: Mapping[str, Json]) -> Tool:
 
 
 def _progress(target: str) -> Callable[[int, int], None]:
-    """One line that changes, at a terminal; elsewhere one for each tenth."""
+    """At a terminal one line that is redrawn, elsewhere a line per tenth."""
     is_seen = sys.stderr.isatty()
 
     def show(done: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""The settings of the toolbox families on the command line: the same options for every verb that takes a TARGET."""
+"""The settings of the toolbox families on the command line: the same options for every command with a TARGET."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 __all__ = ["Family", "options"]
 
-# the option, its placeholder, and what it is; each is repeatable, and goes with the families named in its help
+# the option, its placeholder, and its help; each is repeatable, and applies to the families named in its help
 _OPTIONS: Final = (
     ("--root", "DIR", "files, command, tables: a folder that the tools may use. Repeatable."),
     ("--access", "HOW", "files, sql: read or write: whether there are tools that write. files: write; sql: read."),
@@ -41,25 +41,25 @@ _OPTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What was said of toolbox families, by option. Plain data, for workers."""
+    """The options of toolbox families. Plain data, for workers."""
 
     said: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def __getitem__(self, option: str) -> tuple[str, ...]:
-        """The values of ``--option``; none where it was not given."""
+        """The values of ``--option``; empty if it was not given."""
         return self.said.get(option, ())
 
     def one(self, option: str) -> str | None:
-        """The value of an option that counts once: the last."""
+        """The last value of an option of which only one counts."""
         return self[option][-1] if self[option] else None
 
     def words(self) -> list[str]:
-        """As another process would be told."""
+        """The command-line arguments for another process."""
         return [word for option, values in self.said.items() for value in values for word in (option, value)]
 
 
 def options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of all families, which the command gets together as ``family``."""
+    """Add the options of all families, which the command receives together as ``family``."""
 
     @functools.wraps(function)
     def gathered(*args: Any, **others: Any) -> Any:

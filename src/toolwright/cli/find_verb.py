@@ -1,4 +1,4 @@
-"""``toolwright find``: whether a search among many tools finds these."""
+"""``toolwright find``: whether a search among many tools finds the given ones."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _tools_of(targets: Sequence[str], family: Family, timeout: float) -> tuple[l
 
 
 def _others(file: str, timeout: float) -> list[Subject]:
-    """A file that cannot be read is nothing to search among, and ends the command."""
+    """The tools of a file to search among. A file that cannot be read ends the command."""
     if file.endswith(".jsonl"):
         return corpus_in(_text(file), file)
     tools, unread = _tools_of([file], Family(), timeout)

@@ -1,4 +1,4 @@
-"""A host at a terminal: the servers of a file, and whoever sits here to say what may start."""
+"""A host at a terminal: the servers of a file, with a person to approve their start."""
 
 from __future__ import annotations
 
@@ -50,14 +50,16 @@ def _as_of_a_server(
 
 
 TYPED: Mapping[str, Any] = {"guard": Guard(confirm=Confirm.never()), "guarding": _as_of_a_server}
-"""Whoever types a call has agreed to it, and reads it unmarked: marks are for models."""
+"""Settings for calls typed by a person: typing a call approves it, and results are not marked, since marks are for
+models."""
 
 
 @contextlib.asynccontextmanager
 async def opened(source: str | Config | Mapping[str, Target], timeout: float, **settings: Any) -> AsyncGenerator[Host]:
-    """The host of a file, or of servers by their labels, all started. What may start is asked here.
+    """Open the host of a file, or of servers by their labels, with all servers started. Approvals are requested at the
+    terminal.
 
-    ``settings`` are those of :class:`Host`; :data:`TYPED` has those for who types a call, and reads what comes of it.
+    ``settings`` are those of :class:`Host`; :data:`TYPED` has those for a person who types a call and reads its result.
     """
     settings = {
         "approve_launch": approve_here(),
@@ -79,7 +81,7 @@ async def opened(source: str | Config | Mapping[str, Target], timeout: float, **
 
 
 def problem_of(status: ServerStatus) -> str:
-    """Why a server cannot be used; nothing for one that can."""
+    """The reason why a server cannot be used; empty if it can."""
     if status.state in ("ready", "disabled"):
         return ""
     said = "" if status.reason is None else f": {status.reason.say()}"
@@ -87,13 +89,13 @@ def problem_of(status: ServerStatus) -> str:
 
 
 def speaking_only(file: str, revision: str) -> Config:
-    """The servers of a file, each spoken to in this protocol revision, whatever the file says of it."""
+    """The servers of a file, each with this protocol revision, whatever the file says."""
     config = read_config(file)
     return replace(config, servers=tuple(replace(one, revision=revision) for one in config.servers))
 
 
 def check_any(host: Host, file: str) -> None:
-    """``TransportError`` where none of the servers of a file can be used, though some are to be."""
+    """``TransportError`` if no enabled server of a file is ready."""
     wanted = [one for one in host.servers if one.state != "disabled"]
     if wanted and not any(one.state == "ready" for one in wanted):
         servers = ", ".join(f"{one.name} ({one.state})" for one in wanted)
@@ -101,7 +103,7 @@ def check_any(host: Host, file: str) -> None:
 
 
 def approve_here() -> ApproveLaunch | None:
-    """Who approves commands at this terminal; ``None`` where there is none."""
+    """A callback that approves commands at this terminal; ``None`` without a terminal."""
     return _approve if is_somebody_here() else None
 
 
@@ -115,7 +117,7 @@ async def _approve(request: LaunchRequest) -> bool:
 
 
 def show_request(request: LaunchRequest) -> None:
-    """The whole of what would be started, and what there is to say against it."""
+    """Print the whole command to be started, and the warnings about it."""
     does = "is sent what is yours" if request.connects else "starts this, as you"
     tell(f"\n{one_line(request.server)} of {one_line(request.file)} {does}:", bold=True, err=True)
     tell(request.text, err=True)
@@ -130,7 +132,7 @@ def show_request(request: LaunchRequest) -> None:
 
 
 def inputs_here() -> AskInput | None:
-    """Who answers for the inputs of a file at this terminal; ``None`` where there is none."""
+    """A callback that prompts for the inputs of a file at this terminal; ``None`` without a terminal."""
     return _input if is_somebody_here() else None
 
 
@@ -143,5 +145,5 @@ async def _input(one: Input) -> str | None:
 
 
 def elicit_here() -> Elicit | None:
-    """The person at this terminal, who answers what servers ask; ``None`` where there is no terminal."""
+    """A callback by which the person at this terminal answers questions of servers; ``None`` without a terminal."""
     return (lambda server, question: answered(question, server)) if is_somebody_here() else None

@@ -1,4 +1,4 @@
-"""``toolwright inspect``: what is on, with which limits, and where that came from."""
+"""``toolwright inspect``: the state of a server, its limits, and the origin of each setting."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def _look(target: Target, timeout: float, revision: str | None) -> tuple[S
 
 
 async def _look_at_all(file: str, timeout: float, revision: str | None) -> dict[str, Any]:
-    """The servers of a file: how each is, what it has, and what of that nobody gets to see."""
+    """The servers of a file: their states, their tools, and the definitions that are quarantined or suspicious."""
     async with opened(file if revision is None else speaking_only(file, revision), timeout, **TYPED) as host:
         return {
             "servers": [
@@ -118,21 +118,22 @@ def _server(facts: ServerFacts) -> dict[str, Any]:
 
 
 def _guard(target: Target) -> list[dict[str, str]]:
-    """The layers of a server of ours, outermost first. What guards somebody else's server cannot be seen from here."""
+    """The layers of a toolwright server, outermost first. Those of other servers cannot be seen from outside."""
     if not isinstance(target, Server):
         return []
     return [{"layer": layer, "state": state, "from": origin} for layer, state, origin in target.guard()]
 
 
 async def _exceptions(target: Target) -> list[dict[str, str]]:
-    """Where a tool of a server of ours differs from that, by its author's word."""
+    """The tools of a toolwright server for which its author has set exceptions."""
     if not isinstance(target, Server):
         return []
     return [{"tool": tool, "setting": setting} for tool, setting in await target.exceptions()]
 
 
 def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
-    """What holds the programs that a tool of ours starts, on this machine. Somebody else's word on it says nothing."""
+    """The confinement of the programs that a tool of a toolwright server starts on this machine. Claims of other
+    servers are ignored."""
     said = [(tool.name, (tool.meta or {}).get(HELD_BY)) for tool in tools] if isinstance(target, Server) else []
     return [
         {"tool": name, "by": ", ".join(by) or "nothing: the kernel has none of what could hold them"}
@@ -142,7 +143,7 @@ def _held(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
 
 
 def _walls(target: Target, tools: Sequence[Tool]) -> list[dict[str, str]]:
-    """What stands between the statements of a tool of ours and what is hidden from them."""
+    """The barriers between the statements of a tool of a toolwright server and the data hidden from them."""
     told = [(tool.name, (tool.meta or {}).get(WALLS)) for tool in tools] if isinstance(target, Server) else []
     return [{"tool": name, "walls": "; ".join(walls)} for name, walls in told if walls is not None]
 

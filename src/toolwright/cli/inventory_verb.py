@@ -1,4 +1,4 @@
-"""``toolwright inventory``: which servers are configured on this machine, in which files, and what to look at."""
+"""``toolwright inventory``: the servers configured on this machine, their files, and points to review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``toolwright keys``: make keys for whoever may call over HTTP. A key is shown once; its digest is what is kept."""
+"""``toolwright keys``: API keys for HTTP callers. A key is shown once; only its digest is stored."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def new(name: str, scopes: tuple[str, ...], days: int | None, path: Path) -> Non
 
 
 def _before(path: Path) -> str:
-    """What is there, to the letter, and a line of its own for what comes behind."""
+    """The exact content of the file, with a final newline so that text can be appended."""
     try:
         text = path.read_bytes().decode()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""``--lang`` behind a verb: people write it there as well as before it."""
+"""``--lang`` after a command: users write it there as well as before the command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LANGUAGE = click.Option(
 
 
 def speaking(verb: C) -> C:
-    """The verb, which takes the option now, as do those that it has."""
+    """Add the option to the command and to its subcommands."""
     if _LANGUAGE not in verb.params:
         verb.params.append(_LANGUAGE)
         for inner in verb.commands.values() if isinstance(verb, click.Group) else ():
@@ -31,6 +31,6 @@ def speaking(verb: C) -> C:
 
 
 def spoken() -> str:
-    """The language of the command that runs; English outside of one."""
+    """The language of the running command; English outside of one."""
     context = click.get_current_context(silent=True)
     return (context.find_root().obj if context is not None else None) or "en"

@@ -64,11 +64,11 @@ async def _list(target: str, family: Family, what: str | None, timeout: float, r
         except MethodNotFound:
             if (what or "tools") in client.facts.capabilities:
                 raise
-            return []  # it has not said that it has any
+            return []  # it does not declare them
 
 
 async def _list_all(file: str, what: str | None, timeout: float, revision: str | None) -> list[Any]:
-    """The same over all servers of a file, by their names there."""
+    """As :func:`_list`, over all servers of a file, with their names there."""
     async with opened(file if revision is None else speaking_only(file, revision), timeout, **TYPED) as host:
         check_any(host, file)
         context, provider = host.context(), host.provider

@@ -1,4 +1,4 @@
-"""``toolwright lock``: keep what a server promises, in a file to be committed."""
+"""``toolwright lock``: the contract of a server in a file to be committed."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def command(context: click.Context, target: str, family: Family, file: str, time
 
 
 def _before(path: Path) -> locks.Lock | None:
-    """What was kept there; nothing where it was edited, which is mended by writing it again. What is no lock file at
-    all is not written over."""
+    """The lock in the file. None if there is no file, or if it was edited, which writing it again repairs. Any other
+    file is an error, so that it is not overwritten."""
     try:
         return locks.read(path) if path.exists() else None
     except ConfigurationError as error:

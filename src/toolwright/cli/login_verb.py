@@ -1,4 +1,4 @@
-"""``toolwright login``: a person signs in to a server, once, for all that runs as this user."""
+"""``toolwright login``: a person signs in to a server, once, for all programs of this user."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _secret(name: str | None) -> str | None:
 
 
 async def _sign_in(url: str, auth: SignIn) -> bool:
-    """Whether the server wanted to know who asks."""
+    """Sign in again; return whether the server required authentication."""
     await auth.forget(url)
     async with Client(url, auth=auth) as client:
         await client.list_tools()

@@ -1,4 +1,4 @@
-"""``toolwright logout``: what ``toolwright login`` has kept is kept no longer."""
+"""``toolwright logout``: deletion of the login made with ``toolwright login``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a served server logs: words, as Python does it, or one JSON object a line for whoever collects lines."""
+"""Logging of a served server: text, as in Python's default, or one JSON object per line for log collectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.access")
 
 
 class _Lines(logging.Formatter):
-    """ASCII only and escaped: what somebody else has named cannot begin a line of its own."""
+    """JSON in ASCII, escaped: names chosen by others cannot begin a line of their own."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -33,14 +33,14 @@ class _Lines(logging.Formatter):
 
 
 def begin(format: str) -> None:
-    """From now on. ``json`` has a line for each operation too: who, what, how it ended, how long it took."""
+    """Configure logging. ``json`` also logs a line per operation: caller, operation, outcome and duration."""
     if format != "json":
         return
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
     logging.basicConfig(handlers=[handler], force=True)
     logging.getLogger(OPERATIONS).setLevel(logging.INFO)
-    for name in _UVICORN:  # it has set up its own words by then
+    for name in _UVICORN:  # it has configured its own handlers by then
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True

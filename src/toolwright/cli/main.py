@@ -1,4 +1,4 @@
-"""``toolwright``: the verbs, and what their exit codes mean.
+"""``toolwright``: the group of commands, and their exit codes.
 
 0 done · 1 the tool answered with an error, or a check failed · 2 wrong usage or settings · 3 the peer broke, or
 refused, the protocol · 4 no connection: cannot start, connect, or get an answer in time
@@ -51,7 +51,7 @@ _VERBS = (
     *("login", "logout", "pins", "policy", "serve", "test", "trust", "wrap"),
 )
 _SERVE = ("serve", "wrap")
-"""Verbs whose standard output carries the protocol: :mod:`toolwright.transport.stdio` keeps it for that."""
+"""Commands whose standard output carries the protocol: :mod:`toolwright.transport.stdio` reserves it."""
 
 _MEANT = {
     **dict.fromkeys(("dev", "run", "start"), "serve"),
@@ -59,7 +59,7 @@ _MEANT = {
     **dict.fromkeys(("ls", "tools"), "list"),
     **dict.fromkeys(("lint", "validate"), "check"),
 }
-"""Names of a verb in other programs → its name here."""
+"""Names of commands in other programs → their names here."""
 
 EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
     (ConfigurationError, 2),
@@ -72,12 +72,12 @@ EXIT_CODES: tuple[tuple[type[ToolwrightError], int], ...] = (
 
 
 def exit_code(error: ToolwrightError) -> int:
-    """What a command that ends with this error exits with."""
+    """The exit code of a command that ends with this error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 3)
 
 
 class _Verbs(Verbs):
-    """Each verb is loaded when it is used, so that none pays for another."""
+    """Loads each command on first use, so that no command pays for another."""
 
     meant = _MEANT
 
@@ -96,7 +96,7 @@ class _Verbs(Verbs):
             flush_output()
             return result
         except BrokenPipeError:
-            os._exit(0)  # whoever read our output has seen enough
+            os._exit(0)  # the reader of the output has closed it
         except OSError as error:
             _end_unwritten(error, ctx.obj or _language())
         except ToolwrightError as error:
@@ -124,15 +124,15 @@ def _language() -> str:
 
 
 def _indented(text: str) -> str:
-    """A sentence of several lines: none of them passes for another message."""
+    """Indent the further lines of a sentence, so that none of them passes for another message."""
     return text.replace("\n", "\n    ")
 
 
 def _end_unwritten(error: OSError, language: str) -> NoReturn:
-    """End for standard output that cannot be written; any other error is raised again."""
+    """Exit if standard output cannot be written; raise any other error again."""
     try:
         tell()
-        flush_output()  # the error does not say what could not be written
+        flush_output()  # the error does not say which stream could not be written
     except OSError:
         said = ConfigurationError.of("TW4011", problem=error.strerror)
         tell(f"toolwright: {said.say(language)}", err=True)
@@ -142,8 +142,8 @@ def _end_unwritten(error: OSError, language: str) -> NoReturn:
 
 
 def main() -> None:
-    """Run a verb. Errors of ours end in one sentence and an exit code, never in a stack trace."""
-    if sys.stdout is None:  # closed: what cannot be written to stands there, so that what is said is not lost unseen
+    """Run a command. A ``ToolwrightError`` ends in one sentence and an exit code, never in a traceback."""
+    if sys.stdout is None:  # closed: a stream that cannot be written takes its place, so that lost output is an error
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     escape_logs()
     try:
@@ -155,5 +155,5 @@ def main() -> None:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except OSError as error:  # of --help and --version, which are before any verb
+    except OSError as error:  # from --help and --version, which run before any command
         _end_unwritten(error, _language())

@@ -1,4 +1,4 @@
-"""Numbers as options: ``nan`` and ``inf``, which Python takes for numbers too, are none."""
+"""Numeric options that refuse ``nan`` and ``inf``, which Python also parses as numbers."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ class Finite(click.FloatRange):
 
 
 SECONDS = Finite(0, min_open=True)
-"""How long something is waited for."""
+"""A timeout in seconds, above 0."""

@@ -1,4 +1,4 @@
-"""What a person sees on a terminal, and what a script gets with ``--json``."""
+"""Output of commands: for a person at a terminal, or for a script with ``--json``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show_json(value: Any) -> None:
 
 
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
-    """Columns, as wide as they need to be. A cell is one line."""
+    """Print aligned columns. Each cell is kept on one line."""
     table = [list(map(one_line, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
     for row in table:
@@ -34,7 +34,7 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
 
 
 def show_entries(entries: Sequence[Resource | ResourceTemplate | Prompt]) -> None:
-    """Each with what it is asked for by, and its description; a prompt with its arguments."""
+    """Print each entry with its URI or name, and its description; a prompt with its arguments."""
     for entry in entries:
         tell(one_line(_called(entry)), bold=True)
         for line in (entry.description or "(no description)").splitlines():
@@ -82,7 +82,7 @@ def _parameters(tool: Tool) -> Iterable[tuple[str, str, str]]:
 
 
 def show_result(result: Result) -> None:
-    """Text as it is, other blocks by what they are; an error in red, with a word before it."""
+    """Print text as it is, other blocks by their type; an error is announced in red."""
     if result.is_error:
         tell("The tool answered with an error:", fg="red", err=True)
     for block in result.content:

@@ -1,4 +1,4 @@
-"""``toolwright pins``: what servers have changed since somebody accepted them, and whether that is accepted."""
+"""``toolwright pins``: review of the changes that servers have made since they were accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``toolwright policy check``: everything that is wrong with a file of rules."""
+"""``toolwright policy check``: all problems of a file of rules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(context: click.Context, file: str, target: str | None, family: Famil
 
 
 _Found: TypeAlias = tuple[list[ConfigurationError], list[ConfigurationError]]
-"""What is wrong, and what is noted."""
+"""Problems, and notes."""
 
 
 def _on_its_own(config: Config) -> _Found:

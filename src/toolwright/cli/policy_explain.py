@@ -1,4 +1,4 @@
-"""``toolwright policy explain``: which rule decides about a call, and why the others do not."""
+"""``toolwright policy explain``: the rule that decides on a call, and why the others do not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
     if kind == "resource":
         return wire.Resource(name, name)
     known: dict[str, Subject] = {old: tool for tool in there.tools for old in tool.replaces}
-    known |= {tool.name: tool for tool in there.tools}  # who is called so now goes before who was
+    known |= {tool.name: tool for tool in there.tools}  # a current name takes precedence over an old one
     if kind == "prompt":
         known = {prompt: wire.Prompt(prompt) for prompt in there.prompts}
     if name not in known:
@@ -78,7 +78,8 @@ def _subject(name: str, kind: str | None, there: Inventory) -> Subject:
 
 
 def _arguments(subject: Subject, pairs: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """As the rules will see them: valid, and with defaults. Without any, a tool is looked at as a list does."""
+    """Arguments as the rules will see them: validated, and with defaults. Without arguments, a tool is judged as for a
+    list."""
     if not isinstance(subject, Tool) or not pairs:
         return None
     return check_arguments(subject, read_arguments(pairs, subject.definition))

@@ -1,4 +1,4 @@
-"""``toolwright policy simulate``: what other rules would have said of what the audit log has."""
+"""``toolwright policy simulate``: replay of the audit log against other rules."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _Row = tuple[str, str, str, str]
 
 def _count(rules: Rules, log: str) -> Counter[_Row]:
     path = beside(log, "")
-    if path and not Path(path).is_file():  # opening it would make it
+    if path and not Path(path).is_file():  # opening it would create it
         raise ConfigurationError.of("TW9006", file=path, problem="there is no such file")
 
     async def count() -> Counter[_Row]:

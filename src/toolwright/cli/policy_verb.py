@@ -1,4 +1,4 @@
-"""``toolwright policy``: whether a file of rules is right, why it decides as it does, and what it would change."""
+"""``toolwright policy``: whether a file of rules is valid, why it decides as it does, and the effect of a change."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The one way from a verb to the terminal: nothing in what others have written is obeyed there.
+"""Terminal output of all commands. Untrusted text is escaped, so that a terminal obeys no part of it.
 
-Verbs print by :func:`tell`, :func:`tell_json` and :func:`redrawn`; a test of the architecture holds that no other
-module of the command prints. Colours are added here, after the text has been escaped. Within :func:`own_output`
-standard output is theirs alone.
+Commands print by :func:`tell`, :func:`tell_json` and :func:`redrawn`; a test of the architecture checks that no other
+module of the command line prints. Colours are added here, after the text has been escaped. Within :func:`own_output`
+standard output is reserved for these functions.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ __all__ = [
 
 C = TypeVar("C", bound=click.Command)
 
-_MARK = f"\x1b{secrets.token_hex(8)}"  # stands before our own colours; nobody else can write it
+_MARK = f"\x1b{secrets.token_hex(8)}"  # marks our own colours; no other text can contain it
 _ERASE = "\r\x1b[K"
 
 
 def tell(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
-    """Print text, all of it escaped but what :func:`paint` has made."""
+    """Print text, escaped except for the output of :func:`paint`."""
     shown = _escaped(text)
     click.echo(click.style(shown, **style) if style else shown, file=None if err else _output(), nl=nl, err=err)
 
 
 def paint(text: str, **style: Any) -> str:
-    """Text in a colour, within a text for :func:`tell`."""
+    """Colour a part of a text for :func:`tell`."""
     return click.style(printable(text), **style).replace("\x1b", _MARK)
 
 
@@ -61,12 +61,12 @@ def _escaped(text: str) -> str:
 
 
 def redrawn(text: str = "") -> None:
-    """A line on standard error that the next one overwrites; without text, it is erased."""
+    """Print a line on standard error that the next one overwrites; without text, erase it."""
     click.echo(f"{_ERASE}{one_line(text)}", nl=False, err=True)
 
 
 def tell_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print a JSON value. Ordinary letters are readable; what a terminal obeys, or nobody sees, is escaped."""
+    """Print a JSON value. Letters stay readable; control and invisible characters are escaped."""
     tell_data(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
@@ -76,14 +76,15 @@ def tell_data(text: str, *, nl: bool = True) -> None:
 
 
 def tell_usage(error: click.ClickException) -> None:
-    """Print what is wrong with a command line."""
+    """Print the error of a command line."""
     said = io.StringIO()
     error.show(file=said)
     tell(said.getvalue(), err=True, nl=False)
 
 
 class _Escaping(logging.Formatter):
-    """A record as it is, escaped. A message of several lines is indented, so that none passes for another record."""
+    """Formats and escapes log records. Further lines of a message are indented, so that none passes for another
+    record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return super().formatMessage(record).replace("\n", "\n    ")
@@ -93,7 +94,7 @@ class _Escaping(logging.Formatter):
 
 
 def escape_logs() -> None:
-    """What modules log goes to standard error as Python prints it by default, escaped."""
+    """Send log records to standard error in Python's default format, escaped."""
     if not logging.root.handlers:
         handler = logging.StreamHandler(sys.stderr)
         handler.setLevel(logging.WARNING)
@@ -103,7 +104,7 @@ def escape_logs() -> None:
 
 # --- standard output --------------------------------------------------------------------------------------------------
 
-_own: list[TextIO] = []  # the standard output of the verb that runs
+_own: list[TextIO] = []  # the standard output of the running command
 
 
 def _output() -> TextIO:
@@ -112,9 +113,9 @@ def _output() -> TextIO:
 
 @contextlib.contextmanager
 def own_output() -> Generator[None]:
-    """Keep standard output for what the verb prints: what a server of ours prints in this process, or in a child of it,
-    goes to standard error."""
-    if _own:  # a verb within a verb
+    """Reserve standard output for the command. Output of a toolwright server in this process or in its children goes to
+    standard error."""
+    if _own:  # a command within a command
         yield
         return
     sys.stdout.flush()
@@ -131,10 +132,10 @@ def own_output() -> Generator[None]:
 
 @contextlib.contextmanager
 def _aside(shared: TextIO) -> Generator[TextIO]:
-    """A stream that writes where ``shared`` wrote; ``shared`` itself, and its descriptor, write to standard error."""
+    """Yield a stream to the destination of ``shared``, and redirect ``shared`` and its descriptor to standard error."""
     try:
         number = shared.fileno()
-    except (OSError, ValueError):  # it has no descriptor: a program that runs the command has replaced it
+    except (OSError, ValueError):  # without a descriptor: a program that runs the command has replaced it
         sys.stdout = sys.stderr
         yield shared
         return
@@ -153,7 +154,7 @@ def _aside(shared: TextIO) -> Generator[TextIO]:
 
 
 def with_own_output(verb: C) -> C:
-    """The verb, which runs within :func:`own_output` from now on, as do those that it has."""
+    """Make the command and its subcommands run within :func:`own_output`."""
     if verb in _alone:
         return verb
     _alone.add(verb)
@@ -168,12 +169,12 @@ _alone: set[click.Command] = set()
 
 
 def flush_output() -> None:
-    """Write out what was printed. ``OSError`` where that cannot be."""
+    """Flush the output of the command. ``OSError`` if it cannot be written."""
     _output().flush()
 
 
 def discard_output() -> None:
-    """Leave what could not be written unwritten, so that it does not fail once more as the process ends."""
+    """Discard output that could not be written, so that it does not fail again when the process ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, _output().fileno())
     os.close(nowhere)

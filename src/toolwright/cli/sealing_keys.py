@@ -1,4 +1,5 @@
-"""The keys that seal what clients carry for us, from a file or the environment: base64, one a line, the first seals."""
+"""The keys that seal the state carried by clients, from a file or the environment: base64, one per line; the first
+seals."""
 
 from __future__ import annotations
 
@@ -16,9 +17,8 @@ _LEAST_BYTES = 16
 
 
 def read_keys(path: str | None) -> tuple[bytes, ...]:
-    """The keys of the file, otherwise those of the variable, which no child process inherits then; none without
-    either. ``ConfigurationError`` for what holds no key.
-    """
+    """Read the keys of the file, else those of the environment variable, which is removed so that child processes do
+    not inherit it. Empty without either. ``ConfigurationError`` for an invalid key, or a source without keys."""
     said = os.environ.pop(VARIABLE, None)
     if path is not None:
         said = _text(Path(path))

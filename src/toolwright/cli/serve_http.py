@@ -1,4 +1,4 @@
-"""Serving over HTTP: where it may listen, what the workers share, and what each of them is told."""
+"""Serving over HTTP: the listening address, the state shared by workers, and the settings of each worker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def serve_http(
     connections: int | None = None,
     connections_per_address: int | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. ``ConfigurationError``, or ``StateError``, before anything listens."""
+    """Serve until SIGINT or SIGTERM. ``ConfigurationError`` or ``StateError`` are raised before the server listens."""
     if sse and workers > 1:
         raise ConfigurationError.of("TW4010")
     logs.begin(log_format)
@@ -78,7 +78,7 @@ def serve_http(
 
 
 async def _check_state(url: str, *, has_keys: bool) -> None:
-    """Whether the store answers, and whoever else uses it can open what we seal."""
+    """Check that the store answers, and that all machines that share it have the sealing keys."""
     async with open_facts(url) as facts:
         await facts.get("")
     if is_across_machines(url) and not has_keys:
@@ -87,7 +87,7 @@ async def _check_state(url: str, *, has_keys: bool) -> None:
 
 @contextlib.contextmanager
 def _shared_state(url: str | None, workers: int) -> Generator[str]:
-    """One worker needs nothing; several share a file that goes when they go."""
+    """One worker needs no shared state; several share a temporary file."""
     if url is not None or workers == 1:
         yield url or "memory:"
         return

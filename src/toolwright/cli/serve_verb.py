@@ -1,4 +1,4 @@
-"""``toolwright serve``: any server of ours over stdio, or over HTTP with any number of workers."""
+"""``toolwright serve``: a toolwright server over stdio, or over HTTP with any number of workers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def command(
     else:
         if log_format != "text":
             load("cli.logs:begin")(log_format)
-        with own_output():  # output of the file while it is loaded is no message
+        with own_output():  # output while the file is loaded is not a message
             server = load_server(spec)
         if is_somebody_here():
             tell(sentence("TW4023", spoken(), {"server": server.name, "target": spec.target}), err=True)

@@ -1,4 +1,4 @@
-"""What a TARGET of our own is on the command line: a toolbox name, a Python file, or a module."""
+"""Targets that are toolwright servers: a toolbox name, a Python file, or a module."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ __all__ = ["TOOLBOX", "Spec", "files_of", "is_ours", "is_toolbox", "load_server"
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A server of ours: what it is called, the settings of a toolbox family, and whether a person is asked before what
-    destroys. Plain data, for workers.
+    """A toolwright server: its target, the settings of toolbox families, and whether a person must approve destructive
+    calls. Plain data, for workers.
 
-    ``config`` is the operator's file, by name and text: it is read once, so that all workers go by the same one,
-    whatever becomes of it while they run. ``withheld`` are files that no tool of ours touches: whoever can write keys
-    can call.
+    ``config`` is the operator's file, by name and text: it is read once, so that all workers use the same version even
+    if the file changes while they run. ``withheld`` are files that no toolbox tool may touch: write access to the keys
+    would be access to the server.
     """
 
     target: str
@@ -62,13 +62,13 @@ class Spec:
         confirm: bool = True,
         withheld: Sequence[str] = (),
     ) -> Spec:
-        """``config`` names a file, which is read here and nowhere else."""
+        """Create a spec. ``config`` names a file, which is read here and nowhere else."""
         said = None if config is None else (config, load("policy.config").text_of(config))
         return cls(target, family or Family(), said, confirm, tuple(withheld))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The families of a target such as ``files,command``, in their order."""
+        """The families of a target such as ``files,command``, in order."""
         return tuple(dict.fromkeys(self.target.split(",")))
 
     @property
@@ -87,7 +87,7 @@ def _tables(spec: Spec) -> LocalToolset:
 
 
 def _folders(spec: Spec, name: str) -> tuple[list[Path], PathRules]:
-    """The folders of a family, and what its paths may name there."""
+    """The folders of a family, and the rules on its paths."""
     if not spec.roots:
         raise ConfigurationError.of("TW4001", name=name, option="--root DIR")
     if spec.config is not None:
@@ -182,7 +182,7 @@ def _sql(spec: Spec) -> LocalToolset:
 
 
 def _of_extra(module: str, package: str, extra: str) -> Any:
-    """A family whose packages need not be installed."""
+    """Load a family with optional dependencies."""
     try:
         return load(module)
     except ModuleNotFoundError as error:
@@ -193,8 +193,7 @@ def _of_extra(module: str, package: str, extra: str) -> Any:
 
 
 def _stores(spec: Spec) -> Iterator[Path]:
-    """The files in which is kept what people agree to, what is recorded and who may call, where they are not in the
-    state folder."""
+    """Paths of approval, audit and key stores that lie outside the state folder."""
     said = Server("-".join(spec.names))
     if spec.config is not None:
         said.configure(load("policy.config").read(*spec.config))
@@ -208,12 +207,12 @@ def _stores(spec: Spec) -> Iterator[Path]:
 
 
 def files_of(url: str) -> tuple[str, ...]:
-    """The files that a store has; none where it is no ``sqlite:`` URL."""
+    """The files of a ``sqlite:`` store; empty for any other URL."""
     return tuple(filter(None, (beside(url, ending) for ending in ("", "-wal", "-shm", "-journal"))))
 
 
 def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
-    """The file that says what tools may do is none that a tool may write."""
+    """Check that tools cannot write the file that decides on their permissions."""
     place = config.resolve()
     for root in roots:
         if place.is_relative_to(Path(root).resolve()) and not load("toolbox.confined").is_protected(place.name):
@@ -222,7 +221,7 @@ def _check_out_of_reach(config: Path, roots: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """How the tools of a family are made, and which options it knows."""
+    """The constructor of a family's tools, and its options."""
 
     make: Callable[[Spec], LocalToolset]
     options: tuple[str, ...]
@@ -244,7 +243,7 @@ TOOLBOX: dict[str, _Family] = {
 
 
 def is_ours(target: str) -> bool:
-    """Whether ``target`` is a server of ours that runs in this process, rather than one to connect to."""
+    """Whether ``target`` is a toolwright server that runs in this process, rather than one to connect to."""
     place, colon, _ = target.partition(":")
     if Path(place).is_file() and place.endswith(".py"):
         return True
@@ -253,13 +252,13 @@ def is_ours(target: str) -> bool:
 
 
 def is_toolbox(target: str) -> bool:
-    """Whether ``target`` names families of the toolbox, and nothing else."""
+    """Whether ``target`` consists only of names of toolbox families."""
     return all(name in TOOLBOX for name in target.split(","))
 
 
 def load_server(spec: Spec, text: str | None = None) -> Server:
-    """The server that a spec names. ``ConfigurationError`` says what was looked for where, and what would be found.
-    ``text`` is taken for what stands in its file."""
+    """Load the server of a spec. ``ConfigurationError`` names the place of the search and the names that would be
+    found. ``text`` replaces the content of its file."""
     server = _load(spec, text)
     if spec.config is not None:
         server.configure(load("policy.config").read(*spec.config))
@@ -291,7 +290,7 @@ def _databases(spec: Spec) -> Iterator[str]:
 
 
 def apart(toolsets: Mapping[str, LocalToolset]) -> list[Provider]:
-    """The toolsets of several families; where their names meet, each has that of its family before it."""
+    """The toolsets of several families. Names used by several families are prefixed with the family."""
     taken = Counter(name for toolset in toolsets.values() for name in toolset.names)
     return [
         renamed(toolset, {name: f"{family}_{name}" for name in toolset.names if taken[name] > 1})
@@ -321,7 +320,7 @@ def _load_file(path: Path, text: str | None) -> ModuleType:
 
 
 class _Told(importlib.abc.ExecutionLoader):
-    """Loads a file as if ``text`` stood in it."""
+    """Loads a file with ``text`` in place of its content."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -335,11 +334,11 @@ class _Told(importlib.abc.ExecutionLoader):
 
 
 _FOREIGN = ("fastmcp", "mcp")
-"""Other libraries whose servers run by themselves."""
+"""Other libraries, whose servers run by themselves."""
 
 
 def _crash(error: Exception, target: str, folder: Path) -> ConfigurationError:
-    """What a file raised when it was loaded: on which line of the author's, and what stands there."""
+    """The error for an exception raised while a file was loaded, with the author's line and its text."""
     if isinstance(error, ModuleNotFoundError) and (name := (error.name or "").partition(".")[0]) in _FOREIGN:
         return ConfigurationError.of("TW4013", target=target, library=name)
     file, line, text = _raised_at(error, folder)
@@ -349,7 +348,7 @@ def _crash(error: Exception, target: str, folder: Path) -> ConfigurationError:
 
 
 def _raised_at(error: Exception, folder: Path) -> tuple[str, int, str]:
-    """The file, the line and its text: the innermost one in the author's folder, else of any code but ours."""
+    """The file, the line and its text: the innermost one in the author's folder, else outside of toolwright."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno or 0, (error.text or "").strip()
     frames = [
@@ -395,6 +394,6 @@ def _find(module: ModuleType, attribute: str, target: str) -> Server:
 
 
 def _foreign_server(module: ModuleType) -> str | None:
-    """The other library whose server stands in a module, if one does."""
+    """The other library whose server is in a module; None if there is no such server."""
     libraries = (type(value).__module__.partition(".")[0] for value in vars(module).values())
     return next((library for library in libraries if library in _FOREIGN), None)

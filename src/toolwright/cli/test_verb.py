@@ -115,7 +115,8 @@ def _examined(target: str, family: Family, plan: Plan) -> Report:
 
 
 def _carriers(target: str, family: Family) -> dict[str, Target]:
-    """A server of ours runs in this process, and is started over stdio too, as a host would."""
+    """Further transports for the checks: a toolwright server runs in this process, and is also started over stdio, as
+    by a host."""
     if not is_ours(target):
         return {}
     main = "from toolwright.cli.main import main; main()"

@@ -1,4 +1,4 @@
-"""``toolwright trust``: which commands of files may start as you, shown whole, approved one by one."""
+"""``toolwright trust``: approval of the commands in a file of servers, one by one, each shown in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The type of a parameter in a few words, as a person reads it: ``integer``, ``array of object {name, age?}``."""
+"""The type of a parameter in a few words for a person: ``integer``, ``array of object {name, age?}``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from toolwright.jsonrpc.messages import is_array, is_object
 
 __all__ = ["type_of"]
 
-_DEPTH = 5  # references within each other, and arrays within arrays
+_DEPTH = 5  # nested references, and nested arrays
 _PARTS = 8  # of a union, a tuple or an enumeration, and keys of an object
 _WIDTH = 80
 
 
 def type_of(schema: Any, root: Mapping[str, Any]) -> str:
-    """The words for ``schema``, a part of ``root``. References within ``root`` are followed, some levels deep; of an
-    object its keys are named. Long ones are cut."""
+    """Describe ``schema``, a part of ``root``. References within ``root`` are followed to a limited depth; objects are
+    described by their keys. Long descriptions are cut."""
     words = _type(schema, root, _DEPTH)
     return words if len(words) <= _WIDTH else f"{words[: _WIDTH - 1]}…"
 
@@ -71,7 +71,7 @@ def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> s
 
 
 def _some(words: Iterable[str]) -> list[str]:
-    """The first few: a schema of a stranger may have any number, each of which has as many."""
+    """The first few words: an untrusted schema may have any number of them, at every level."""
     first = list(islice(words, _PARTS + 1))
     return first if len(first) <= _PARTS else [*first[:_PARTS], "…"]
 

@@ -1,4 +1,4 @@
-"""Command lines that cannot be run as typed: all that is missing at once, and what was likely meant."""
+"""Errors for invalid command lines: all missing arguments at once, and suggestions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ __all__ = ["Verb", "Verbs", "unknown_tool"]
 
 
 class Verb(click.Command):
-    """A verb that names all it misses in one error, with an example.
+    """A command that reports all missing arguments in one error, with an example.
 
-    ``either`` are parameters of which one is needed. ``meant`` says for an option of other programs what it is called
-    here.
+    ``either`` are parameters of which one is required. ``meant`` maps options of other programs to those of this one.
     """
 
     def __init__(
@@ -67,10 +66,10 @@ def _shown(param: click.Parameter) -> str:
 
 
 class Verbs(click.Group):
-    """A group of verbs. For one that it has not, it names those that were likely meant."""
+    """A group of commands. The error for an unknown command suggests similar ones."""
 
     meant: Mapping[str, str] = {}
-    """The words of other programs → the verb."""
+    """Words of other programs → the command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

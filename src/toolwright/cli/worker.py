@@ -1,4 +1,4 @@
-"""One HTTP worker: an ASGI application that builds the server when it starts and lets go of everything when it ends."""
+"""One HTTP worker: an ASGI application that builds the server at startup and releases all resources at shutdown."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ _LAST_SECONDS = 1.8
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``hosts`` may be named in Host and Origin; ``keys`` seal, base64; ``state`` is the URL of the shared facts; with
-    ``sse`` the deprecated HTTP+SSE is served too, with ``metrics`` the figures of the ``crew``: what the workers are
-    called together, and how many they are. ``drain``: seconds between the signal to end and the end.
-    """
+    """The settings of a worker. ``hosts`` are allowed in Host and Origin; ``keys`` seal, base64; ``state`` is the URL
+    of the shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``metrics`` the figures of the ``crew``:
+    the common name of the workers, and their number. ``drain``: seconds between the stop signal and the end."""
 
     spec: Spec
     callers: Callers
@@ -43,9 +42,8 @@ class Job:
 
 
 def begin(job: Job) -> Worker:
-    """The application of this worker. The job comes by a pipe, where it is another process: what stands in an
-    environment, any process of the same user can read as long as that one lives.
-    """
+    """Create the application of this worker. In another process the job arrives through a pipe: an environment can be
+    read by any process of the same user for as long as the worker lives."""
     logs.begin(job.log_format)
     return Worker(job)
 
@@ -84,7 +82,7 @@ class Worker:
 
 
 def _before_the_end(app: HttpApp, drain: float) -> None:
-    """When the signal to end comes, be ready no more, end ``drain`` seconds later; at once when it comes again.
+    """On the stop signal, become unready and end ``drain`` seconds later; on a second signal, end at once.
 
     The application is closed before the HTTP server waits for open streams to end.
     """
@@ -98,8 +96,8 @@ def _ending(
 ) -> None:
     is_draining = drain > 0 and app.ready
     if is_draining:
-        app.ready = False  # first of all: another signal may come within this function, and is the second one
-    # Counted from here, on a thread: whatever blocks the event loop does not hold up the end.
+        app.ready = False  # first: a signal that arrives within this function is the second one
+    # A thread counts the time from here, so that a blocked event loop does not delay the end.
     processes.exit_within(_LAST_SECONDS + (drain if is_draining else 0.0))
 
     def end() -> None:

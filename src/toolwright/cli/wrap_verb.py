@@ -1,4 +1,4 @@
-"""``toolwright wrap``: a host's servers behind this one, which records what is done with them and changes nothing."""
+"""``toolwright wrap``: one server in front of all servers of a host, which records calls and changes nothing."""
 
 from __future__ import annotations
 
