@@ -1,5 +1,5 @@
-"""For testing servers: a client without ``async``, values from schemas, checks of a whole server, transcripts, stores,
-a model that follows a script.
+"""Tools for testing servers: a client without ``async``, values from schemas, checks of a whole server, transcripts,
+contracts of stores, a scripted model.
 
 The names below are loaded when they are first used: pytest imports this package wherever it is installed.
 """

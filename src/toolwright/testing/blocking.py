@@ -20,9 +20,9 @@ T = TypeVar("T")
 class BlockingClient:
     """``with BlockingClient(target) as client: client.call("add", a=1, b=2).value``.
 
-    It takes what ``Client`` takes, and has an event loop of its own that runs while a method does: between calls a
-    server in this process stands still. Within a running loop it is a ``RuntimeError``; what belongs there is
-    ``async with Client(target)``.
+    Its settings are among those of ``Client``. It has an event loop of its own that runs only during its methods:
+    between calls a server in this process stands still. Within a running loop it raises ``RuntimeError``; use
+    ``async with Client(target)`` there.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class BlockingClient:
         self.close()
 
     def close(self) -> None:
-        """End the connection, and a server that was started for it."""
+        """Close the connection, and stop a server that was started for it."""
         if self._runner is not None:
             try:
                 self._run(self._client.close())
@@ -60,7 +60,7 @@ class BlockingClient:
 
     @property
     def facts(self) -> ServerFacts:
-        """What the server said about itself."""
+        """The server's name, version, capabilities and instructions."""
         return self._client.facts
 
     def tools(self) -> list[Tool]:
@@ -81,7 +81,7 @@ class BlockingClient:
         return self._run(self._client.call_tool(name, arguments, timeout=timeout, progress=progress, **more))
 
     def ping(self) -> None:
-        """Ask for a sign of life."""
+        """Check that the server answers."""
         self._run(self._client.ping())
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:

@@ -1,4 +1,5 @@
-"""What might break each rule of a JSON Schema, one at a time. Whether it does is for the compiled schema to say."""
+"""Proposes values that may break each rule of a JSON Schema, one at a time. The compiled schema decides whether they
+do."""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ _Attempt: TypeAlias = tuple[str, Path, Json]
 
 
 def attempts(maker: Maker, node: Any, value: Json, path: Path) -> Iterator[_Attempt]:
-    """What might break each rule of a subschema and of those inside, with the part of the value to replace."""
+    """Candidates that may break each rule of a subschema and of those inside, each with the path of the part to
+    replace."""
     for form in islice(maker.forms(node), MOST_FORMS):
         for rule, breaks in _BREAKS.items():
             if rule in form:
                 for wrong in breaks(maker, form[rule], value, form):
                     yield rule, path, wrong
         for rule in form.keys() & _UNBROKEN:
-            yield rule, path, value  # breaks nothing, and so is listed as missing
+            yield rule, path, value  # breaks no rule, and so is listed as missing
         if len(path) < DEEP:
             for step, child in _inside(form, value):
                 yield from attempts(maker, child, value[step], (*path, step))
@@ -52,7 +54,7 @@ def _inside(form: Node, value: Json) -> Iterator[tuple[str | int, Any]]:
             yield index, first[index] if index < len(first) else form.get("items", True)
 
 
-# A value of each type, for those who want another.
+# A value of each type, for rules that want another.
 _OTHERS: Mapping[str, Json] = {
     "null": None,
     "boolean": True,

@@ -1,11 +1,11 @@
 """Values from a JSON Schema: valid ones, and invalid ones that each break one rule, the same for the same seed.
 
-It cannot lie: every value has been shown to the compiled schema, which is what servers check by. A valid one was
-accepted; an invalid one was refused, and for one problem only, which it is named after. What could not be made is
-listed, so that nobody takes it for tested. ``examples`` and ``default`` in the schema come first.
+Every value is verified against the compiled schema, which servers use as well. A valid one was accepted; an invalid one
+was refused with exactly one problem, which names it. Rules without a value are listed, so that they do not pass for
+tested. ``examples`` and ``default`` in the schema come first.
 
-No library is needed for this: a generator that is always installed is worth more than one that knows every keyword, and
-the judge corrects what this one does not understand.
+There is no third-party dependency: a generator that is always installed is worth more than one that knows every
+keyword, and the compiled schema corrects this one where it does not understand a keyword.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Invalid", "Missing", "Samples", "Valid", "samples", "samples_of"]
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """A value that the schema accepts, and where it is from."""
+    """A value that the schema accepts, and its origin."""
 
     value: Json
     origin: Literal["example", "default", "generated"]
@@ -44,7 +44,7 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What no value was made for: ``rule`` at ``path``. The rule ``valid`` stands for valid values."""
+    """A rule without a value: ``rule`` at ``path``. The rule ``valid`` stands for valid values."""
 
     rule: str
     path: str
@@ -52,7 +52,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """``bad_examples`` are examples of the schema which it does not accept itself."""
+    """The values for a schema. ``bad_examples`` are examples in the schema that it does not accept itself."""
 
     valid: tuple[Valid, ...]
     invalid: tuple[Invalid, ...]
@@ -64,9 +64,9 @@ _BASES = 4
 
 
 def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
-    """Up to ``count`` valid values, and an invalid one for each rule at each place, of a schema.
+    """Up to ``count`` valid values of a schema, and an invalid one for each rule at each place.
 
-    Fewer where there are no more different ones. The same for the same schema, seed and count.
+    Fewer if there are no more distinct ones. The same for the same schema, seed and count.
     """
     maker = Maker(schema.definition, Random(seed))
     named = [Valid(value, origin) for origin, value in named_values(schema.definition)]
@@ -83,19 +83,19 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
 
 
 def samples_of(definition: Mapping[str, Any], *, seed: int = 0, count: int = 20) -> Samples:
-    """The same of a schema as it is written. Raises ``SchemaError`` for what is none."""
+    """:func:`samples` for an uncompiled schema. Raises ``SchemaError`` for an invalid one."""
     return samples(compile_schema(definition, bounds=OWN), seed=seed, count=count)
 
 
 def _parted(made: Iterator[Valid]) -> tuple[list[Valid], list[Valid]]:
-    """The first one, which has the least in it, and the others."""
+    """The first value, which is the smallest, and the others."""
     return [*islice(made, 1)], [*made]
 
 
 def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:
     made = 0
     for turn in range(count * TRIES):
-        # First the least that is valid, then all there is, then a bit of everything.
+        # First the smallest valid value, then the fullest, then a random mix.
         maker.fullness = (0.0, 1.0)[turn] if turn < 2 else 0.5
         try:
             value = maker.make(maker.root, ())
@@ -104,13 +104,13 @@ def _generated(schema: Schema, maker: Maker, count: int) -> Iterator[Valid]:
         if schema.accepts(value):
             yield Valid(value, "generated")
             made += 1
-        if made == 2 * count:  # some are the same
+        if made == 2 * count:  # some are duplicates
             return
 
 
 def _edges(schema: Schema, valid: list[Valid]) -> Iterator[Valid]:
-    """The fullest valid value with nothing in it where there was something, at which many programs fail: in all its
-    members at once, then in one place after the other."""
+    """The fullest valid value with its members emptied, a case at which many programs fail: all members at once, then
+    one place after the other."""
     base: Json = max((sample.value for sample in valid), key=lambda value: len(text_of(value)), default=None)
     each = [(path, empty) for path, empty in _emptied(base) if schema.accepts(_with(base, path, empty))]
     whole = base
@@ -125,7 +125,7 @@ _EMPTY: Final[Mapping[type, Json]] = MappingProxyType({list: [], dict: {}, str: 
 
 
 def _emptied(value: Json) -> Iterator[tuple[Path, Json]]:
-    """The path of each value that is not empty, and what is empty of its kind; the outer ones first."""
+    """The path of each value that is not empty, and the empty value of its type; the outer ones first."""
     waiting: list[tuple[Path, Json]] = [((), value)]
     for path, one in waiting:
         if path and one and type(one) in _EMPTY:
@@ -142,7 +142,7 @@ def _different(found: list[Valid]) -> list[Valid]:
 
 
 def _never_there(node: Node, valid: list[Valid]) -> list[Missing]:
-    """Properties that no valid value has: what they do is not tried."""
+    """Properties that no valid value has: their effect is not tested."""
     known = node.get("properties")
     names = known if is_object(known) else {}
     there = {name for sample in valid if is_object(sample.value) for name in sample.value}

@@ -1,7 +1,7 @@
-"""A raw connection to a server: what is sent is sent as it stands, and everything that comes back is kept.
+"""A raw connection to a server: it sends data unchanged, and keeps every message that comes back.
 
-For what a client would never do: messages that are none, arguments that are no object, a call that is cancelled at
-once. ``Client`` is for everything else.
+For behaviour that a client would never show: malformed messages, arguments that are not an object, a call that is
+cancelled at once. ``Client`` is for all other uses.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from toolwright.transport.carrier import ClientLink
 __all__ = ["Line"]
 
 
-_CARRIER = " carrier"  # marks what the carrier says in place of the server
+_CARRIER = " carrier"  # marks an error of the carrier in place of an answer
 
 
 class Line:
-    """``async with Line(link, revision, seconds) as line``: opened, with the handshake where the revision has one.
+    """``async with Line(link, revision, seconds) as line``: an open connection, with the handshake if the revision has
+    one.
 
-    ``seconds`` bound each answer.
+    ``seconds`` is the limit for each answer.
     """
 
-    dropped = Dropped()  # whatever arrives is kept
+    dropped = Dropped()  # every message is kept
 
     def __init__(self, link: ClientLink, revision: str, seconds: float) -> None:
         self.link = link
@@ -65,7 +66,7 @@ class Line:
     async def close(self) -> None:
         await self.link.close()
 
-    # --- what arrives ------------------------------------------------------------------------------------------------
+    # --- receiving ----------------------------------------------------------------------------------------------------
 
     def feed(self, frame: bytes) -> None:
         with contextlib.suppress(ValueError, RecursionError):
@@ -74,11 +75,11 @@ class Line:
                 self._inbox.put_nowait(message)
 
     def awaits(self, id: Id) -> bool:
-        """What arrives is kept until it is looked at, and so is word that nothing more will."""
+        """Always true: every message is queued until it is read, and so is the loss of the connection."""
         return True
 
     def fail(self, id: Id, error: Exception) -> None:
-        """The carrier has no answer for one request, or no other than the one that came."""
+        """Note that the carrier has no answer for one request, or none beside the one that came."""
         self._inbox.put_nowait({"id": id, _CARRIER: str(error)})
 
     def lose(self, error: Exception) -> None:
@@ -86,7 +87,7 @@ class Line:
         self._inbox.put_nowait(None)
 
     async def take(self, seconds: float | None = None) -> dict[str, Json] | None:
-        """The next message; ``None`` when none comes in time. ``ConnectionLost`` when none can come any more."""
+        """The next message; ``None`` when none comes in time. ``ConnectionLost`` after the connection has ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._seconds if seconds is None else seconds):
                 message = await self._inbox.get()
@@ -96,14 +97,14 @@ class Line:
         return None
 
     async def reply(self, seconds: float) -> dict[str, Json] | None:
-        """The next answer of the server, to whatever; what it says unasked is dropped."""
+        """The server's next answer to any request; its requests and notifications are dropped."""
         while (message := await self.take(seconds)) is not None:
             if _CARRIER not in message and "method" not in message:
                 break
         return message
 
     async def answer(self, id: Id) -> dict[str, Json] | None:
-        """The answer to the request with this id; everything else that comes is dropped."""
+        """The answer to the request with this id; every other message is dropped."""
         while (message := await self.take()) is not None:
             if message.get("id") == id and _CARRIER in message:
                 return None
@@ -111,14 +112,14 @@ class Line:
                 return message
         return None
 
-    # --- what is sent ------------------------------------------------------------------------------------------------
+    # --- sending ------------------------------------------------------------------------------------------------------
 
     def ask(self, method: str, params: Mapping[str, Json]) -> Id:
-        """Send a request with what the era adds to it; its id."""
+        """Send a request with the additions of the era. Returns its id."""
         return self._send(self._era, method, dict(params))
 
     def params(self, params: Mapping[str, Json]) -> dict[str, Json]:
-        """The parameters of a request with what the era adds to them."""
+        """The parameters of a request with the additions of the era."""
         return dict(params) if self._era is None else self._era.params(params, None)
 
     def tell(self, method: str, params: Mapping[str, Json]) -> None:
@@ -128,14 +129,14 @@ class Line:
         self.link.send(encode_notification(method, said), None, headers)
 
     def send(self, frame: bytes) -> None:
-        """Send bytes, whatever they are."""
+        """Send bytes unchanged."""
         is_bare = self._revision in versions.MODERN
         headers = {VERSION_HEADER: self._revision} | ({METHOD_HEADER: "none"} if is_bare else {})
         self.link.send(frame, None, headers)
 
     @property
     def sign_of_life(self) -> str:
-        """The method of the least request."""
+        """The method of the simplest request."""
         return "ping" if self._era is None else self._era.sign_of_life
 
     async def lives(self) -> bool:

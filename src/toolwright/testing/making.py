@@ -1,4 +1,4 @@
-"""A value that probably fits a JSON Schema. Whether it does is for the compiled schema to say: this proposes."""
+"""Proposes values for a JSON Schema. They probably match it; the compiled schema decides."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 def named_values(node: Node) -> Iterator[tuple[Literal["example", "default"], Json]]:
-    """The values that a schema names itself."""
+    """The values that the schema itself names as examples or default."""
     examples = node.get("examples")
     for example in examples if is_array(examples) else ():
         yield "example", example
@@ -45,7 +45,7 @@ def named_values(node: Node) -> Iterator[tuple[Literal["example", "default"], Js
 
 
 def text_of(value: Json) -> str:
-    """One text for each value."""
+    """A canonical text: equal values have equal texts."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -54,7 +54,7 @@ def json_path(path: Path) -> str:
 
 
 class Beyond(Exception):
-    """No value of this subschema is known; ``rule`` is the keyword that it failed at."""
+    """This subschema has a rule that the maker cannot satisfy; ``rule`` is the keyword that it failed at."""
 
     def __init__(self, rule: str) -> None:
         super().__init__(rule)
@@ -71,8 +71,8 @@ _WORDS = ("tea", "Green tea", "a", "zürich", "日本", "x-1", "42", "true", "tw
 
 
 class Maker:
-    """Makes values that probably fit. ``fullness`` is how likely it is that an optional property is there; ``given_up``
-    holds the rule and path of what it left out because it could not make it."""
+    """Makes values that probably match. ``fullness`` is the probability that an optional property is present;
+    ``given_up`` holds the rule and path of each optional value that it could not make."""
 
     def __init__(self, root: Node, random: Random) -> None:
         self.root = root
@@ -90,7 +90,7 @@ class Maker:
         }
 
     def forms(self, node: Any) -> Iterator[Node]:
-        """A subschema with all that applies to the same value as one flat node, for each choice that it leaves."""
+        """Flatten a subschema and all others for the same value into one node, for each choice that they allow."""
         if not is_object(node):
             if node is not False:
                 yield {}
@@ -118,7 +118,7 @@ class Maker:
         return node
 
     def make(self, node: Any, path: Path) -> Json:
-        """A value, or ``Beyond``."""
+        """A value for a subschema. Raises ``Beyond``."""
         forms = list(islice(self.forms(node), MOST_FORMS))
         if not forms or len(path) > 3 * DEEP:
             raise Beyond("type")
@@ -155,7 +155,7 @@ class Maker:
         return self._random.choice((low, high, round(self._random.uniform(low, high), 3), (low + high) / 2))
 
     def _steps(self, node: Node, step: float, gap: float) -> int:
-        """How many times ``step`` a number may be: the fewest, the most, once or any number between."""
+        """A multiple of ``step`` as its factor: the least, the greatest, one, or a random factor between."""
         low, high = _range(node, gap)
         first, last = math.ceil(low / step), math.floor(high / step)
         if first > last:
@@ -223,7 +223,7 @@ class Maker:
         return made
 
     def _fill(self, made: dict[str, Json], node: Node, path: Path) -> None:
-        """Properties of free names: as many as there must be, and sometimes one more."""
+        """Add properties with free names: as many as required, and sometimes one more."""
         free = node.get("additionalProperties", True)
         wanted = node.get("minProperties", 0)
         if is_object(free) and len(path) < DEEP and self._random.random() < self.fullness:
@@ -240,11 +240,11 @@ class Maker:
 
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "$defs", "definitions"})
-# JSON may say 2.0 for two.
+# JSON may write 2.0 for two.
 _COUNTS = frozenset(
     ("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties")
 )
-# A keyword of one type only → that type; what has such keywords and no type is probably meant to be that.
+# A keyword of one type only → that type; a schema with such keywords and no type probably means it.
 _HINTS = {
     "properties": "object", "required": "object", "additionalProperties": "object", "minProperties": "object",
     "items": "array", "prefixItems": "array", "minItems": "array", "contains": "array",
@@ -276,7 +276,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 
 
 def kinds_of(form: Node) -> list[str]:
-    """The types that a value may have, the likely ones where nothing is said."""
+    """The types that a value may have; likely ones for a schema without ``type``."""
     said = form.get("type")
     if isinstance(said, str):
         return [said]
@@ -287,7 +287,7 @@ def kinds_of(form: Node) -> list[str]:
 
 
 def _range(node: Node, gap: float) -> tuple[float, float]:
-    """The least and the greatest number; some room where nothing is said. ``gap`` is the way off an excluded bound."""
+    """The least and the greatest number, with a wide default. ``gap`` is the distance from an excluded bound."""
     lows: list[float] = [node[key] + off for key, off in (("minimum", 0), ("exclusiveMinimum", gap)) if key in node]
     highs: list[float] = [node[key] - off for key, off in (("maximum", 0), ("exclusiveMaximum", gap)) if key in node]
     if not lows and not highs:
@@ -297,7 +297,7 @@ def _range(node: Node, gap: float) -> tuple[float, float]:
 
 
 def _merged(one: Node, other: Node) -> Node:
-    """A node that asks for what both ask, as far as that can be said in one."""
+    """A node with the rules of both, as far as one node can express them."""
     merged = {**one, **other}
     for key in one.keys() & other.keys():
         if key in _MERGES:

@@ -1,5 +1,5 @@
-"""What models say, in the words of each API; and what each would refuse. The other end of
-:mod:`toolwright.host.models`, and written apart from it, by the providers' documentation."""
+"""A model's answers in the format of each API, and the requests that it would refuse. The counterpart of
+:mod:`toolwright.host.models`, written independently of it, by the providers' documentation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from toolwright.protocol.types import Value
 __all__ = ["WIRES", "Call", "Event", "Says", "Wire"]
 
 Event: TypeAlias = tuple[str, Json]
-"""Its name, empty where the API has none, and its data; bytes are written as they are."""
+"""The event's name, empty where the API has none, and its data; bytes are written unchanged."""
 
 
 class Call(Value, frozen=True):
-    """``arguments`` that are text are sent as they are, also where they are no JSON."""
+    """A call by the model. ``arguments`` that are text are sent unchanged, even if they are not JSON."""
 
     name: str
     arguments: Json = "{}"
@@ -31,7 +31,8 @@ class Call(Value, frozen=True):
 
 
 class Says(Value, frozen=True):
-    """``stop`` is what the model gives as its reason, in the words of the API; otherwise it is right."""
+    """An answer of the model. ``stop`` overrides the stop reason, in the terms of the API; by default it is the right
+    one."""
 
     text: str = ""
     calls: Sequence[Call] = ()
@@ -42,7 +43,7 @@ class Says(Value, frozen=True):
 
     @property
     def named(self) -> list[tuple[str, Call]]:
-        """Its calls, with their ids."""
+        """The calls, with their ids."""
         return [(call.id or f"id_{number}_{call.name[:20]}", call) for number, call in enumerate(self.calls)]
 
 

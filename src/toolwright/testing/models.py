@@ -1,8 +1,7 @@
-"""A model that says what a script tells it, over real HTTP: chat completions, responses, and Anthropic's messages,
-streamed or not.
+"""A scripted model, over real HTTP: chat completions, responses, and Anthropic's messages, streamed or not.
 
-For tests of what speaks to models. It is as strict as the real ones about what it is sent: a call without its result,
-or a tool under a name that nobody takes, is a 400.
+For tests of model clients. It is as strict as the real APIs about requests: a call without its result, or a tool with
+an invalid name, is a 400.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class Fails(Value, frozen=True):
 
 
 class Sends(Value, frozen=True):
-    """A stream as it is written here: the ``data`` of each event. ``cut``: the connection breaks after them. ``hangs``:
-    nothing more comes, until whoever asked has gone."""
+    """A stream given literally: the ``data`` of each event. ``cut``: the connection breaks after them. ``hangs``: the
+    response stays open without further data until the client disconnects."""
 
     events: Sequence[Json]
     cut: bool = False
@@ -40,7 +39,8 @@ class Sends(Value, frozen=True):
 
 
 class Request(Value, frozen=True):
-    """What came. ``wire`` is ``chat``, ``responses`` or ``messages``; the names of ``headers`` are in small letters."""
+    """A received request. ``wire`` is ``chat``, ``responses`` or ``messages``; the names of ``headers`` are in lower
+    case."""
 
     wire: str
     headers: Mapping[str, str]
@@ -56,9 +56,9 @@ _Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 class ScriptedModel:
     """``with ScriptedModel(Says(calls=[Call("add", {"a": 1, "b": 2})]), Says("It is 3.")).serving() as url:``
 
-    Each request is answered by the next line; a function answers its own, and all that come after. ``requests`` are
-    those that were answered, ``refused`` says what was wrong with others. ``waits`` is set when somebody is kept
-    waiting, ``left`` when they have gone.
+    Each request is answered by the next line; a function answers its request, and all later ones. ``requests`` are
+    those that were answered, ``refused`` the problems of the others. ``waits`` is set when a request is kept hanging,
+    ``left`` when its client has disconnected.
     """
 
     def __init__(self, *script: Line) -> None:

@@ -1,7 +1,7 @@
-"""A text for a regular expression, of the plain kind that schemas have: literals, classes, groups, repetition.
+"""Makes texts for regular expressions of the plain kind used in schemas: literals, classes, groups, repetition.
 
-What is beyond it (lookaround, backreferences, Unicode classes) is a ``ValueError``; so is what it cannot read. Whether
-a text fits is for the schema to say: this proposes.
+Other constructs (lookaround, backreferences, Unicode classes) raise ``ValueError``, and so do invalid patterns. The
+texts are proposals; the schema decides whether they match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEX_DIGITS = {"x": 2, "u": 4}
 
 
 def text_maker(pattern: str) -> TextMaker:
-    """What makes texts that match the whole of ``pattern``. ``ValueError`` for one that it does not understand."""
+    """A function that makes texts matching the whole of ``pattern``. ``ValueError`` for an unsupported pattern."""
     reader = _Reader(pattern)
     maker = reader.either()
     if reader.rest():
@@ -65,7 +65,7 @@ class _Reader:
 
     def _repeated(self, part: TextMaker) -> TextMaker:
         least, most = self._quantity()
-        self._takes("?")  # whether it is lazy makes no difference to what matches
+        self._takes("?")  # whether it is lazy makes no difference to the matches
         return lambda random: "".join(part(random) for _ in range(random.randint(least, most)))
 
     def _quantity(self) -> tuple[int, int]:

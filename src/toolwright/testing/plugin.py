@@ -1,6 +1,6 @@
 """The pytest plugin: one fixture. pytest finds it by itself where toolwright is installed.
 
-It loads nothing of toolwright before a test asks for the fixture.
+It loads no other module of toolwright before a test asks for the fixture.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Connect", "mcp_client"]
 
 
 class Connect(Protocol):
-    """What the fixture ``mcp_client`` is, for annotations."""
+    """The type of the fixture ``mcp_client``, for annotations."""
 
     def __call__(self, target: Any, **settings: Any) -> testing.BlockingClient: ...
 

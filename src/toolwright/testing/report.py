@@ -1,4 +1,4 @@
-"""What a run of the kit found, as values, as text for a person and as JSON for a program."""
+"""The findings of a test run, as values, as text for a person and as JSON for a program."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SECTIONS = ("functional", "integration", "security", "performance", "error handl
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check says of one tool, or of the whole server (``tool`` is ``None``).
+    """The result of one check for one tool, or for the whole server (``tool`` is ``None``).
 
-    ``code`` and ``facts`` say why it failed or was not run; ``figures`` what was counted or measured.
+    ``code`` and ``facts`` say why it failed or was not run; ``figures`` are counts or measurements.
     """
 
     status: Status
@@ -56,7 +56,7 @@ def not_run(code: str, tool: str | None = None, /, **facts: Any) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``server`` and ``revision`` are what the server says of itself; ``seed`` repeats the run."""
+    """The findings of a run. ``server`` and ``revision`` are as the server reports them; ``seed`` repeats the run."""
 
     server: str
     revision: str
@@ -69,11 +69,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed. What was not run does not count."""
+        """Whether no check failed. Checks that were not run do not count."""
         return not self.failures
 
     def text(self, language: str = "en") -> str:
-        """By section a line for each kind of finding in each tool, failures first; ``as_json`` has them one by one."""
+        """By section, a line for each kind of finding in each tool, failures first; ``as_json`` lists them one by
+        one."""
         return "\n".join(self._lines(language))
 
     def _lines(self, language: str) -> Iterator[str]:
@@ -102,7 +103,7 @@ class Report:
 
 
 def _kinds(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
-    """Findings of one kind in one tool together, so that many of one kind hide no other; failures first."""
+    """Group findings of one kind in one tool, so that many of one kind do not hide the others; failures first."""
     kinds: dict[tuple[str, ...], list[Finding]] = {}
     for one in sorted(findings, key=lambda one: one.status != "failed"):
         kind = (one.status, one.check, one.tool or "", one.code or one.say())
@@ -111,7 +112,7 @@ def _kinds(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
 
 
 def _said(alike: Sequence[Finding], language: str) -> str:
-    """The first of them, and how many more there are."""
+    """The first finding, and the number of others."""
     if len(alike) == 1:
         return alike[0].say(language)
     more = sentence("TW8002", language, {"count": len(alike) - 1})

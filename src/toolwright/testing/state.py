@@ -1,4 +1,4 @@
-"""What every store of facts and every log must do, for whoever writes one.
+"""The contracts that every store of facts and every log must fulfil, as checks for authors of new ones.
 
 ::
 
@@ -6,8 +6,9 @@
         clock = StoppedClock()
         asyncio.run(check_facts(lambda: MyFacts(clock=clock), clock.elapse))
 
-Each check opens stores of its own with ``make``, a fresh and empty one each time, and raises AssertionError where the
-contract is broken. A store with a clock that cannot be injected is given time with ``asyncio.sleep`` for ``elapse``.
+Each check opens stores of its own with ``make``, which must return a new and empty one each time, and raises
+AssertionError where the contract is broken. For a store whose clock cannot be injected, ``elapse`` is
+``asyncio.sleep``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from toolwright.state.verify import Report, verify
 __all__ = ["LIMIT", "StoppedClock", "check_facts", "check_log"]
 
 LIMIT = 60.0
-"""Seconds that an event may take to arrive before the check gives up."""
+"""The limit, in seconds, for the arrival of an event."""
 
 MakeFacts = Callable[[], AbstractAsyncContextManager[Facts]]
 MakeLog = Callable[[], AbstractAsyncContextManager[Log]]
@@ -32,7 +33,7 @@ Elapse = Callable[[float], Awaitable[object]]
 
 
 class StoppedClock:
-    """A clock that goes only when told to."""
+    """A clock that advances only when told to."""
 
     def __init__(self, now: float = 1_000_000.0) -> None:
         self.now = now
@@ -45,7 +46,7 @@ class StoppedClock:
 
 
 async def check_facts(make: MakeFacts, elapse: Elapse) -> None:
-    """The whole contract of ``Facts``. ``elapse`` lets the store's clock go on by some seconds."""
+    """Check the whole contract of ``Facts``. ``elapse`` advances the store's clock by some seconds."""
     for check in (
         _values_are_kept,
         _a_value_is_put_once,
@@ -67,7 +68,7 @@ async def check_facts(make: MakeFacts, elapse: Elapse) -> None:
 
 
 async def check_log(make: MakeLog) -> None:
-    """The whole contract of ``Log``."""
+    """Check the whole contract of ``Log``."""
     for check in (
         _an_empty_log_is_whole,
         _records_are_numbered,
@@ -165,7 +166,7 @@ async def _a_limit_holds_among_many(facts: Rates) -> None:
 
 
 async def _a_rate_regains(facts: Rates, elapse: Elapse) -> None:
-    # Ten seconds for one: what a busy machine takes from one line to the next regains none.
+    # One every ten seconds: the delay between two lines on a busy machine refills no token.
     for _ in range(3):
         assert await facts.take("a", per_second=0.1, burst=3) == 0.0
     wait = await facts.take("a", per_second=0.1, burst=3)
@@ -180,7 +181,7 @@ async def _a_rate_regains(facts: Rates, elapse: Elapse) -> None:
 
 
 class _Heard:
-    """A listener that can be waited for."""
+    """A listener that can be awaited."""
 
     def __init__(self) -> None:
         self.payloads: list[bytes] = []
@@ -192,7 +193,7 @@ class _Heard:
         self._more.set()
 
     async def until(self, last: bytes) -> list[bytes]:
-        """What was heard, once ``last`` was."""
+        """All payloads so far, once ``last`` has arrived."""
         async with asyncio.timeout(LIMIT):
             while last not in self.payloads:
                 self._more.clear()

@@ -1,4 +1,4 @@
-"""Transcripts: conversations on the wire, kept as text, read and replayed against a server.
+"""Transcripts: conversations on the wire as text, parsed and replayed against a server.
 
 ::
 
@@ -16,18 +16,19 @@
     > {"id": 1, "method": "ping"}
     < {"id": 1, "result": {}}
 
-After prose and ``key: value`` lines comes a section for each era: ``== modern`` or ``== legacy``, then a legacy
-revision, ``raw``, and ``over`` with the carriers that can show it (all of them otherwise). ``#`` begins a comment.
+After prose and ``key: value`` lines comes a section for each era: ``== modern`` or ``== legacy``, then optionally a
+legacy revision, ``raw``, and ``over`` with the carriers that can show the behaviour (by default all). ``#`` begins a
+comment.
 
-``>`` is sent. The replayer adds ``jsonrpc``, to modern requests the envelope in ``_meta``, and the handshake to legacy
-sections; ``raw`` sections are sent as they stand. ``> raw:`` sends text that need not be JSON, ``> bytes:`` hexadecimal
-digits, ``> repeat: 3 * "[" + "]"`` what the sum of JSON strings comes to.
+Lines with ``>`` are sent. The replayer adds ``jsonrpc``, to modern requests the envelope in ``_meta``, and the
+handshake to legacy sections; ``raw`` sections are sent unchanged. ``> raw:`` sends text that need not be JSON,
+``> bytes:`` hexadecimal digits, ``> repeat: 3 * "[" + "]"`` the result of the sum of JSON strings.
 
-``<`` is expected, whole: every member and no other. ``...`` stands for any value, and last in an object or array for
-whatever else there is. ``"<name>"``, a string or part of one, stands for something opaque: the same wherever the name
-is, and sent back by a ``>`` line; ``"<_>"`` is another one each time. Lines between two ``>`` are in order for each
-request (its progress and what its subscription tells included); what belongs to other requests may come in between.
-At the end nothing else has come.
+Lines with ``<`` are expected in full: every member and no other. ``...`` stands for any value, and at the end of an
+object or array for any further members or items. ``"<name>"``, a string or part of one, stands for an opaque value: the
+same wherever the name occurs, and sent back by a ``>`` line; ``"<_>"`` is a different one each time. Lines between two
+``>`` are in order for each request (its progress and the notifications of its subscription included); messages of other
+requests may come in between. At the end no further message may have come.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ CARRIERS: tuple[Carried, ...] = ("memory", "stdio", "http")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message of the client, or the bytes of something that is none."""
+    """A message of the client, or bytes that need not be a message."""
 
     line: int
     message: Json = None
@@ -77,7 +78,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the server must answer or tell, with its placeholders."""
+    """A message that the server must send, with its placeholders."""
 
     line: int
     pattern: Json
@@ -85,7 +86,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One conversation. ``revision`` is the newest of its era unless said."""
+    """One conversation. ``revision`` defaults to the newest of its era."""
 
     line: int
     era: Literal["modern", "legacy"]
@@ -103,7 +104,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One behaviour: what it is, where it is demanded, which server shows it, and how each era does."""
+    """One behaviour: a description, its places in the specification, the server that shows it, and a section for each
+    era."""
 
     about: str
     spec: tuple[str, ...]
@@ -116,7 +118,7 @@ class Transcript:
 
 
 def read(text: str) -> Transcript:
-    """The transcript that ``text`` is. ``ValueError`` names the line that is not understood."""
+    """Parse a transcript. ``ValueError`` names the line that is not understood."""
     lines = list(enumerate(text.splitlines(), 1))
     starts = [index for index, (_, line) in enumerate(lines) if line.startswith("==")]
     if not starts:
@@ -193,7 +195,7 @@ def _repeated(term: tuple[str, str]) -> str:
 
 # --- patterns --------------------------------------------------------------------------------------------------------
 
-_ANY = "\ue000"  # what ``...`` is once it has been read; of the private use area, so that nobody says it
+_ANY = "\ue000"  # stands for ``...`` in a pattern that was read; a private-use character, which no message contains
 _BARE = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)\.\.\.(?=\s*\})|(\.\.\.)')
 _NAMED = re.compile(r"<([a-z_][a-z0-9_]*)>")
 _UNKEPT = "_"
@@ -214,7 +216,8 @@ def _show_pattern(pattern: Json) -> str:
 
 
 def difference(pattern: Json, got: Json, known: dict[str, Json], path: str = "$") -> str | None:
-    """Where ``got`` is not what ``pattern`` says, or ``None``. Placeholders are kept in ``known``."""
+    """The first place where ``got`` differs from ``pattern``, or ``None``. Values of placeholders are added to
+    ``known``."""
     if pattern == _ANY:
         return None
     if isinstance(pattern, str):
@@ -269,7 +272,7 @@ def _short(value: Json) -> str:
 
 
 def _filled(value: Json, known: Mapping[str, Json]) -> Json:
-    """What is sent: with what the placeholders have turned out to stand for."""
+    """The value to send, with the known values in place of the placeholders."""
     if _is_object(value):
         return {key: _filled(inner, known) for key, inner in value.items()}
     if _is_array(value):
@@ -299,7 +302,7 @@ async def replay(section: Section, link: ClientLink) -> None:
 
 
 async def rewrite(section: Section, link: ClientLink) -> dict[int, Json]:
-    """Hold the conversation and return, by line, what came where something else was expected."""
+    """Hold the conversation and return, by line, each message that differs from the expected one."""
     conversation = _Conversation(section, link)
     changed: dict[int, Json] = {}
     async with conversation.open():
@@ -338,7 +341,7 @@ def _merged(pattern: Json, got: Json) -> Json:
 
 
 class _Inbox:
-    """Keeps what arrives until it is asked for, and what went wrong, for the message of a failure."""
+    """Queues incoming frames, and collects errors for the message of a failure."""
 
     dropped = Dropped()
 
@@ -373,7 +376,7 @@ _END = "the end of the transcript"
 
 @dataclass
 class _Conversation:
-    """One run of a section, and what it has learnt."""
+    """One run of a section, and the placeholder values known so far."""
 
     section: Section
     link: ClientLink
@@ -384,7 +387,7 @@ class _Conversation:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncGenerator[None, None]:
-        """The link with its handshake, and after the conversation the proof that nothing else has come."""
+        """Open the link with its handshake; after the conversation, assert that no other message has come."""
         await self.link.open(self._inbox)
         try:
             if self.section.era == "legacy" and not self.section.raw:
@@ -404,7 +407,8 @@ class _Conversation:
         self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def _end(self) -> None:
-        # Both eras know a ping without an envelope, and everything before it has been answered once it is.
+        # Both kinds of revision know a ping without an envelope, and its answer comes after those to all earlier
+        # requests.
         self._write({"jsonrpc": "2.0", "id": _END, "method": "ping"})
         got = await self._inbox.take(_END)
         assert got == {"jsonrpc": "2.0", "id": _END, "result": {}}, f"{_END}: nothing expected, {_short(got)} came"
@@ -435,7 +439,7 @@ class _Conversation:
         self.link.send(json.dumps(message).encode(), id, self._headers(message))
 
     def _headers(self, message: Json) -> dict[str, str]:
-        """What HTTP wants beside a message; other carriers do not look."""
+        """The headers that HTTP requires beside a message; other carriers ignore them."""
         method = message.get("method") if _is_object(message) else None
         params = _member(message, "params")
         version = _member(params, "_meta").get(modern.VERSION)
@@ -469,7 +473,7 @@ class _Conversation:
             self.link.opened(got["id"])
 
     async def expect(self, steps: list[Expected]) -> None:
-        """All of ``steps``, in order for each request."""
+        """Expect all of ``steps``, in order for each request."""
         while steps:
             got = await self.receive(steps[0].line)
             thread = self._thread(got)
@@ -481,7 +485,7 @@ class _Conversation:
             steps.remove(step)
 
     def _thread(self, message: Json) -> Json:
-        """What a message belongs to: within it messages keep their order."""
+        """The request or method that a message belongs to: within one, messages keep their order."""
         if not _is_object(message):
             return _ANY if message == _ANY else "batch"
         params = _member(message, "params")
@@ -508,12 +512,12 @@ def _is_array(value: Json) -> TypeGuard[list[Json]]:
 
 
 def _by_id(message: Json) -> Json:
-    """The answers of a batch may come in any order (JSON-RPC 2.0, section 6)."""
+    """A batch sorted by id: its answers may come in any order (JSON-RPC 2.0, section 6)."""
     return sorted(message, key=lambda answer: str(answer.get("id"))) if _is_array(message) else message
 
 
 def _parsed(frame: bytes) -> Json:
-    """The message that a frame may be after all, for its headers."""
+    """The message in a frame, for its headers; ``None`` if it is not JSON."""
     with contextlib.suppress(ValueError, RecursionError):
         return json.loads(frame)
     return None

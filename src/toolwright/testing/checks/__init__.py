@@ -1,8 +1,7 @@
-"""The checks of the kit: what a server of tools promises, asked from outside, over a real connection.
+"""The checks of a tool server's promises, from outside, over a real connection.
 
-``await examine(target)`` runs them all and returns the report; ``await check_server(target)`` raises AssertionError
-where one failed. In reading order: ``bench`` has the server and its tools, then a module for each section of the
-report.
+``await examine(target)`` runs them all and returns the report; ``await check_server(target)`` raises AssertionError if
+one failed. In reading order: ``bench`` has the server and its tools, then a module for each section of the report.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["CHECKS", "Plan", "check_server", "examine"]
 Check: TypeAlias = Callable[[Bench], AsyncIterator[Finding]]
 Progress: TypeAlias = Callable[[str, str], None]
 
-# section, name, check; in this order, since later ones use what earlier ones have learnt of the tools
+# section, name, check; in this order, since later checks use results of earlier ones
 CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("functional", "definitions", functional.definitions),
     ("functional", "list", functional.listing),
@@ -57,10 +56,10 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
 
 
 async def examine(target: Target, plan: Plan | None = None, *, progress: Progress | None = None) -> Report:
-    """Everything the checks find at ``target``, which is anything that ``Client`` connects to.
+    """Run all checks at ``target``, which is any target of ``Client``, and report the findings.
 
-    ``progress(section, check)`` is told what runs. Raises ``TransportError`` or ``RpcError`` when there is no
-    connection to begin with; after that, what goes wrong is in the report.
+    ``progress(section, check)`` is called before each check. Raises ``TransportError`` or ``RpcError`` if the first
+    connection fails; later failures are in the report.
     """
     async with Bench(target, plan or Plan()) as bench:
         findings: list[Finding] = []
@@ -73,7 +72,7 @@ async def examine(target: Target, plan: Plan | None = None, *, progress: Progres
 
 
 async def check_server(target: Target, plan: Plan | None = None) -> Report:
-    """The report, or AssertionError with it where a check failed."""
+    """The report, or AssertionError with its text if a check failed."""
     report = await examine(target, plan)
     assert report.ok, report.text()
     return report

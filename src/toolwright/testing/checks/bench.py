@@ -1,4 +1,4 @@
-"""The server that is checked: its tools with values for them, calls, and what has been learnt so far."""
+"""The server under test: its tools with values for them, calls, and results so far."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _SLOW: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a server is checked.
+    """The settings of a check run.
 
-    - ``seed`` decides the generated values; ``calls`` is how many valid ones each tool is called with.
-    - ``seconds`` bound each call.
+    - ``seed`` decides the generated values; ``calls`` is the number of valid ones that each tool is called with.
+    - ``seconds`` is the timeout of each call.
     - ``tools`` are patterns of names, as in a shell; only these are called.
-    - ``effects``: with ``read`` only tools that say they change nothing are called; with ``write`` also those that say
-      they lose nothing. Any other tool, and one that says nothing, is called only if ``destructive`` names it.
-    - ``varies`` names the reading tools that may answer the same call in two ways: the time, a random number.
-    - ``open_world``: tools are called too that say they reach services beyond the server. These get every call of the
+    - ``effects``: with ``read`` only tools declared as read-only are called; with ``write`` also those declared as not
+      destructive. Any other tool, and one without annotations, is called only if ``destructive`` names it.
+    - ``varies`` names the read-only tools that may answer the same call in two ways: the time, a random number.
+    - ``open_world``: also call tools that declare to reach services beyond the server. These get every call of the
       checks, some hundreds for each tool.
-    - ``in_flight`` is how many calls run at once in the check for that; ``p95`` the seconds that nineteen calls of
-      twenty may take, and ``None`` to measure only.
-    - ``carriers`` are other ways to the same server, by what they are called; there it is listed and ended.
+    - ``in_flight`` is the number of concurrent calls in the check for that; ``p95`` the limit in seconds for nineteen
+      calls of twenty, and ``None`` to measure only.
+    - ``carriers`` are other ways to the same server, by name; over them the tools are listed and the server is ended.
     """
 
     seed: int = 0
@@ -64,7 +64,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one call came to: a result, or the error of the protocol or the carrier. ``seconds`` is how long it took."""
+    """The outcome of one call: a result, or the error of the protocol or the carrier. ``seconds`` is its duration."""
 
     arguments: Json
     result: Result | None
@@ -77,25 +77,25 @@ class Answer:
 
     @property
     def refused(self) -> bool:
-        """As a call should be whose arguments are wrong: an error for the model, or -32602."""
+        """Whether the call was refused as one with wrong arguments should be: an error for the model, or -32602."""
         return isinstance(self.error, InvalidParams) or (self.result is not None and self.result.is_error)
 
     @property
     def words(self) -> str:
-        """What was said of a failure; empty when there was none."""
+        """The text of a failure; empty if there was none."""
         if isinstance(self.error, RpcError):
             return f"{self.error} {'' if self.error.data is None else self.error.data}"
         return self.result.text if self.result is not None and self.result.is_error else ""
 
     @property
     def content(self) -> Json:
-        """What can be compared with another answer, also one in another revision."""
+        """The part that can be compared with another answer, also one in another revision."""
         return None if self.result is None else (self.result.is_error, self.result.raw.get("content"))
 
 
 @dataclass(slots=True)
 class Subject:
-    """A tool that is checked. ``excuse`` says why it is not called; ``hangs`` that it once did not answer."""
+    """A tool under test. ``excuse`` says why it is not called; ``hangs`` that one of its calls had no answer."""
 
     tool: Tool
     output: Schema | None
@@ -111,23 +111,23 @@ class Subject:
 
     @property
     def is_out(self) -> bool:
-        """Whether it is not called, or not any more."""
+        """Whether it is not called, or no longer called."""
         return self.hangs or self.excuse is not None
 
     @property
     def is_slow(self) -> bool:
-        """Whether its calls take so long that they are not made again and again."""
+        """Whether its calls are too slow to be repeated many times."""
         return sum(one.seconds for one in self.answers) > _SLOW * len(self.answers)
 
     @property
     def reads(self) -> bool:
-        """Whether the tool says that it changes nothing."""
+        """Whether the tool declares that it is read-only."""
         hints = self.tool.annotations
         return hints is not None and hints.readOnlyHint is True
 
     @property
     def good(self) -> dict[str, Json] | None:
-        """Arguments that have been answered without an error; else any valid ones."""
+        """Arguments that have been answered without an error; otherwise any valid ones."""
         succeeded = (answer.arguments for answer in self.answers if answer.succeeded)
         return next(succeeded, next(iter(self.valid), None))
 
@@ -137,7 +137,7 @@ class Subject:
 
 
 def _unguarded(target: Target) -> Target:
-    """A server of ours, asking nobody: the plan says what may be called, and a person would tire of it."""
+    """A server of ours without confirmation: the plan decides which tools are called, and a person would tire of it."""
     return target.with_guard(confirm=Confirm.never()) if isinstance(target, Server) else target
 
 
@@ -146,14 +146,14 @@ def _agree(question: Elicitation) -> bool:
 
 
 class Bench:
-    """``async with Bench(target, plan) as bench``: connected, the tools listed and values made for them."""
+    """``async with Bench(target, plan) as bench``: a connection, the tools of the server, and values for them."""
 
     def __init__(self, target: Target, plan: Plan) -> None:
         self.target = _unguarded(target)
         self.plan = plan
         self.trouble = ""  # why the tools cannot be listed
         self.errors = 0
-        self.leaks: dict[tuple[str, str], str] = {}  # tool and what it gives away → where it says so
+        self.leaks: dict[tuple[str, str], str] = {}  # tool and kind of leak → excerpt
         self.subjects: tuple[Subject, ...] = ()
         self._client = Client(self.target, timeout=plan.seconds, elicit=self.elicit)
         self._facts: ServerFacts | None = None
@@ -187,7 +187,7 @@ class Bench:
 
     @property
     def elicit(self) -> Elicit | None:
-        """Who agrees to what the plan allows to be destroyed. Nobody has to be asked where it allows nothing."""
+        """The callback that agrees to the destructive calls that the plan allows; ``None`` if it allows none."""
         return _agree if self.plan.destructive else None
 
     @property
@@ -201,13 +201,13 @@ class Bench:
         return self._facts
 
     def callable(self) -> Iterator[Subject]:
-        """The tools that may be called, have something to be called with, and do not hang."""
+        """The tools that may be called, have valid arguments, and do not hang."""
         for subject in self.subjects:
             if subject.valid and not subject.is_out:
                 yield subject
 
     async def call(self, subject: Subject, arguments: dict[str, Json], client: Client | None = None) -> Answer:
-        """One call. After one that cost the connection there is a new one."""
+        """Call a tool. If the call lost the connection, a new one is opened."""
         start = self.plan.clock()
         result, error = None, None
         try:
@@ -223,7 +223,7 @@ class Bench:
         return answer
 
     def hear(self, tool: str, words: str, sent: Json) -> None:
-        """Note what a failure gives away."""
+        """Record the leaks in the text of a failure."""
         if words:
             self.errors += 1
             for what, excerpt in leaked(words, sent, self._known):
@@ -236,7 +236,7 @@ class Bench:
 
     @asynccontextmanager
     async def line(self) -> AsyncGenerator[Line]:
-        """A raw connection: the same for all checks, as long as it lives, since commands take their time to start."""
+        """A raw connection, shared by all checks as long as it lives, since commands take time to start."""
         line, self._line = self._line, None
         if line is None:
             line = await Line(link_to(self.target), self.facts.revision, self.plan.seconds).__aenter__()
@@ -259,11 +259,11 @@ class Bench:
         return self._stable[subject.name]
 
     def distrust(self, readers: Iterable[str]) -> None:
-        """These change with calls that should change nothing: from here on they are no witnesses of an effect."""
+        """Exclude these tools as witnesses of an effect: their answers change after calls that should have none."""
         self._stable.update(dict.fromkeys(readers, False))
 
     async def picture(self) -> dict[str, Json]:
-        """What the reading tools tell now: an effect would show in it."""
+        """The current answers of the read-only tools, in which an effect would show."""
         found: dict[str, Json] = {}
         for subject in self.callable():
             if subject.reads and await self.is_stable(subject):
@@ -272,7 +272,7 @@ class Bench:
 
 
 def subject_of(tool: Tool, plan: Plan) -> Subject:
-    """A tool with values from its schema; without any where it is not to be called, or its schema is none."""
+    """A tool with values from its schema; without any if the schema is invalid."""
     excuse = _excuse(tool, plan)
     try:
         schema = compile_schema(tool.inputSchema)
@@ -296,5 +296,5 @@ def _excuse(tool: Tool, plan: Plan) -> Finding | None:
 
 
 def few(findings: list[Finding], most: int = 5) -> list[Finding]:
-    """As many failures of one kind as somebody reads."""
+    """The first failures of one kind, as many as a person will read."""
     return findings[:most]

@@ -1,4 +1,4 @@
-"""Error handling: calls that nobody waits for, messages that are none, and what is left in the end."""
+"""Error handling: abandoned calls, malformed messages, and resources left at the end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GIVEN_UP = 5
 
 
 async def time_out(bench: Bench) -> AsyncIterator[Finding]:
-    """A client that does not wait leaves the server as it was: the next call is answered."""
+    """Calls that time out at the client do no harm to the server: the next call is answered."""
     called = False
     for subject in list(bench.callable()):
         called = True
@@ -47,7 +47,7 @@ async def time_out(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def cancellation(bench: Bench) -> AsyncIterator[Finding]:
-    """A cancelled call gets no answer, and the server answers what comes after (basic/patterns/cancellation)."""
+    """A cancelled call gets no answer, and the server answers later requests (basic/patterns/cancellation)."""
     subjects = sorted(bench.callable(), key=_slowness, reverse=True)
     if not subjects or not link_to(bench.target).shared:
         yield not_run("TW8912" if subjects else "TW8909")
@@ -78,7 +78,7 @@ def _usual(subject: Subject) -> float:
 
 
 async def _order(line: Line, wanted: tuple[Id, Id], seconds: float, patience: float) -> list[Id]:
-    """Which of two requests were answered, in order. Once the second is, the first has ``patience`` left."""
+    """The order in which two requests were answered. Once the second is, the first has ``patience`` seconds left."""
     order: list[Id] = []
     with contextlib.suppress(ConnectionLost):
         while len(order) < 2:
@@ -91,7 +91,7 @@ async def _order(line: Line, wanted: tuple[Id, Id], seconds: float, patience: fl
     return order
 
 
-# what is sent → the bytes of it, and the number of the error that it gets (JSON-RPC 2.0, section 5.1)
+# description → the bytes that are sent, and the number of the expected error (JSON-RPC 2.0, section 5.1)
 MALFORMED: Mapping[str, tuple[bytes, int]] = {
     "text that is no JSON": (b'{"jsonrpc": "2.0", "id": 1, "method"', -32700),
     "JSON that is no object": (b'"hello"', -32600),
@@ -103,7 +103,7 @@ _MALFORMED_SECONDS = 2.0
 
 
 async def malformed(bench: Bench) -> AsyncIterator[Finding]:
-    """What is no message is answered with its error, and the server goes on."""
+    """A malformed message is answered with its error, and the server goes on."""
     wrong = 0
     async with bench.line() as line:
         for what, (frame, number) in MALFORMED.items():
@@ -127,7 +127,7 @@ def _number(answer: Json) -> Json:
 
 
 async def cleaning_up(bench: Bench) -> AsyncIterator[Finding]:
-    """A server that was started for us ends when its input does, with every process of its own."""
+    """A server that was started for the checks ends when its input does, with all its child processes."""
     links = [link_to(target) for target in (bench.target, *bench.plan.carriers.values())]
     started = [link for link in links if isinstance(link, StdioLink)]
     for link in started:
@@ -164,8 +164,8 @@ _PATIENCE_IN_TIMEOUTS = 10
 
 
 async def flat(bench: Bench) -> AsyncIterator[Finding]:
-    """What a server holds does not grow with each call: objects and tasks in this process, descriptors and processes in
-    its own. Only tools that change nothing are called; others may well keep what they are given."""
+    """The resources of a server do not grow with each call: objects and tasks in this process, descriptors and
+    processes in its own. Only read-only tools are called; others may well store their arguments."""
     readers = [subject for subject in bench.callable() if subject.reads]
     link = link_to(bench.target)
     if not readers or not isinstance(link, MemoryLink | StdioLink):
@@ -185,7 +185,7 @@ async def flat(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def _marks(line: Line, subject: Subject, gauge: Callable[[], Mapping[str, int]]) -> list[Mapping[str, int]]:
-    """What is held after the first calls, which may fill caches, and after each hundred from there."""
+    """The resources after the first calls, which may fill caches, and after each hundred from there."""
     marks: list[Mapping[str, int]] = []
     for _ in range(_WINDOWS + 1):
         for _ in range(_CALLS):
@@ -195,7 +195,7 @@ async def _marks(line: Line, subject: Subject, gauge: Callable[[], Mapping[str, 
 
 
 def _grown(subject: Subject, marks: list[Mapping[str, int]]) -> Finding:
-    """Something grows when it grows by one a call, every time: less is noise."""
+    """A resource leaks if it grows by one a call in every window: less is noise."""
     more = {what: marks[-1][what] - marks[0][what] for what in marks[0]}
     for what in more:
         if all(later[what] - earlier[what] >= _CALLS for earlier, later in pairwise(marks)):

@@ -1,4 +1,4 @@
-"""Functional: what is published is what happens."""
+"""Functional: the server behaves as its definitions say."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_PAGES = 1_000
 
 
 async def definitions(bench: Bench) -> AsyncIterator[Finding]:
-    """Each tool has a name that every host takes, a description and schemas that can be used; no name stands twice."""
+    """Each tool has a name that every host accepts, a description and valid schemas; no name occurs twice."""
     raw = await _raw_tools(bench)
     usable = {subject.name for subject in bench.subjects}
     names = Counter(str(tool.get("name")) if is_object(tool) else "?" for tool in raw)
@@ -56,7 +56,7 @@ def _definition(subject: Subject) -> Iterator[Finding]:
 
 
 async def _raw_tools(bench: Bench) -> list[Json]:
-    """What is listed, as it stands: a client leaves out what is not valid."""
+    """The tools as they are listed: a client leaves out invalid ones."""
     tools: list[Json] = []
     cursor: Json = None
     async with bench.line() as line:
@@ -78,7 +78,7 @@ async def listing(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def covered(bench: Bench) -> AsyncIterator[Finding]:
-    """Nothing fails here: it says what no value was made for, and which tools are not called at all."""
+    """Never fails: reports the rules without a value, and the tools that are not called at all."""
     for subject in bench.subjects:
         missing = [f"{lack.rule} at {lack.path}" for lack in subject.samples.missing]
         if subject.excuse is not None:
@@ -91,7 +91,8 @@ async def covered(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def examples(bench: Bench) -> AsyncIterator[Finding]:
-    """What the schema shows as an example fits it, and works. That it does not may be for want of what it names."""
+    """Examples in a schema match it, and succeed. One that does not succeed counts as not run: the data it refers to
+    may be missing."""
     for subject in bench.subjects:
         if subject.samples.bad_examples:
             yield failed("TW8122", subject.name, example=short(subject.samples.bad_examples[0]))
@@ -124,12 +125,13 @@ async def valid_calls(bench: Bench) -> AsyncIterator[Finding]:
             yield passed(subject.name, calls=len(subject.answers), errors=errors)
 
 
-# Sentences of this library say so when a tool crashed (TW2004), or broke its own contract (TW2005).
+# Messages of this library have these codes when a tool crashed (TW2004), or broke its own contract (TW2005).
 _FAULT = re.compile(r"\[TW200[45]\]")
 
 
 def broken(subject: Subject, answer: Answer, seconds: float) -> Iterator[Finding]:
-    """What is wrong with an answer whatever was asked; notes a tool that hangs, or asks the user, who is not here."""
+    """Problems of an answer that are wrong for any call. Marks a tool that hangs, or that asks a user, since no user
+    is there."""
     arguments = short(answer.arguments)
     match answer.error:
         case RequestTimeout():
@@ -148,7 +150,7 @@ def broken(subject: Subject, answer: Answer, seconds: float) -> Iterator[Finding
 
 
 async def output_schema(bench: Bench) -> AsyncIterator[Finding]:
-    """What a tool returns fits the schema that it publishes for it."""
+    """The results of a tool match the schema that it publishes for them."""
     for subject in bench.callable():
         results = [answer.result for answer in subject.answers if answer.result is not None and answer.succeeded]
         if subject.output is None or not results:
@@ -167,7 +169,8 @@ async def output_schema(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def text_and_structure(bench: Bench) -> AsyncIterator[Finding]:
-    """A structured result says the same as text, for those who read only that (server/tools "Structured Content")."""
+    """A structured result says the same as its text, for clients that read only text (server/tools "Structured
+    Content")."""
     for subject in bench.callable():
         results = [answer.result for answer in subject.answers if answer.result is not None and answer.succeeded]
         structured = [result for result in results if result.structured is not UNSET]
@@ -185,13 +188,13 @@ def _agrees(text: str, structured: Json) -> bool:
     try:
         said = json.loads(text)
     except ValueError:
-        return True  # words of its own are the tool's to choose
+        return True  # a tool may choose words of its own
     return type(said) is not type(structured) or said == structured
 
 
 async def idempotence(bench: Bench) -> AsyncIterator[Finding]:
-    """Where a tool says that calling again adds nothing, the second answer is the first, and so is what the reading
-    tools tell after it."""
+    """If a tool declares that repeating a call has no further effect, the second answer equals the first, and the
+    answers of the read-only tools stay the same."""
     stated = [s for s in bench.callable() if s.tool.annotations is not None and s.tool.annotations.idempotentHint]
     for subject in stated:
         arguments = subject.good or {}

@@ -1,4 +1,4 @@
-"""Integration: however the server is reached, it is the same server."""
+"""Integration: the server is the same, however it is reached."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["capabilities", "carriers_agree", "eras_agree", "revisions"]
 
 
 async def capabilities(bench: Bench) -> AsyncIterator[Finding]:
-    """Who has tools says so (server/tools "Capabilities")."""
+    """A server with tools declares the capability (server/tools "Capabilities")."""
     is_said = "tools" in bench.facts.capabilities
     yield passed() if is_said or not bench.subjects else failed("TW8206")
 
 
 async def revisions(bench: Bench) -> AsyncIterator[Finding]:
-    """Every revision that is offered can be spoken, and has the same tools."""
+    """Every supported revision works, and has the same tools."""
     names = sorted(subject.name for subject in bench.subjects)
     spoken = [name for name in versions.ALL if name in (*bench.facts.supported, bench.facts.revision)]
     wrong = 0
@@ -41,10 +41,10 @@ async def revisions(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def eras_agree(bench: Bench) -> AsyncIterator[Finding]:
-    """The same call has the same answer in the newest revision of either era.
+    """The same call has the same answer in the newest stateless and the newest session-based revision.
 
-    Connections of their own are compared, since a command is another process each time. What two of one era answer in
-    two ways (a clock, a process number) says nothing of the other.
+    Separate connections are compared, since a command is another process each time. A tool whose answers differ between
+    two connections in one revision (a clock, a process number) is not compared.
     """
     supported = (*bench.facts.supported, bench.facts.revision)
     newest = [[name for name in era if name in supported][:1] for era in (versions.MODERN, versions.LEGACY)]

@@ -1,4 +1,4 @@
-"""What an error should not say: traces, classes, paths and settings of the program and machine behind it."""
+"""Information leaks in errors: traces, classes, paths and settings of the program and machine behind it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolwright.jsonrpc.messages import Json, is_array, is_object
 
 __all__ = ["leaked"]
 
-# what leaks → how it looks
+# kind of leak → its pattern
 _LOOKS: Mapping[str, re.Pattern[str]] = {
     "a stack trace": re.compile(
         r"Traceback \(most recent call last\)|File \"[^\"]+\", line \d+|^\s+at \S+ ?\(.*:\d+(?::\d+)?\)", re.MULTILINE
@@ -23,11 +23,11 @@ _LOOKS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 _SHORTEST_SETTING = 8
-_LONGEST = 20_000  # what is behind it is not read
+_LONGEST = 20_000  # text beyond is not searched
 
 
 def leaked(words: str, sent: Json, known: str) -> Iterator[tuple[str, str]]:
-    """What is given away, and where it says so. What was ``sent`` or is ``known`` may be said."""
+    """The leaks in a text: kind and excerpt. Text that was ``sent`` or is ``known`` does not count."""
     words = words[:_LONGEST]
     said = [known, *_texts_in(sent)]
     for what, excerpt, shown in _found(words):
@@ -36,10 +36,10 @@ def leaked(words: str, sent: Json, known: str) -> Iterator[tuple[str, str]]:
 
 
 def _found(words: str) -> Iterator[tuple[str, str, str]]:
-    """What it is, the words themselves, and what a report shows of them."""
+    """Candidates: the kind, the text found, and the excerpt for a report."""
     for what, look in _LOOKS.items():
         for match in look.finditer(words):
-            excerpt = match[0].rstrip(".")  # the end of a sentence is no part of a path
+            excerpt = match[0].rstrip(".")  # the end of a sentence is not part of a path
             yield what, excerpt, excerpt
     for place in (os.getcwd(), sys.prefix):
         if len(place) >= _SHORTEST_SETTING and place in words:

@@ -1,4 +1,4 @@
-"""Performance: how long calls take, alone and many at once. Nothing is asserted but what the plan limits."""
+"""Performance: how long calls take, alone and many at once. Only the limits of the plan are asserted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["in_flight", "latency", "quantile"]
 
 
 async def latency(bench: Bench) -> AsyncIterator[Finding]:
-    """What each tool takes, one call after the other."""
+    """The duration of each tool's calls, one after the other."""
     called = False
     for subject in bench.callable():
         called = True
-        again = 0 if subject.is_slow else bench.plan.calls  # what it takes is known
+        again = 0 if subject.is_slow else bench.plan.calls  # its duration is known
         answers = [await bench.call(subject, subject.good or {}) for _ in range(again)] or subject.answers
         yield _measured(bench, subject.name, answers)
     if not called:
@@ -24,14 +24,14 @@ async def latency(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def in_flight(bench: Bench) -> AsyncIterator[Finding]:
-    """Many calls at once are all answered, each with its own answer.
+    """Concurrent calls are all answered, each with its own answer.
 
-    Only tools that change nothing are called: of others nobody could say what they should answer.
+    Only read-only tools are called: the right answer of others is not known.
     """
     alone: dict[str, Answer] = {}
     for subject in list(bench.callable()):
         if subject.reads and await bench.is_stable(subject):
-            # Once more: texts that other checks have stored may be too long for one answer by now.
+            # Checked again: texts that other checks have stored may be too long for one answer by now.
             first, second = [await bench.call(subject, subject.good or {}) for _ in range(2)]
             if first.content == second.content:
                 alone[subject.name] = first
@@ -80,6 +80,6 @@ def _ms(seconds: Sequence[float], share: float) -> float:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that ``share`` of them do not exceed; 0 of none."""
+    """The value that ``share`` of them do not exceed; 0 for an empty sequence."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

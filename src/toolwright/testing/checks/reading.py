@@ -1,4 +1,4 @@
-"""Functional: a tool that says that it reads answers the same call alike, changes nothing, and heeds its arguments."""
+"""Functional: a read-only tool answers the same call alike, has no effect, and its arguments make a difference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def _succeeded(subject: Subject) -> list[dict[str, Json]]:
 
 
 async def repeatable(bench: Bench) -> AsyncIterator[Finding]:
-    """The same call is answered alike at once. Tools that tell the time or draw lots are named in the plan."""
+    """The same call is answered alike when repeated at once. Tools that tell the time or a random number are named in
+    the plan."""
     subjects = [subject for subject in _readers(bench) if subject.name not in bench.plan.varies]
     for subject in subjects:
         calls = 0
@@ -51,7 +52,7 @@ async def repeatable(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def reads_only(bench: Bench) -> AsyncIterator[Finding]:
-    """A call of a reading tool changes nothing that the others tell."""
+    """A call of a read-only tool does not change the answers of the others."""
     subjects = _readers(bench)
     witnesses = [one for one in subjects if await bench.is_stable(one)][:_WITNESSES]
     for subject in subjects:
@@ -71,8 +72,8 @@ async def reads_only(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def _changed(bench: Bench, subject: Subject, arguments: dict[str, Json], others: list[Subject]) -> list[str]:
-    """The tools that tell something else after a call than before. A reader that changes what another tells must not
-    be taken for this one: a suspicion counts if nothing changes between two calls of the witness alone."""
+    """The tools whose answers differ after a call. An effect of another reader must not be attributed to this one: a
+    suspicion is confirmed only if two calls of the witness alone are answered alike."""
     before = {one.name: await _told(bench, one) for one in others}
     await bench.call(subject, arguments)
     suspected = [one for one in others if await _told(bench, one) != before[one.name]]
@@ -95,11 +96,11 @@ _LIMITING: Final = frozenset({"limit", "max", "maximum", "most", "count", "top",
 _SMALL: Final = (1, 2, 3)
 _LARGE: Final = (1_000, 100, 50, 20, 10)
 _FRAME: Final = 3
-"""Lines that a text may have besides those that it lists: a heading, a total, an empty one."""
+"""Lines that a text may have besides the items that it lists: a heading, a total, an empty one."""
 
 
 async def limits(bench: Bench) -> AsyncIterator[Finding]:
-    """A small limit cuts a long answer."""
+    """A small limit shortens a long answer."""
     tried = False
     for subject in _readers(bench):
         for name in _limiting(subject):
@@ -112,7 +113,7 @@ async def limits(bench: Bench) -> AsyncIterator[Finding]:
 
 
 def _limiting(subject: Subject) -> Iterator[str]:
-    """The arguments whose names and types say that they limit how much comes back."""
+    """The arguments whose names and types suggest that they limit the number of items returned."""
     for name, schema in _properties(subject).items():
         if "integer" in kinds_of(schema) and not _LIMITING.isdisjoint(words(name).split()):
             yield name
@@ -124,7 +125,7 @@ def _properties(subject: Subject) -> Mapping[str, dict[str, Json]]:
 
 
 async def _limited(bench: Bench, subject: Subject, name: str) -> Finding | None:
-    """One answer for a small limit, and one for a large one; ``None`` where the schema allows no two."""
+    """Compare the answers for a small and a large limit; ``None`` if the schema does not allow two."""
     schema = compile_schema(subject.tool.inputSchema)
     for base in _succeeded(subject):
         small, large = (_accepted(schema, base, name, values) for values in (_SMALL, _LARGE))
@@ -144,7 +145,7 @@ def _accepted(schema: Schema, base: dict[str, Json], name: str, values: tuple[in
 
 
 def _length(answer: Answer, limit: int) -> int:
-    """How many things an answer lists: the items of its longest list, or its blocks, or lines far beyond the limit."""
+    """The number of items in an answer: those of its longest list, or its blocks, or lines if far beyond the limit."""
     if answer.result is None:
         return 0
     text, structured = answer.result.text, answer.result.structured
@@ -172,7 +173,7 @@ def _longest(value: Json) -> int:
 
 
 async def heeds(bench: Bench) -> AsyncIterator[Finding]:
-    """Arguments that make no difference with the values that were tried: no proof, and a place to look."""
+    """Each argument makes a difference with the tested values. One that does not is no proof, but a place to look."""
     subjects = _readers(bench)
     for subject in subjects:
         names = [name for name in _properties(subject) if await _is_ignored(bench, subject, name)]

@@ -1,4 +1,4 @@
-"""Security: what is refused has no effect, what is hostile does no harm, and errors give nothing away."""
+"""Security: refused calls have no effect, hostile texts do no harm, and errors leak no internals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["arguments_no_object", "deep_nesting", "hostile_texts", "invalid_call
 
 
 async def invalid_calls(bench: Bench) -> AsyncIterator[Finding]:
-    """Arguments that break the schema are refused, and leave nothing behind that the reading tools would tell."""
+    """Arguments that break the schema are refused, and have no effect on the answers of the read-only tools."""
     subjects = list(bench.callable())
     before = await bench.picture()
     for subject in subjects:
@@ -71,7 +71,7 @@ def _is_refusal(answer: Mapping[str, Json]) -> bool:
 
 
 async def unknown_tool(bench: Bench) -> AsyncIterator[Finding]:
-    """A tool that is not there is an error of the protocol, -32602 (server/tools "Error Handling")."""
+    """An unknown tool is an error of the protocol, -32602 (server/tools "Error Handling")."""
     async with bench.line() as line:
         answer = await line.answer(line.ask("tools/call", {"name": "no_such_tool", "arguments": {}}))
     error = (answer or {}).get("error")
@@ -81,7 +81,7 @@ async def unknown_tool(bench: Bench) -> AsyncIterator[Finding]:
     yield passed() if code == InvalidParams.number else failed("TW8305", answer=short(answer))
 
 
-# what is tried → the text of it
+# description → the text that is sent
 HOSTILE: Mapping[str, str] = {
     "path upwards": "../../../../../../../../etc/passwd",
     "absolute path": "/etc/passwd",
@@ -101,7 +101,7 @@ _LONGEST_ERROR = 100_000
 
 
 async def hostile_texts(bench: Bench) -> AsyncIterator[Finding]:
-    """Texts that mean something to a shell, a path, a terminal: answered, not obeyed, not repeated raw in an error."""
+    """Texts with a meaning for a shell, a path, a terminal: answered, not obeyed, not repeated raw in an error."""
     for subject in list(bench.callable()):
         problems: list[Finding] = []
         sent = 0
@@ -161,7 +161,7 @@ _DEPTHS = (90, 10_000)
 
 
 async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
-    """Arguments nested deeper than anything meant: refused, and the server lives on."""
+    """Excessively nested arguments are refused, and the server stays alive."""
     subject = next(bench.callable(), None)
     if subject is None:
         yield not_run("TW8909")
@@ -185,7 +185,7 @@ async def deep_nesting(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def leaks(bench: Bench) -> AsyncIterator[Finding]:
-    """Errors say what the model needs, and nothing of the inside: of all errors that came in the whole run."""
+    """The errors of the whole run leak no internals."""
     for (tool, what), excerpt in bench.leaks.items():
         yield failed("TW8306", tool, what=what, excerpt=short(excerpt, 80))
     if not bench.leaks:

@@ -1,7 +1,7 @@
-"""A server that does what no server should, one misbehaviour by name: for tests of clients and hosts.
+"""A hostile server with selectable misbehaviours, by name: for tests of clients and hosts.
 
-``python -m toolwright.testing.hostile --list`` names them. It speaks the protocol by hand, since a library would not
-let it, and is good in everything else: ``look`` is always there and answers.
+``python -m toolwright.testing.hostile --list`` names them. It speaks the protocol by hand, since a library would
+prevent the misbehaviour, and is well-behaved otherwise: ``look`` is always there and answers.
 """
 
 from toolwright.testing.hostile.http import serving_http

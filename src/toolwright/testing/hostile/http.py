@@ -1,4 +1,4 @@
-"""A hostile server over HTTP: each POST gets an event stream with whatever is said about its message."""
+"""A hostile server over HTTP: each POST gets an event stream with all messages in answer to its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO = b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: clos
 
 @contextlib.asynccontextmanager
 async def serving_http(server: Hostile, port: int = 0) -> AsyncGenerator[str]:
-    """The URL at which it can be reached from this machine. All requests are one visit."""
+    """Serve on this machine, and yield the URL. All requests are one visit."""
     visit = server.visit(lambda frame: None, _room)
     writers: set[asyncio.StreamWriter] = set()
     tasks: set[asyncio.Task[None]] = set()
@@ -86,6 +86,6 @@ async def _answer(server: Hostile, visit: Session, reader: asyncio.StreamReader,
 
 
 def _of_http(server: Hostile, message: Message) -> Trick | None:
-    """The trick that answers this call, where it is one of HTTP."""
+    """The trick of HTTP that answers this call, if any."""
     called = message.get("params", {}).get("name") if message["method"] == "tools/call" else None
     return next((trick for trick in server.tricks if trick.http is not None and trick.name == called), None)

@@ -1,4 +1,5 @@
-"""How a hostile server converses: it is silent, floods, lies about what it answers, dies, asks what it must not."""
+"""Protocol misbehaviour of a hostile server: it is silent, floods, answers the wrong requests, dies, asks forbidden
+questions."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from toolwright.testing.hostile.tricks import Message, Take, Trick, Visit, text
 
 __all__ = ["MANNERS"]
 
-_ROUND = 20  # messages of a flood, after which others have their turn
+_ROUND = 20  # messages of a flood, after which other tasks get to run
 
 
 async def _silent(visit: Visit, message: Message) -> None:
-    """No answer, ever."""
+    """Never answers."""
     await asyncio.Event().wait()
 
 
@@ -53,7 +54,7 @@ def _answer_after(frame: bytes) -> Take:
 
 
 def _flooding(make: Callable[[int, Message], Message | bytes]) -> Take:
-    """Without end, and without an answer."""
+    """Sends messages without end, and without an answer."""
 
     async def take(visit: Visit, message: Message) -> None:
         for number in count():
@@ -74,14 +75,14 @@ def _progress(number: int, message: Message) -> Message:
 
 
 async def _restless(visit: Visit, message: Message) -> None:
-    """Each list that is read is said to have changed."""
+    """Announces a change after each list that is read."""
     visit.seen.looks += 1
     visit.say(visit.honest(message))
     visit.say({"method": "notifications/tools/list_changed"})
 
 
 def _others(visit: Visit, message: Message) -> list[Message]:
-    """Answers to everything but what was asked, and the same with its id as a text."""
+    """Answers to every request but the one received, among them one with its id as text."""
     wrong: list[Any] = [0, -1, 10**6, None, str(message["id"]), [], {"id": message["id"]}]
     return [{"id": id, "result": text("an answer to somebody else")} for id in wrong]
 
@@ -120,14 +121,14 @@ _CHILD = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); ti
 
 
 async def _leaves_a_child(visit: Visit, message: Message) -> None:
-    """A child that holds on to the pipes and does not want to end, and a server that ends."""
+    """A child process that keeps the pipes open and ignores termination, and a server that ends."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", _CHILD)
     visit.say({"id": message["id"], "result": text(str(child.pid))})
     await visit.sent()
 
 
 async def _stays(visit: Visit, message: Message) -> None:
-    """The answer comes when nobody wants it any more."""
+    """The answer comes after the call was cancelled."""
     await visit.hears("notifications/cancelled")
     visit.say(visit.honest(message))
 
@@ -160,7 +161,7 @@ _QUESTIONS: dict[str, Message] = {
 
 
 async def _asks(visit: Visit, message: Message) -> None:
-    """Whatever this client says that it answers, and what it does not; by requests in the legacy era."""
+    """Asks every kind of question, declared by the client or not; by requests in session-based revisions."""
     if modern.VERSION in message["params"].get("_meta", {}):
         asked = {"resultType": "input_required", "inputRequests": _QUESTIONS, "requestState": "1"}
         visit.say({"id": message["id"], "result": asked})
@@ -170,7 +171,7 @@ async def _asks(visit: Visit, message: Message) -> None:
 
 
 async def _asks_a_name(visit: Visit, message: Message) -> None:
-    """A harmless question of the legacy era, with something in it that hides."""
+    """A harmless question of session-based revisions, with hidden characters in its text."""
     answer = await visit.ask("elicitation/create", _form("\x1b[2JWho are\u200b you?", name={"type": "string"}))
     visit.say({"id": message["id"], "result": {**text(json.dumps(answer)), "resultType": "complete"}})
 

@@ -1,4 +1,4 @@
-"""What the tools of a hostile server answer: orders, what hides, secrets, lies about kinds and schemas, too much."""
+"""Results of a hostile server's tools: orders, hidden text, secrets, false types and schemas, too much data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = (
     "ghp_"
     + "".join(letter for pair in zip(string.ascii_letters, "0123456789" * 6, strict=False) for letter in pair)[:36]
 )
-"""A token that is none, but is shaped like one. Put together, so that no file holds it."""
+"""A fake token with the pattern of a real one. Put together at run time, so that no file contains it."""
 
 _MEGABYTE = 1_048_576
 _OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

@@ -1,4 +1,4 @@
-"""A hostile server: good in everything but the tricks that it was told to play. In memory, or on pipes."""
+"""A hostile server: well-behaved except for its tricks. In memory, or on pipes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["TRICKS", "Era", "Hostile", "Session", "serve_stdio"]
 Era: TypeAlias = Literal["both", "modern", "legacy"]
 
 TRICKS: Mapping[str, Trick] = {trick.name: trick for trick in (*DEFINITIONS, *RESULTS, *MANNERS)}
-"""All that it can do, by name."""
+"""All tricks, by name."""
 
 GOOD = plain("look", annotations={"readOnlyHint": True})
-"""The tool that it has besides, and that answers as it should."""
+"""The additional tool, which is well-behaved."""
 
 
 async def _nothing() -> None:
@@ -33,14 +33,14 @@ async def _nothing() -> None:
 
 
 def _nowhere(frame: bytes) -> None:
-    """The visit is over."""
+    """Discards frames after the end of the visit."""
 
 
 class Hostile:
-    """``Hostile("rug-pull", "says-order")``: whatever a client connects to in this process. ``heard`` are the methods
-    of all that clients have sent; :meth:`hears` waits for one. Calling ``look`` has it say that its list has changed.
+    """``Hostile("rug-pull", "says-order")``: a target for clients in this process. ``heard`` are the methods of all
+    messages from clients; :meth:`hears` waits for one. A call of ``look`` makes it announce a changed list.
 
-    ``ConfigurationError`` for a trick that nobody knows, or that would end this process where that is not its own."""
+    ``ConfigurationError`` for an unknown trick, or one that would end this process, unless ``owns_process``."""
 
     def __init__(self, *names: str, era: Era = "both", owns_process: bool = False) -> None:
         if unknown := [name for name in names if name not in TRICKS]:
@@ -57,7 +57,7 @@ class Hostile:
         return self.visit(write, _nothing)
 
     def visit(self, write: Callable[[bytes], None], sent: Callable[[], Awaitable[None]]) -> Session:
-        """A connection whose frames are written by ``write``; ``sent`` returns when there is room for more."""
+        """Open a connection whose frames are written by ``write``; ``sent`` returns when there is room for more."""
         self.visits += 1
         return Session(self, write, sent, _Seen(self.visits - 1))
 
@@ -78,7 +78,7 @@ class Hostile:
 
 @dataclass
 class _Seen:
-    """What a visit has seen so far."""
+    """The state of a visit."""
 
     number: int
     looks: int = 0
@@ -104,7 +104,7 @@ class Session:
     async def hears(self, method: str) -> None:
         await self.server.hears(method)
 
-    # --- what comes in ------------------------------------------------------------------------------------------------
+    # --- incoming messages --------------------------------------------------------------------------------------------
 
     def feed(self, frame: bytes) -> None:
         task = asyncio.get_running_loop().create_task(self.take(json.loads(frame)))
@@ -112,7 +112,7 @@ class Session:
         task.add_done_callback(self._tasks.discard)
 
     async def take(self, message: Message) -> None:
-        """Do what is done about a message: by a trick, or as it should be."""
+        """Handle a message: by a trick, or honestly."""
         method = message.get("method")
         if method is None:
             if asked := self.seen.asked.get(str(message.get("id"))):
@@ -141,7 +141,7 @@ class Session:
             task.cancel()
         self._write = _nowhere
 
-    # --- what goes out ------------------------------------------------------------------------------------------------
+    # --- outgoing messages --------------------------------------------------------------------------------------------
 
     def say(self, message: Message) -> None:
         self._write(json.dumps({"jsonrpc": "2.0", **message}).encode())

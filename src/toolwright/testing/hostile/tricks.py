@@ -1,4 +1,4 @@
-"""What a misbehaviour is, and what it is done with."""
+"""Tricks, the misbehaviours of a hostile server, and the interface of the visit they act on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Message: TypeAlias = dict[str, Any]
 
 
 class Seen(Protocol):
-    """What a visit has seen so far: how often the tools have been listed, and how many visits there were before."""
+    """The state of a visit: how often the tools have been listed, and how many visits there were before."""
 
     number: int
     looks: int
 
 
 class Visit(Protocol):
-    """One connection of one client, as a trick has it."""
+    """One connection of one client, as a trick sees it."""
 
     @property
     def seen(self) -> Seen: ...
@@ -29,20 +29,20 @@ class Visit(Protocol):
         ...
 
     def raw(self, frame: bytes) -> None:
-        """Send what need be no message."""
+        """Send bytes that need not be a message."""
         ...
 
     @property
     def sent(self) -> Callable[[], Awaitable[None]]:
-        """Return when what was said has left, as far as anybody can know; others get their turn."""
+        """Return when earlier messages have been sent, as far as is known; other tasks get to run."""
         ...
 
     def honest(self, message: Message) -> Message:
-        """What a good server would answer: ``{"id": …, "result": …}`` or ``{"id": …, "error": …}``."""
+        """The answer of a well-behaved server: ``{"id": …, "result": …}`` or ``{"id": …, "error": …}``."""
         ...
 
     async def ask(self, method: str, params: Message) -> Message:
-        """Put a request of the server's own, and return the whole answer."""
+        """Send a request of the server's own, and return the whole answer."""
         ...
 
     async def hears(self, method: str) -> None:
@@ -51,21 +51,21 @@ class Visit(Protocol):
 
 
 Take: TypeAlias = Callable[[Visit, Message], Awaitable[None]]
-"""Does something in place of the honest answer to a message."""
+"""Acts in place of the honest answer to a message."""
 
 Publishes: TypeAlias = Callable[[Visit], "list[Message]"]
-"""The tools that are published at this look."""
+"""The tools that are published in this listing."""
 
 Answered: TypeAlias = Message | Callable[[], Message]
 
 
 @dataclass(frozen=True, slots=True)
 class Trick:
-    """One misbehaviour. ``about`` is what it does, ``rows`` are the attacks of the table of attacks that it tries.
+    """One misbehaviour. ``about`` describes it, ``rows`` are the attacks of the table of attacks that it tries.
 
-    It publishes tools of its own, answers calls of tools that are named after it by ``result``, or takes messages by
-    their method. ``takes`` of ``""`` takes whatever comes. ``needs_process`` says that it does something to its own
-    process; ``http`` that it is about HTTP alone, and writes the whole answer to a POST itself.
+    It publishes tools of its own, answers calls of tools that are named after it by ``result``, or handles messages by
+    their method. ``takes`` of ``""`` handles every message. ``needs_process`` says that it acts on its own process;
+    ``http`` that it exists over HTTP alone, and writes the whole answer to a POST itself.
     """
 
     name: str
@@ -81,11 +81,11 @@ class Trick:
 
 
 def plain(name: str, description: str = "Look at the sky.", **more: Any) -> Message:
-    """The definition of a tool that nobody could object to."""
+    """The definition of a harmless tool."""
     schema = {"type": "object", "properties": {"where": {"type": "string"}}, "additionalProperties": False}
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
 def text(said: str, **more: Any) -> Message:
-    """A result of one text."""
+    """A result with one text."""
     return {"content": [{"type": "text", "text": said}], **more}
