@@ -329,7 +329,7 @@ def _parameters(schema: Mapping[str, Json], path: Path, depth: int) -> Iterator[
 
 
 def subjects(contracts: Iterable[tuple[str, Contract]]) -> list[Subject]:
-    """All tools of the named servers, on one shelf."""
+    """The tools of the named servers, which share one :class:`Shelf`."""
     shelf = Shelf()
     for server, contract in contracts:
         shelf.subjects.extend(Subject(server, contract.tools[name], shelf, name) for name in contract.tools)

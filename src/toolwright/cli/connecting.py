@@ -62,7 +62,7 @@ def show_log(client: Client, said: str = "") -> None:
 
 
 def auth_of(target: Target) -> Auth | None:
-    """The login made with ``toolwright login``, for a URL."""
+    """The login made with ``toolwright login``; None unless the target is a URL to which tokens can be sent safely."""
     is_url = isinstance(target, str) and _is_url(target)
     return load("client.oauth:signed_in")(target) if is_url else None
 

@@ -98,7 +98,7 @@ def aliases(tools: Iterable[tuple[str, str]], profile: Profile) -> dict[tuple[st
     found: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
     known = sorted(set(tools), key=lambda one: (alias(*one, profile) != joined(*one, profile), one))
-    for server, tool in known:  # names that are legal as they are come first, so that they are never taken
+    for server, tool in known:  # names that are legal as they are come first: no alias takes them
         digits = _DIGITS
         name = alias(server, tool, profile)
         while name in taken:
@@ -168,7 +168,7 @@ _TAKES_ALONG: Final = {
 
 _DEFINITIONS: Final = ("$defs", "definitions")
 _WORDS: Final = frozenset({"title", "description", "default", "examples", "deprecated", "$comment"})
-# Keywords that are read together with others, which may stand in the schema beside.
+# Keywords that interact with others, which the schema to be merged with may contain.
 _ENTANGLED: Final = frozenset(
     {"if", "then", "else", "contains", "minContains", "maxContains", "unevaluatedProperties", "unevaluatedItems"}
 )
