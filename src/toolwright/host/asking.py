@@ -72,7 +72,7 @@ class Edit(Value, frozen=True):
 
 
 class No(Value, frozen=True):
-    """No. ``reason`` is told to the model."""
+    """No. ``reason`` is passed to the model."""
 
     reason: str = ""
 

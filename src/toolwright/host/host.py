@@ -90,9 +90,9 @@ class ServerStatus(Value, frozen=True):
 
 
 class Announcement(Value, frozen=True):
-    """A change: a server has a new state, tools were found or lost (``names``, as this host calls them), tools are
-    quarantined and await review (``names`` as their server calls them; see ``reviews``), or tools are listed despite
-    suspicious content (``warned``; ``suspicions`` has the findings)."""
+    """A change: a server has a new state, tools were found or lost (``names``, as this host calls them), definitions
+    are quarantined (``held``; ``names`` as their server calls them, and ``reviews`` has those that can be accepted), or
+    listed despite suspicious content (``warned``; ``suspicions`` has the findings)."""
 
     kind: Literal["server", "found", "lost", "held", "warned"]
     server: str = ""
@@ -108,13 +108,14 @@ class Host:
     ``approve_launch`` is shown each command before it is started for the first time, and after each change; without it,
     a command that has not been approved before is refused. ``ask_input`` supplies the inputs of a file; ``elicit`` and
     ``sample`` answer the requests of servers, each server within ``questions``, restarts included; ``roots`` are the
-    folders told to servers. ``heard`` receives the log messages of servers.
+    folders disclosed to them. ``heard`` receives the log messages of servers.
 
     ``pins`` store the contract of each server of a file at first use, and quarantine changes until they are accepted;
     ``judge`` decides about servers without a pin. ``front`` puts questions to a person, such as ``terminal()`` or
-    ``callback(function)``; without one, a call that needs approval is refused with a ticket for ``toolwright
-    approvals``. ``rules`` is the operator's file; it takes precedence over ``guard`` and ``hosting``, the settings of
-    the layers. ``guarding`` replaces the layers. ``audit`` says where records go, as for :class:`toolwright.Server`.
+    ``callback(function)``; without one, a call that needs approval is refused with a ticket for
+    ``toolwright approvals``. ``rules`` is the operator's file; it takes precedence over ``guard`` and ``hosting``, the
+    settings of the layers. ``guarding`` replaces the layers. ``audit`` says where records go, as for
+    :class:`toolwright.Server`.
     """
 
     def __init__(

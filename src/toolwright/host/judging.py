@@ -29,7 +29,7 @@ class Judged(Value, frozen=True):
 
 Judge: TypeAlias = Callable[[Contract, Neighbours], Judged]
 """Judges a contract before it is shown to anyone, on a thread of its own. The neighbours are the tools of other
-servers. A contract has resource templates only: resources are data that comes and goes."""
+servers. Of resources, a contract has only the templates: single resources are data that comes and goes."""
 
 
 def scanned(contract: Contract, neighbours: Neighbours) -> Judged:

@@ -33,7 +33,7 @@ _ALIAS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 def marks(labels: Iterable[str]) -> dict[str, str]:
     """The prefix for the tools of each server. ``ConfigurationError`` for a label that looks like another, or that
-    deceives the eye."""
+    is deceptive itself."""
     made: dict[str, str] = {}
     seen: dict[tuple[str, str], str] = {}
     for label in labels:

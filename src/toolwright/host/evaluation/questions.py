@@ -43,10 +43,10 @@ _LINE: Final = frozenset({"question", "answer"})
 
 
 def questions_in(text: str, file: str) -> list[Question]:
-    """Parse a file with one question a line: ``{"question": TEXT, "tool": NAME, "arguments": {…}}``, or ``"steps":
-    [{"tool": …, "result": …}, …]`` for several calls; ``"tool": null`` for none; optionally ``"answer": TEXT``. The key
-    ``"query"``, as in search tests, is an alias of ``"question"``. ``ConfigurationError`` for any other line, and for a
-    file without questions."""
+    """Parse a file with one question a line: ``{"question": TEXT, "tool": NAME, "arguments": {…}}``, or
+    ``"steps": [{"tool": …, "result": …}, …]`` for several calls; ``"tool": null`` for no call; optionally
+    ``"answer": TEXT``. The key ``"query"``, as in search tests, is an alias of ``"question"``.
+    ``ConfigurationError`` for any other line, and for a file without questions."""
     found = [_question(line, f"{file}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not found:
         raise ConfigurationError.of("TW9881", place=file, problem="there is none")
