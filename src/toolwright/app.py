@@ -70,8 +70,8 @@ class Server:
     ``toolwright.toml``, which may set other parts too; ``decide`` is an access decision in code. A call must be allowed
     by both. ``confirm`` selects the tools that need a person's approval. ``instance`` names the object this server
     works on, to separate servers of the same name: an approval for one instance is not valid for another. ``secrets``
-    in output are masked, unless it is ``keep``; ``personal`` data, if it is ``mask``. ``audit`` is the destination of
-    audit records: a URL, a ``Log``, an ``Audit`` with more settings, or ``False`` for no records. ``language`` (``en``
+    in output are masked unless set to ``keep``, ``personal`` data only if set to ``mask``. ``audit`` is the destination
+    of audit records: a URL, a ``Log``, an ``Audit`` with more settings, or ``False`` for none. ``language`` (``en``
     or ``zh``) is that of error messages. ``authenticate`` authenticates HTTP callers; without it the server listens on
     loopback only. ``keys`` (of at least 16 bytes; the first seals) seal the state that clients carry for us; without
     them a restart ends sessions, cursors and open questions. ``facts`` is the state shared by several workers.

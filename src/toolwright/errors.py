@@ -208,8 +208,8 @@ _BY_NUMBER[-32002] = UnknownEntry  # servers before 2026-07-28 send it for an un
 class ToolError(ToolwrightError):
     """An error that the model can correct, worded for the model.
 
-    Raise it from a tool: the text becomes the content of a result with ``isError: true``. Say what was wrong and what
-    to do next; leave out information that the caller may not see.
+    Raise it from a tool: the text becomes the content of a result with ``isError: true``. Name the problem and the next
+    step; leave out information that the caller may not see.
     """
 
     untrusted: bool = False

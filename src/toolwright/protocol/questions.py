@@ -104,7 +104,7 @@ def _has(name: str, known: Json, mode: str) -> bool:
     return mode in known or (name == "elicitation" and mode == "form" and "url" not in known)
 
 
-# --- what may be asked -----------------------------------------------------------------------------------------------
+# --- valid questions -------------------------------------------------------------------------------------------------
 
 _KINDS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"minLength", "maxLength", "format", "enum", "enumNames", "oneOf"}),
@@ -375,7 +375,7 @@ def malformed(request: InputRequest, answer: Json) -> str | None:
     return None
 
 
-# --- older words -----------------------------------------------------------------------------------------------------
+# --- older revisions -------------------------------------------------------------------------------------------------
 
 
 def sayable(request: InputRequest, *, choices: bool, blocks: bool, identified: str | None) -> InputRequest | None:

@@ -1,4 +1,4 @@
-"""The store for each URL. Import this only to read settings; a backend that needs a package is loaded by its URL.
+"""The store for each URL. Only code that reads settings imports this; a backend's package is loaded for its URL.
 
 ``memory:``           this process alone
 ``sqlite:///a/b.db``  an absolute path

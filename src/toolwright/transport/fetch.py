@@ -6,7 +6,8 @@ operator has named that exact host and port, or if the party that names the URL 
 only if the operator has named the address itself. Environment settings are ignored and cookies are not kept.
 
 ``get``, ``post`` and ``post_json`` are for expected documents: they follow no redirects. ``request`` is for arbitrary
-content: it follows as many redirects as the fetcher allows, each guarded like the first URL, and decompresses bodies.
+content: it follows as many redirects as the fetcher allows, each guarded like the first URL, and decompresses the body
+within the size limit.
 """
 
 from __future__ import annotations

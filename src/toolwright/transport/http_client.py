@@ -375,7 +375,7 @@ class HttpLink:
             except TransportError as error:
                 _log.info("no stream for notifications: %s", error)
                 return
-            except Exception as error:  # noqa: BLE001 - of the transport or a store of credentials; may be temporary
+            except Exception as error:  # noqa: BLE001 - of the carrier, or of a store of credentials; it may pass
                 _log.warning("the stream for notifications broke off and is opened again: %s", error)
             finally:
                 settled.set()

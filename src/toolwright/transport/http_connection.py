@@ -151,7 +151,7 @@ class _Connection(asyncio.Protocol):
         self._stays_open = False
         self._has_been_asked = False
 
-    # --- what the client does ----------------------------------------------------------------------------------------
+    # --- calls by the client -----------------------------------------------------------------------------------------
 
     def send(self, request: bytes) -> None:
         self._begin()
@@ -197,7 +197,7 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # --- what the loop tells -----------------------------------------------------------------------------------------
+    # --- callbacks of the event loop ---------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if isinstance(transport, asyncio.Transport):
@@ -241,7 +241,7 @@ class _Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    # --- what the parser finds ---------------------------------------------------------------------------------------
+    # --- callbacks of the parser -------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         if self._is_whole:  # an answer after the answer: it is dropped, and the connection is not reused

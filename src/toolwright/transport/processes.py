@@ -1,4 +1,4 @@
-"""Cleanup of child processes when a server ends: none is left behind. Linux only; a no-op elsewhere."""
+"""Termination of all child processes when a server ends. Linux only; a no-op elsewhere."""
 
 from __future__ import annotations
 

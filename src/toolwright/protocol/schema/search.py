@@ -332,7 +332,7 @@ def _listed_before(node: Node, rule: str) -> int:
     return len(cast("list[Any]", before)) if isinstance(before, list) else 0
 
 
-# -- which form was meant ----------------------------------------------------------------------------------------------
+# -- the closest form --------------------------------------------------------------------------------------------------
 
 _CHOICES: Final = frozenset({"enum", "const"})
 _FAR: Final = {"type": 10, "const": 20, "enum": 5, "false": 20}

@@ -195,7 +195,7 @@ def wrong_count(form: Any, words: str, limit: Any, matching: int, at: Path) -> P
     return Problem(json_path(at), "contains", expected, str(matching))
 
 
-# -- what a subschema asks for -----------------------------------------------------------------------------------------
+# -- descriptions of subschemas ----------------------------------------------------------------------------------------
 
 
 def described(node: Any) -> str:
@@ -227,7 +227,7 @@ def _either(kinds: list[str]) -> str:
     return " or ".join(ARTICLE.get(kind, kind) for kind in kinds)
 
 
-# -- what was meant ----------------------------------------------------------------------------------------------------
+# -- suggestions -------------------------------------------------------------------------------------------------------
 
 
 def _repair(kinds: list[str], value: Any) -> str:
