@@ -1,1 +1,1 @@
-"""Layers: what stands around every tool, in the order that ``pipeline.standard`` shows."""
+"""Middleware layers around every tool; ``pipeline.standard`` composes them in order."""

@@ -1,7 +1,8 @@
-"""Signs of abuse: bursts of refusals, guessing at names, the same invalid call again and again.
+"""Signs of abuse: bursts of refusals, guesses at names, and the same invalid call repeated.
 
-Each has a bucket in the facts, so that all workers count together. Whoever empties one is paused: refused whatever
-they ask, for longer each time. A model that makes a mistake, reads the answer and mends it never meets this.
+Each sign has a token bucket in the shared facts, so that all workers count together. A caller that empties one is
+paused: every operation is refused, for longer each time. A model that makes a mistake, reads the answer and corrects it
+never triggers this.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _log = logging.getLogger("toolwright")
 OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, CompletionGet)
 OutcomeT = TypeVar("OutcomeT")
 
-# What says no to a caller, beside names that there are not and arguments that do not fit. That a tool fails, is late
-# or is busy is not the caller's doing.
+# Refusals that count against the caller, besides unknown names and invalid arguments. A tool that fails, times out or
+# is busy is not the caller's doing.
 _REFUSALS = frozenset({"TW1029", "TW2007", "TW2100", "TW2200", "TW2201", "TW2202"})
 
 _REFUSED, _UNKNOWN, _REPEATED = Rate(1, 200), Rate(0.2, 50), Rate(0.1, 10)
@@ -55,8 +56,8 @@ _REFUSED, _UNKNOWN, _REPEATED = Rate(1, 200), Rate(0.2, 50), Rate(0.1, 10)
 
 class Abuse(Value, frozen=True):
     """How much of each sign one caller may give: ``refusals`` of all kinds, ``unknown`` names, and the same invalid
-    call ``repeated``. Beyond that there is a ``pause`` of so many seconds, twice as long each time, up to ``longest``.
-    """
+    call ``repeated``. Beyond that the caller is paused for ``pause`` seconds, twice as long each time, up to
+    ``longest``."""
 
     refusals: Rate = _REFUSED
     unknown: Rate = _UNKNOWN
@@ -79,7 +80,7 @@ class Abuse(Value, frozen=True):
 def abuse(
     limits: Abuse, facts: Facts, signals: Signals, clock: Callable[[], float] = time.time
 ) -> Callable[[Provider], Provider]:
-    """``clock`` is one that all workers share."""
+    """Pause callers that show signs of abuse. ``clock`` is one that all workers share."""
     return lambda inner: _Abuse(inner, _Watcher(limits, facts, signals, clock))
 
 
@@ -114,7 +115,8 @@ _REMEMBERED_SECONDS = 900.0
 
 
 class _Watcher(Value, frozen=True):
-    """``clear``: until when a caller need not be looked up again. A pause reaches the other workers in that time."""
+    """``clear`` maps a caller to the time until which it need not be looked up again; a pause reaches the other workers
+    within that time."""
 
     limits: Abuse
     facts: Facts
@@ -123,7 +125,7 @@ class _Watcher(Value, frozen=True):
     clear: dict[str, float] = field(default_factory=dict[str, float])
 
     async def require(self, principal: Principal) -> None:
-        """``ToolError`` while this caller is paused, or where nobody can say."""
+        """Raise ``ToolError`` while this caller is paused, or when the store cannot be read."""
         try:
             ends = await self.facts.get(f"abuse pause {principal.id}")
         except StateError as error:
@@ -136,7 +138,7 @@ class _Watcher(Value, frozen=True):
         self.clear[principal.id] = self.clock() + _CLEAR_SECONDS
 
     async def note(self, error: ToolwrightError, context: RequestContext, name: str, arguments: object) -> None:
-        """Count a refusal. Where that cannot be done, the log says so, and the refusal stands."""
+        """Count a refusal. If the store fails, the failure is logged and the refusal stands."""
         try:
             if isinstance(error, InvalidArguments):
                 await self._count("repeated", self.limits.repeated, context, name, _digest(name, arguments))
@@ -154,7 +156,7 @@ class _Watcher(Value, frozen=True):
             await self._pause(kind, context, name)
 
     async def _pause(self, kind: _Kind, context: RequestContext, name: str) -> None:
-        """Twice as long as the last time, if that is not long ago. One of those who see it at once does it."""
+        """Pause the caller, twice as long as last time if that was recent. Of concurrent calls, one sets the pause."""
         principal, trail = context.principal, context.trail
         before = await self.facts.get(f"abuse times {principal.id}")
         times = 0 if before is None else int(before)

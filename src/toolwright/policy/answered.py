@@ -1,6 +1,6 @@
-"""Every failure of a call becomes an answer for the model; the text of a crash never leaves.
+"""Error boundary: every failure of a call becomes a result for the model; the text of a crash never leaves.
 
-Broken protocol stays an ``RpcError``, for the caller.
+Protocol errors stay ``RpcError``, for the caller.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MAX_WORDS = 20_000
 
 
 def _sayable(text: str) -> str:
-    """What an author has to say to the model, of a length that it can read, and always text that JSON can hold."""
+    """Limit an author's message to a length that a model can read, and make it encodable as JSON."""
     return text[:_MAX_WORDS].encode(errors="replace").decode()
 
 
 @contextlib.contextmanager
 def _masking(what: str) -> Generator[None]:
-    """A resource or prompt has no result that says what failed: it is an internal error.
+    """Turn a failure of a resource or prompt, which have no error results, into an internal error.
 
-    What an author or a time limit has to say is its text; of all else there is an id, which the log explains.
+    The message of an author or of a timeout is kept; any other failure gets an id, which the log explains.
     """
     try:
         yield
@@ -106,6 +106,6 @@ class _Answered(Wrapper, frozen=True):
 
 
 def _leave(call: ToolCall, code: str) -> None:
-    """For the record: above here, a failure is a result, which does not say what it was."""
+    """Note the error code for the audit record: above this layer, a failure is a result without its code."""
     if call.context.trail is not None:
         call.context.trail.code = code

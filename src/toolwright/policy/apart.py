@@ -1,5 +1,7 @@
-"""A call that a tool makes with its own context is a call of its own: nobody has agreed to it yet, and what it asks is
-asked and answered under keys of its own."""
+"""Nested calls: a call that a tool makes with its own context is a call of its own.
+
+It needs its own approval, and its questions are asked and answered under keys of its own.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,6 @@ class _Apart(Wrapper, frozen=True):
 
 
 def _inside(call: ToolCall, rounds: Rounds) -> Rounds:
-    # The same in each round, in whichever order a tool calls. The identical call again is answered by the same answers,
-    # and a yes among them was good for one run.
+    # The same key in each round, whatever the order of a tool's calls. The identical call again gets the same answers,
+    # and an approval among them was good for one run.
     return rounds.within(f"{call.name}:{digest([call.name, dict(call.arguments)])[:16]}/")

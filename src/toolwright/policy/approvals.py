@@ -1,11 +1,11 @@
-"""Approvals: what a person has been asked to settle, and what they have said.
+"""Approvals: the calls that a person has been asked to settle, and the answers.
 
 A *ticket* stands for one call: this principal, this tool as it is, these arguments. A *grant* lets it run: once, for a
-while (``session``), or for all arguments that fit a schema (``pattern``). Both lie in a store that tools cannot reach;
-the layer that confirms reads it, and ``toolwright approvals`` writes it.
+while (``session``), or for all arguments that fit a schema (``pattern``). Both are kept in a store that tools cannot
+reach; the confirmation layer reads it, and ``toolwright approvals`` writes it.
 
-What a ticket lets run is its state, in one value, and a run changes it only from the state that it has read: what a
-person says meanwhile holds.
+The state of a ticket is one value, which decides whether the call may run. A run changes it by compare-and-set only, so
+that a decision which a person makes meanwhile holds.
 """
 
 from __future__ import annotations
@@ -34,37 +34,38 @@ Scope: TypeAlias = Literal["once", "session", "pattern"]
 State: TypeAlias = Literal["open", "once", "session", "pattern", "denied", "running", "used"]
 
 MAX_TICKETS = 100
-MAX_OF_ONE = 10  # of one principal at one server: nobody takes the places of all others
+MAX_OF_ONE = 10  # of one principal at one server, so that one caller cannot use up all places
 _OPEN_SECONDS = 86_400.0
 _ONCE_SECONDS = 3_600.0
 _SETTLED_SECONDS = 3_600.0
 _LAST_SECONDS = 7_776_000.0  # 90 days
-_RUNNING_SECONDS = 900.0  # of a process that was killed meanwhile, nothing is heard
+_RUNNING_SECONDS = 900.0  # a process that was killed meanwhile reports no end
 
 
 def approvals_url(store: str | None = None) -> str:
-    """Where tickets lie: at ``store``, at ``$TOOLWRIGHT_APPROVALS``, or in a file in the user's state folder."""
+    """Return the URL of the approvals: ``store``, ``$TOOLWRIGHT_APPROVALS``, or a file in the user's state folder."""
     default = "sqlite://" + quote(str(state_folder() / "toolwright-approvals.db"))
     return store or os.environ.get("TOOLWRIGHT_APPROVALS") or default
 
 
 def instance_of(program: str, *words: str) -> str:
-    """What tells a server from others of its name, where nobody has said it: its program, and which ``words`` and which
-    working folder it was started with. Of these a digest only, since words may be secret."""
+    """Return a text that distinguishes a server without a configured instance from others of its name: the path of its
+    program, and a digest of the ``words`` and the working folder it was started with. Only a digest, since words may be
+    secret."""
     started = "\0".join([*words, os.getcwd()]).encode(errors="surrogateescape")
     return f"{place_of(program)} #{hashlib.sha256(started).hexdigest()[:12]}"
 
 
 def place_of(path: str) -> str:
-    """Where ``path`` is, its links resolved, as text that can be stored whatever it is called."""
+    """Return ``path``, with its links resolved, as text that can be stored whatever the bytes of its name."""
     return os.fsencode(Path(path).resolve()).decode(errors="backslashreplace")
 
 
 class Wanted(Value, frozen=True):
-    """A call that a person has to agree to. ``reason`` is what a rule says of it, ``preview`` what the tool says that
-    it would do. ``instance`` tells servers of the same name apart, or ``started``, how it was
-    started, where nobody has said what this one works on. ``stake`` is what else is at stake this time: a yes that was
-    given without it is none to this."""
+    """A call that a person has to agree to. ``reason`` comes from a rule, ``preview`` is the tool's own account of what
+    the call would do. ``instance`` distinguishes servers of the same name; without a configured one, ``started``, the
+    way the server was started, does. ``stake`` names what else is at stake in this call: an approval given without it
+    does not cover it."""
 
     server: str
     principal: str
@@ -80,18 +81,18 @@ class Wanted(Value, frozen=True):
 
     @property
     def whose(self) -> str:
-        """The server, as tickets show it."""
+        """The server's name and instance, as tickets show it."""
         which = self.instance or self.started
         return f"{self.server} ({which})" if which else self.server
 
     @property
     def key(self) -> str:
-        """The same for the identical call, and for no other."""
+        """A digest that only the identical call shares."""
         return digest([*self._family, dict(self.arguments)])
 
     @property
     def family(self) -> str:
-        """The same for all calls of this tool by this principal."""
+        """A digest that all calls of this tool by this principal share, if they have the same stake."""
         return digest(self._family)
 
     @property
@@ -101,13 +102,13 @@ class Wanted(Value, frozen=True):
 
     @property
     def asker(self) -> str:
-        """The same for all calls by this principal."""
+        """A digest that all calls by this principal to this server share."""
         return digest([self.server, self.instance, self.started, self.principal])
 
 
 class Ticket(Value, frozen=True):
-    """``asked`` and ``until`` are seconds since 1970, and ``pattern`` is the schema of the state of that name. ``why``
-    is why a person said no."""
+    """A request for approval. ``asked`` and ``until`` are seconds since 1970, ``pattern`` is the schema of the state of
+    that name, and ``why`` is a person's reason for a denial."""
 
     id: str
     wanted: Wanted
@@ -119,7 +120,7 @@ class Ticket(Value, frozen=True):
 
 
 class Last(Value, frozen=True):
-    """A call that was agreed to: the digests of the fields of its definition, and its arguments."""
+    """A call that was approved: the digests of the fields of its tool definition, and its arguments."""
 
     fields: Mapping[str, str]
     arguments: Mapping[str, Any]
@@ -131,7 +132,7 @@ def _read(data: bytes) -> Ticket:
 
 
 class Approvals:
-    """The tickets and grants of a store, whose every value ends by itself. ``clock`` gives the time of day."""
+    """The tickets and grants of a store in which every value expires. ``clock`` gives the time of day."""
 
     def __init__(self, values: Values, *, clock: Callable[[], float] = time.time) -> None:
         self._values = values
@@ -140,7 +141,8 @@ class Approvals:
     # --- for the layer
 
     async def granted(self, wanted: Wanted) -> Scope | None:
-        """What lets this call run now, if anything does. A no to this very call beats a pattern that it fits."""
+        """Return the scope that lets this call run now, or ``None``. A denial of this exact call beats a pattern that
+        it fits."""
         ticket = await self.ticket(wanted)
         match None if ticket is None else ticket.state:
             case "denied":
@@ -152,12 +154,12 @@ class Approvals:
                 return "pattern" if fits else None
 
     async def ticket(self, wanted: Wanted) -> Ticket | None:
-        """The last ticket of this very call, whatever has become of it."""
+        """Return the last ticket of this exact call, in any state."""
         data = await self._values.get(_ticket(wanted))
         return None if data is None else _read(data)
 
     async def open(self, wanted: Wanted) -> Ticket:
-        """A ticket for a person to settle. ``ToolError`` when there are too many."""
+        """Open a ticket for a person to settle, or return the one that exists. ``ToolError`` when too many are open."""
         now = self._clock()
         opened = Ticket("t-" + secrets.token_hex(4), wanted, now, now + _OPEN_SECONDS)
         await self._list(opened)
@@ -168,24 +170,23 @@ class Approvals:
                 won = await self._values.put_if_absent(_ticket(wanted), encode(opened), _OPEN_SECONDS)
             elif (ticket := _read(known)).state == "used":
                 won = await self._values.replace(_ticket(wanted), known, encode(opened), _OPEN_SECONDS)
-            else:  # somebody else has opened it, or a person has settled it
+            else:  # opened by another call, or settled by a person
                 await self._list(ticket)
                 return ticket
         return opened
 
     async def take(self, wanted: Wanted) -> float | None:
-        """Use up the grant for one call, and return until when it would have held; ``None`` when somebody else has.
-        :meth:`settle` or :meth:`give_back` follows.
-        """
+        """Use up the grant for one call, and return when it would have expired; ``None`` if another call has taken it.
+        :meth:`settle` or :meth:`give_back` follows."""
         return await self._turn(wanted, "once", "running", self._clock() + _RUNNING_SECONDS)
 
     async def give_back(self, wanted: Wanted, until: float) -> None:
-        """The call has not run after all: it asked on."""
+        """Restore the grant until ``until``: the call asked another question and has not run."""
         if until > self._clock():
             await self._turn(wanted, "running", "once", until)
 
     async def settle(self, wanted: Wanted) -> None:
-        """The call has run, to whatever end."""
+        """Mark the grant as used: the call has run, with any outcome."""
         await self._turn(wanted, "running", "used", self._clock() + _SETTLED_SECONDS)
 
     async def remember(
@@ -195,30 +196,31 @@ class Approvals:
         seconds: float | None = None,
         pattern: Mapping[str, Any] | None = None,
     ) -> None:
-        """A person has agreed to this call where it was asked, and that has to hold beyond the request.
-        ``ConfigurationError`` for a pattern that the call does not fit."""
+        """Store an approval that was given in a prompt, so that it holds beyond the request. ``ConfigurationError`` for
+        a pattern that the call does not fit."""
         now = self._clock()
         ticket = await self.ticket(wanted) or Ticket("t-" + secrets.token_hex(4), wanted, now, now)
         await self.allow(ticket, scope, seconds=seconds, pattern=pattern)
 
     async def last(self, wanted: Wanted) -> Last | None:
-        """What was agreed to last of this tool, by its name; whatever has become of it since."""
+        """Return the last approved call of this tool, by the tool's name, even if the tool or the approval has changed
+        since."""
         data = await self._values.get(_last(wanted))
         return None if data is None else Last(**decode(data))
 
     async def note_last(self, wanted: Wanted, fields: Mapping[str, str]) -> None:
-        """A person has agreed to this call. ``fields`` are the digests of the fields of its definition."""
+        """Remember that a person has approved this call. ``fields`` are the digests of the fields of its definition."""
         await self._values.put(_last(wanted), encode(Last(fields, wanted.arguments)), _LAST_SECONDS)
 
     # --- for the person
 
     async def all(self) -> list[Ticket]:
-        """What is open or still lets calls run, the oldest first."""
+        """Return the tickets that are open or still let calls run, the oldest first."""
         tickets = [ticket async for ticket in self._each()]
         return sorted(tickets, key=lambda ticket: (ticket.asked, ticket.id))
 
     async def find(self, id: str) -> Ticket:
-        """``ConfigurationError`` when there is none of that id, any more."""
+        """Return the ticket with this id. ``ConfigurationError`` if there is none, or no longer."""
         async for ticket in self._each():
             if ticket.id == id:
                 return ticket
@@ -239,7 +241,7 @@ class Approvals:
         return ticket
 
     async def deny(self, ticket: Ticket, why: str = "") -> None:
-        """Refuse the call of a ticket, and take back what it has let run. ``why`` is told to the model."""
+        """Refuse the call of a ticket, and revoke its grant. The model is told ``why``."""
         ticket = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None, why=why)
         await self._values.put(_ticket(ticket.wanted), encode(ticket), _SETTLED_SECONDS)
         await self._keep_pattern(ticket)
@@ -248,9 +250,8 @@ class Approvals:
     # --- a credential, where there is no terminal
 
     async def new_credential(self, keep: Callable[[str], None]) -> None:
-        """``keep`` is given a word by which tickets can be allowed without a terminal, and once it has kept it, the one
-        before is good no more.
-        """
+        """Create a credential for allowing tickets without a terminal, and pass it to ``keep``. Once ``keep`` has
+        stored it, the previous credential is invalid."""
         word = secrets.token_urlsafe(32)
         keep(word)
         await self._values.put(_CREDENTIAL, _hash(word), _FOR_EVER)
@@ -262,7 +263,8 @@ class Approvals:
     # --- below
 
     async def _turn(self, wanted: Wanted, before: State, state: State, until: float) -> float | None:
-        """Give the ticket another state if it has the one ``before``; until when that would have held."""
+        """Compare-and-set: move the ticket from state ``before`` to ``state``. Returns when the old state would have
+        expired, or ``None`` if the ticket has another state."""
         while (known := await self._values.get(_ticket(wanted))) is not None:
             ticket = _read(known)
             if ticket.state != before:
@@ -274,7 +276,8 @@ class Approvals:
         return None
 
     async def _list(self, ticket: Ticket) -> None:
-        """What a person can still settle or take back can be found. ``ToolError`` when too many wait."""
+        """Update the index, so that a person can find each ticket that can be settled or revoked. ``ToolError`` when
+        too many are open."""
         wanted, waits = ticket.wanted, ticket.state == "open"
 
         def change(listed: list[Any]) -> list[Any]:
@@ -289,12 +292,13 @@ class Approvals:
         await self._change(_INDEX, change)
 
     async def _keep_pattern(self, ticket: Ticket) -> None:
-        """The pattern of a ticket counts as long as the ticket says, and those of others as long as theirs."""
+        """Replace the stored pattern of a ticket. Each pattern expires with its own ticket."""
         mine = [] if ticket.pattern is None else [(ticket.until, ticket.pattern, ticket.id)]
         await self._change(_pattern(ticket.wanted), lambda known: [one for one in known if one[2] != ticket.id] + mine)
 
     async def _change(self, key: str, change: Callable[[list[Any]], list[Any]]) -> None:
-        """Change a list, whose every entry begins with when it ends, as nobody else has changed it meanwhile."""
+        """Update a stored list with compare-and-set, retrying until no other writer interferes. Each entry begins with
+        its expiry; expired ones are dropped."""
         while True:
             known, now = await self._values.get(key), self._clock()
             entries = change([] if known is None else [entry for entry in decode(known) if entry[0] > now])
@@ -329,7 +333,7 @@ _FOR_EVER = 1e9
 
 
 def _hash(word: str) -> bytes:
-    return hashlib.sha256(word.encode()).digest()  # of 32 random bytes: nothing to guess
+    return hashlib.sha256(word.encode()).digest()  # 32 random bytes cannot be guessed
 
 
 def _ticket(wanted: Wanted) -> str:

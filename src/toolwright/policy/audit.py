@@ -1,7 +1,7 @@
-"""What happened, one record an operation, and before what may destroy something another.
+"""Audit layers: one record per operation, and another before an operation that may destroy something.
 
-``audit`` stands outermost, so that refusals are seen too. ``intent`` stands innermost, where nothing refuses any more:
-what reaches it runs.
+``audit`` stands outermost, so that refusals are recorded too. ``intent``, the write-ahead record, stands below the
+layers that refuse: a call that reaches it runs, unless its grant was used up meanwhile.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 def audit(recorder: Recorder) -> Callable[[Provider], Provider]:
-    """Records each operation when it ends, however it ends."""
+    """Record each operation when it ends, however it ends."""
     return (lambda inner: _Audit(inner, recorder)) if recorder.audit.is_on else Wrapper
 
 
 def intent(recorder: Recorder) -> Callable[[Provider], Provider]:
-    """Nothing destructive runs before a record of it is durable; of other operations the settings say it."""
+    """Make the record of a destructive operation durable before it runs. For other operations the settings decide."""
     return (lambda inner: _Intent(inner, recorder)) if recorder.audit.is_on else Wrapper
 
 
@@ -81,7 +81,7 @@ class _Intent(Layer, frozen=True):
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         trail = call.context.trail
-        if trail is not None:  # it is, unless somebody has composed layers without `audit`
+        if trail is not None:  # always set, unless the layers were composed without `audit`
             if (tool := call.tool) is None:
                 call, tool = await found(self.inner, call)
             if self.recorder.must_prove(tool.effect):
@@ -98,13 +98,13 @@ class _Intent(Layer, frozen=True):
         try:
             return await proceed(operation)
         except UnknownEntry:
-            if trail is not None:  # there was nothing to run
+            if trail is not None:  # the entry does not exist, so it has not run
                 trail.ran = False
             raise
 
 
 _Begun: TypeAlias = tuple[Masks, str, str, str, bytes, int, float]
-"""The first members of a record: what is known when an operation begins."""
+"""The first members of a record, known when an operation begins."""
 
 
 def _begun(operation: Operation, recorder: Recorder) -> _Begun:
@@ -115,17 +115,17 @@ def _begun(operation: Operation, recorder: Recorder) -> _Begun:
 def _record(
     context: RequestContext, begun: _Begun, trail: Trail, outcome: str = "", seconds: float = 0.0, bytes_out: int = 0
 ) -> Record:
-    if trail.edited is not None:  # what was decided about, and ran
+    if trail.edited is not None:  # the arguments that were decided about, and ran
         masks, instance, kind, subject, _, _, at = begun
         begun = masks, instance, kind, subject, *snapshot(trail.edited), at
     rounds = 0 if context.rounds is None else context.rounds.number
-    # Of `_meta` what is needed and no more: a record that waits must not keep a request alive.
+    # Only this part of `_meta`: a record that waits must not keep a request alive.
     traceparent = context.meta.get("traceparent") if context.meta else None
     return Record(*begun, context.principal, traceparent, trail, rounds, outcome, seconds, bytes_out)
 
 
 def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
-    """Of which kind it is, on what it acts, and with which arguments."""
+    """Return the kind of an operation, its subject and its arguments."""
     match operation:
         case ToolCall():
             return "call", operation.name, operation.arguments
@@ -140,7 +140,7 @@ def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
 
 
 _ABANDONED = "TW2003"
-"""The code of a plain function that goes on after its time is over."""
+"""The code of a plain function that continues after its timeout."""
 
 
 def _failure(error: BaseException, trail: Trail) -> str:
@@ -158,7 +158,7 @@ def _result(outcome: object, trail: Trail) -> str:
 
 
 def _size(outcome: object) -> int:
-    """How many bytes of answer there are; what is said as text and as value is counted once."""
+    """Return the size of the answer in bytes, text blocks in characters; a value repeated as text counts once."""
     if type(outcome) is not CallToolResult:
         return len(encode(outcome))
     if outcome.encoded is not None:

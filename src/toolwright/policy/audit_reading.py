@@ -1,4 +1,4 @@
-"""Records as they are looked at: which of them, and what they come to."""
+"""Filters and statistics for reading the audit log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = 500
 
 
 async def entries(log: Log, after: int = LOWEST) -> AsyncGenerator[Entry]:
-    """All entries behind position ``after``; all there are unless said, those :func:`outside` of the chain included."""
+    """Yield all entries after position ``after``; by default every entry, including those :func:`outside` the chain."""
     while page := await log.read(after, PAGE):
         for entry in page:
             yield entry
@@ -25,12 +25,12 @@ async def entries(log: Log, after: int = LOWEST) -> AsyncGenerator[Entry]:
 
 
 async def outside(log: Log, limit: int) -> tuple[Entry, ...]:
-    """The first entries below position 1: no server writes there, so somebody else has."""
+    """Return the first entries below position 1, where no server writes: another program has put them there."""
     return tuple(entry for entry in await log.read(LOWEST, limit) if entry.position <= ORIGIN.position)
 
 
 def record_of(entry: Entry) -> dict[str, Any]:
-    """The record of an entry, of which nothing is known where it was damaged; ``verify`` finds such an entry."""
+    """Return the record of an entry, or ``{"kind": "damaged"}`` if it is unreadable; ``verify`` finds such an entry."""
     try:
         record: Any = entry.record
     except ValueError:
@@ -39,7 +39,8 @@ def record_of(entry: Entry) -> dict[str, Any]:
 
 
 def matching(wanted: Mapping[str, str], since: str = "", until: str = "") -> Callable[[Mapping[str, Any]], bool]:
-    """Whether a record has these members, given as globs, and is of that time, given as the beginning of one."""
+    """Return a predicate for records whose members match the globs in ``wanted``. ``since`` and ``until`` are prefixes
+    of a timestamp, both inclusive."""
 
     def matches(record: Mapping[str, Any]) -> bool:
         at = str(record.get("at", ""))
@@ -51,8 +52,8 @@ def matching(wanted: Mapping[str, str], since: str = "", until: str = "") -> Cal
 
 
 async def unfinished(log: Log) -> list[Entry]:
-    """Operations that were written down before they ran, and of which nothing was heard again: they run still, or the
-    process ended in the middle of them."""
+    """Return the operations with a write-ahead record and no record of their end: they still run, or the process ended
+    in the middle of them."""
     open: dict[str, Entry] = {}
     async for entry in entries(log):
         record = record_of(entry)
@@ -66,7 +67,8 @@ async def unfinished(log: Log) -> list[Entry]:
 
 @dataclass
 class Stats:
-    """``subjects`` and ``callers``: name → how often it ended in which way; ``codes``: of failures and refusals."""
+    """Counts over records. ``subjects`` and ``callers`` map a name to how often it ended in which way; ``codes`` are
+    those of failures and refusals."""
 
     records: int = 0
     outcomes: Counter[str] = field(default_factory=Counter[str])
@@ -83,7 +85,7 @@ class Stats:
             self.codes.update(record["codes"])
             return
         outcome = str(record.get("outcome", ""))
-        if not outcome:  # an intent, which has a record of its end, or is unfinished
+        if not outcome:  # a write-ahead record: its end has a record, or it is unfinished
             return
         subject = str(record.get("subject", ""))
         self.records += 1

@@ -1,4 +1,4 @@
-"""What of a server is recorded, and where."""
+"""Settings of the audit log: which operations of a server are recorded, and where."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _ALSO: dict[OnFailure, str] = {
 
 
 class Audit(Value, frozen=True):
-    """``to`` is a URL (``sqlite:…``, ``postgresql://…``, ``memory:``) or a ``Log``; without it, a file in the state
-    folder of the user. ``seal`` is where the head of the log is kept: a file, the URL of another log, or ``log`` for a
-    line of the server's own log; without it, a file beside an SQLite log. ``on_failure`` says what is refused while
-    nothing can be recorded: everything (``refuse``), what may change something (``refuse writes``), or only what is
-    destructive (``go on``), which never runs without a record. ``mask`` replaces the secrets in a text; without it,
-    they are masked as in results. ``is_on=False`` records nothing.
-    """
+    """Settings of the audit log. ``to`` is a URL (``sqlite:…``, ``postgresql://…``, ``memory:``) or a ``Log``; without
+    it, a file in the state folder of the user. ``seal`` is where the head of the log is kept: a file, the URL of
+    another log, or ``log`` for a line of the server's own log; without it, a file beside an SQLite log. ``on_failure``
+    decides which operations are refused while no record can be written: all (``refuse``), those that may change
+    something (``refuse writes``), or only destructive ones (``go on``), which never run without a record. ``mask``
+    replaces the secrets in a text; without it, they are masked as in results. ``is_on=False`` turns recording off."""
 
     to: str | Log | None = None
     seal: str = ""
@@ -44,17 +43,18 @@ class Audit(Value, frozen=True):
 
     @classmethod
     def of(cls, said: Audit | Log | str | bool) -> Audit:
-        """The settings that ``Server(audit=…)`` stands for."""
+        """Return the settings that ``Server(audit=…)`` stands for."""
         if isinstance(said, Audit):
             return said
         return Audit(is_on=said) if isinstance(said, bool) else Audit(said)
 
     def at(self, server: str) -> Audit:
-        """These settings for a server of this name, whose file it is where nothing else was said."""
+        """Return these settings for a server of this name, with a file of its own if ``to`` is not set."""
         return replaced(self, to=f"sqlite://{audit_file(server)}", is_default=True) if self.to is None else self
 
     def said_instead(self, *, on: bool | None = None, to: str | None = None, **others: Any) -> Audit:
-        """These settings, with what the operator says instead: whoever says where records go wants some."""
+        """Return these settings with the operator's overrides. Setting ``to`` turns recording on, unless ``on`` is
+        given."""
         if to is not None:
             others |= {"to": to, "is_default": False}
         is_on = on if on is not None else self.is_on or to is not None
@@ -62,12 +62,12 @@ class Audit(Value, frozen=True):
 
     @property
     def is_kept(self) -> bool:
-        """Whether records are to outlive the process."""
+        """Whether records are meant to outlive the process."""
         return self.is_on and self.to not in (None, "memory:") and not isinstance(self.to, MemoryLog)
 
     @property
     def seal_place(self) -> str:
-        """``log``, a URL, a path, or nothing: the database is elsewhere already, or nothing is kept."""
+        """``log``, a URL or a path; empty if the database is elsewhere already, or if no records are kept."""
         return self.seal or (beside(self.to, ".seal") if isinstance(self.to, str) else "")
 
     # --- for `toolwright inspect` ---

@@ -1,6 +1,6 @@
-"""What may stand in ``[auth]`` of the operator's file: who may call over HTTP, and how they are known.
+"""Schema of ``[auth]`` in the operator's file: which callers HTTP admits, and how they are authenticated.
 
-Its keys alone, as JSON Schemas. What they mean is ``server/callers.py``: the policy is the same whoever calls.
+Only its keys, as JSON Schemas. ``server/callers.py`` gives them their meaning: the policy is the same for every caller.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SCOPES: Final = _list(_TEXT)
 _INTROSPECTION: Final = _closed(
     {
         "client_id": _TEXT,
-        "client_secret_env": _TEXT,  # the name of a variable; no secret stands in this file
+        "client_secret_env": _TEXT,  # the name of a variable; this file holds no secret
         "client_secret_file": _TEXT,
         "endpoint": _TEXT,
         "always": {"type": "boolean"},

@@ -1,7 +1,7 @@
-"""Access: one decision function, asked about what is used first of all, and about the arguments that will run.
+"""Access control by one decision function, asked about the subject first, and again about the arguments that will run.
 
-Three refusals, three words: what is *hidden* reads like what does not exist; a *scope* that the caller could get is a
-challenge; all else is said to the model, with the rule and its reason.
+There are three kinds of refusal. A *hidden* subject reads like one that does not exist. A *scope* that the caller lacks
+and could get is a challenge. Any other denial is reported to the model, with the rule and its reason.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ __all__ = ["authorize", "authorize_arguments"]
 
 
 def authorize(decide: Decide) -> Callable[[Provider], Provider]:
-    """Who may use what. What is denied as hidden is not listed, and reads like what does not exist."""
+    """Authorize the use of tools, resources and prompts. A hidden subject is not listed, and reads like one that does
+    not exist."""
     if decide is required_only:
         return _Required
 
@@ -50,7 +51,7 @@ def authorize(decide: Decide) -> Callable[[Provider], Provider]:
 
 
 def authorize_arguments(decide: Decide) -> Callable[[Provider], Provider]:
-    """Whether these arguments may run; comes after they have been checked and defaults have been filled in."""
+    """Authorize the arguments of a call, after they have been validated and defaults have been filled in."""
     return Wrapper if decide is required_only else lambda inner: _AuthorizeArguments(inner, decide)
 
 
@@ -58,7 +59,7 @@ EntryT = TypeVar("EntryT", wire.Resource, wire.ResourceTemplate, wire.Prompt)
 
 
 class _Required(Wrapper, frozen=True):
-    """What is left of it where nothing is hidden and no arguments count: the scopes that a tool requires."""
+    """The check that remains without hidden subjects and conditions on arguments: the scopes that a tool requires."""
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         if (tool := call.tool) is None:
@@ -70,10 +71,10 @@ class _Required(Wrapper, frozen=True):
 
 
 class _Authorize(Wrapper, frozen=True):
-    """``shown`` is what may be seen of the tools of ``inner``; a call is decided about once, here.
+    """``shown`` is the visible part of the tools of ``inner``; a call is decided about once, here.
 
-    What a library has is listed unless it is hidden, and found, read, got and completed only where it is allowed;
-    a completion names no resource that may not be read.
+    A library entry is listed unless it is hidden, and found, read, got and completed only where it is allowed; a
+    completion names no resource that may not be read.
     """
 
     decide: Decide
@@ -134,11 +135,11 @@ class _Authorize(Wrapper, frozen=True):
             return completion  # which resource it will be is still open
         uris = {value: template.expand({**get.arguments, get.argument: value}) for value in completion.values}
         values = [value for value, uri in uris.items() if await self._allows(resource_of(entry, uri), get.context)]
-        # How many more there are, this caller may not learn: nobody has looked which of them are denied.
+        # This caller may not learn how many more there are: those have not been checked for denials.
         return Completion(values, None if completion.hasMore else len(values), completion.hasMore)
 
     async def _allows(self, resource: wire.Resource, context: RequestContext) -> bool:
-        """Whether a resource that may come of a template may be read, by whatever it would be read."""
+        """Return whether a resource of a template may be read, by every entry that would serve it."""
         entries: tuple[Entry, ...] = (resource,)
         with contextlib.suppress(UnknownEntry):
             entries = await self.inner.find_entries(ResourceRead(resource.uri, context))
@@ -184,7 +185,7 @@ class _AuthorizeArguments(Wrapper, frozen=True):
 
 
 def _note(context: RequestContext, verdict: Verdict) -> None:
-    """For the record of the operation: what was decided, and by which rule."""
+    """Note the decision and its rule for the audit record."""
     if context.trail is not None:
         context.trail.decision = type(verdict).__name__.lower()
         context.trail.rule = verdict.rule
@@ -192,7 +193,7 @@ def _note(context: RequestContext, verdict: Verdict) -> None:
 
 def _refused(verdict: Deny, call: ToolCall) -> RpcError | ToolError:
     if verdict.hidden:
-        return UnknownTool(call.called or call.name)  # who may not know of a tool learns no other name of it
+        return UnknownTool(call.called or call.name)  # a caller that must not see a tool learns no other name of it
     if verdict.scopes:
         return ScopeNeeded.needing(verdict.scopes)
     code, facts = _said(verdict, "TW2007")
@@ -200,7 +201,8 @@ def _refused(verdict: Deny, call: ToolCall) -> RpcError | ToolError:
 
 
 def _said(verdict: Deny, of_author: str) -> tuple[str, dict[str, Any]]:
-    """The sentence for a refusal, ``of_author`` being that for one that no rule made, and what fills it."""
+    """Return the code of the sentence for a refusal, and its facts. ``of_author`` is the code for a denial that no rule
+    made."""
     if verdict.fault:
         return "TW2203", {"id": verdict.fault}
     if not verdict.rule:

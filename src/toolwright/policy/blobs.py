@@ -1,4 +1,4 @@
-"""Bytes of a result that are text: base64 is looked into where it is, whatever its type claims."""
+"""Binary content that is text: base64 is decoded and inspected regardless of its declared type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEAD = 512
 
 
 def text_of(data: bytes) -> tuple[str, str] | None:
-    """The text that these bytes are, and its encoding; ``None`` where they are none."""
+    """Decode bytes that are text. Returns the text and its encoding, or ``None``."""
     encoding = _encoding_of(data)
     if encoding == "utf-8" and not is_text(data):
         return None
@@ -24,7 +24,7 @@ def text_of(data: bytes) -> tuple[str, str] | None:
 
 
 def encoded_text(digits: str) -> tuple[str, str] | None:
-    """The same of base64."""
+    """Decode base64 that is text, as :func:`text_of` does."""
     try:
         return text_of(base64.b64decode(digits))
     except (binascii.Error, ValueError):
@@ -32,7 +32,7 @@ def encoded_text(digits: str) -> tuple[str, str] | None:
 
 
 def _encoding_of(data: bytes) -> str:
-    """UTF-16 by its mark or its NULs, and UTF-8 otherwise."""
+    """Detect UTF-16 by its byte order mark or its NULs; otherwise UTF-8."""
     head = data[:_HEAD]
     if head.startswith(b"\xff\xfe") or head[1::2].count(0) * 2 > len(head[1::2]):
         return "utf-16-le"

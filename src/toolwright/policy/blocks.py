@@ -1,4 +1,4 @@
-"""The blocks of a result or prompt: what a client should not be given is left out, and a sentence says so."""
+"""Checks of the blocks of a result: one that a client should not get is replaced by a sentence."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Serves = Callable[[str], Awaitable[bool]]
 
 
 async def checked(blocks: list[Any], serves: Serves, language: str, left_out: list[str]) -> list[Any]:
-    """The blocks, those that should not leave as a sentence; ``left_out`` hears why. ``serves`` says which URIs are
-    served here."""
+    """Return the blocks, with a sentence in place of each that must not leave; ``left_out`` gets the reasons.
+    ``serves`` tells whether this server serves a URI."""
     made = list(blocks)
     for place, block in enumerate(blocks):
         if type(block) is TextContent:

@@ -1,7 +1,7 @@
-"""How much one task may take: calls, bytes, time, and what its model costs.
+"""Budgets of a task: calls, bytes, time, and the cost of its model.
 
-Who is near the end of a budget is told once; who is at its end is refused, told what is left, and stopped when they
-go on all the same.
+A task near the end of a budget is warned once. At its end, calls are refused with a note on the remaining budgets,
+and a task that continues is stopped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STRIKES = 3
 
 
 def budgeted(language: str) -> Callable[[Provider], Provider]:
-    """No operation beyond the budget of its task. What belongs to no task has none."""
+    """Refuse operations beyond the budget of their task. An operation without a task has no budget."""
 
     return lambda inner: _Budgeted(inner, language)
 
@@ -65,20 +65,20 @@ class _Budgeted(Layer, frozen=True):
 
 
 def left(task: Task) -> str:
-    """What is left of each limit, in a few words that no language has to translate."""
+    """Format the rest of each limit, in a few words that need no translation."""
     shares = task.shares().items()
     return ", ".join(f"{name}: {max(0, limit - used):g} / {limit:g}" for name, (used, limit) in shares) or "-"
 
 
 def stop(task: Task, operation: Operation, error: ToolError) -> ToolError:
-    """End the task for this reason; the error says it to the model."""
+    """End the task for this reason; the error tells the model."""
     task.stopped = task.stopped or error.say()
     noted(operation, f"run stopped: {error.code}")
     return error
 
 
 def _take(task: Task, operation: Operation) -> None:
-    """``ToolError`` where the task is over."""
+    """Count the operation. ``ToolError`` if the task is stopped, or a budget is used up."""
     if task.stopped:
         raise ToolError.of("TW9353", reason=task.stopped)
     over = [name for name, (used, limit) in task.shares().items() if used >= limit]
@@ -103,6 +103,6 @@ def _warned(task: Task, result: CallToolResult, language: str) -> CallToolResult
 
 
 def noted(operation: Operation, text: str) -> None:
-    """For the record of an operation."""
+    """Add a note to the audit record of an operation."""
     if operation.context.trail is not None:
         operation.context.trail.note(text)

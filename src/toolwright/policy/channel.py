@@ -1,4 +1,4 @@
-"""What a tool says while it runs, cleaned as its result is."""
+"""Progress and logs of a running tool, cleaned like its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["CleanChannel"]
 
 
 class CleanChannel(Value, frozen=True):
-    """Progress and logs on their way to the client. Takes calls from any thread."""
+    """Cleans progress and logs on their way to the client. Thread-safe."""
 
     inner: Channel
     wants: Wants

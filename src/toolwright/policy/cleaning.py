@@ -1,7 +1,7 @@
-"""A walk through what leaves: every string of it without what hides, and with masks for secrets.
+"""Output cleaning: removes hidden characters from every string of a value, and masks secrets.
 
-What is clean comes back itself. Keys are never rewritten, for they are what programs read by: a key that would have to
-be is refused, and so is what it stands in.
+A clean value is returned as the same object. Keys are never rewritten, because programs read by them: a key that would
+need it is refused, together with the value that contains it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from toolwright.protocol.types import UNSET, AudioContent, BlobResource, ImageCo
 __all__ = ["CLEANED", "Sweep"]
 
 CLEANED = "toolwright/cleaned"
-"""The key of ``_meta`` under which a result says what was cleaned."""
+"""The key of ``_meta`` under which a result reports how it was cleaned."""
 
 PartT = TypeVar("PartT", bound=Part)
 
-# base64 has nothing that hides; what a blob holds may be text all the same
+# base64 hides no characters; but a blob may contain text
 _DIGITS: dict[type, str] = {ImageContent: "data", AudioContent: "data", BlobResource: "blob"}
 
 
 @dataclass
 class Sweep:
-    """One walk, and what it found: characters by kind, masks, and what was left out."""
+    """One walk through a value, and its findings: characters by kind, masks, and parts that were left out."""
 
     suspicion: Suspicion
     hidden: dict[str, int] = field(default_factory=dict[str, int])
@@ -42,19 +42,19 @@ class Sweep:
     personal: list[str] = field(default_factory=list[str])
     left_out: list[str] = field(default_factory=list[str])
     slices: dict[str, str] = field(default_factory=dict[str, str])
-    """Texts that hold a part of a secret, each with what stands in its place."""
+    """Texts that hold a part of a secret, each with its replacement."""
 
     def text(self, text: str) -> str:
         shapes, clean = self.suspicion.shapes, self.slices.get(text, text)
         if self.suspicion.hidden and (clean := cleaned(clean, self.hidden)) != text and self.suspicion.masks:
-            shapes = suspected(clean.encode(errors="replace"))  # what stood apart stands together now
+            shapes = suspected(clean.encode(errors="replace"))  # removing hidden characters may have joined a secret
         clean = masked(clean, shapes, self.secrets)
         if self.suspicion.personal:
             clean = personal.masked(clean, self.personal)
         return text if clean == text else clean
 
     def value(self, value: Any) -> Any:
-        """What is written as JSON, or a part of the protocol. ``InvalidResult`` for a key that is not clean."""
+        """Clean a JSON value, or a part of the protocol. ``InvalidResult`` for a key that is not clean."""
         if isinstance(value, str):
             return self.text(value)
         if value is None or value is UNSET or isinstance(value, bool | int | float):
@@ -72,7 +72,7 @@ class Sweep:
         return masked_member(name, clean, self.suspicion.shapes, self.secrets) if isinstance(clean, str) else clean
 
     def _encoded(self, value: Any) -> Any:
-        """What becomes JSON only where it is encoded: a set, a dataclass, a date."""
+        """Clean a value that becomes JSON only when it is encoded: a set, a dataclass, a date."""
         try:
             plain = decode(encode(value))
         except RpcError as error:
@@ -86,7 +86,7 @@ class Sweep:
         return key
 
     def part(self, part: PartT) -> PartT:
-        """A part of the protocol: a block, a message, a link."""
+        """Clean a part of the protocol: a block, a message, a link."""
         fields = {name: getattr(part, name) for name in part.__struct_fields__ if name != _DIGITS.get(type(part))}
         clean = self.value(fields)
         if isinstance(part, BlobResource) and (blob := self._blob(part.blob)) != part.blob:
@@ -94,7 +94,7 @@ class Sweep:
         return part if clean is fields else replaced(part, **clean)
 
     def _blob(self, digits: str) -> str:
-        """Text in base64 with masks in it. What hides in it stays: bytes are a file's own."""
+        """Mask secrets in text in base64. Hidden characters stay: bytes are a file's own."""
         if (found := encoded_text(digits)) is None:
             return digits
         text, encoding = found
@@ -102,13 +102,13 @@ class Sweep:
         return digits if clean == text else base64.b64encode(clean.encode(encoding)).decode()
 
     def note(self, meta: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """``_meta`` with a word on what was cleaned; itself where nothing was."""
+        """Return ``_meta`` with a summary of the cleaning, or an equal copy if there were no findings."""
         said = {**self.hidden, "secrets": self.secrets, "personal": self.personal, "left out": self.left_out}
         said = {name: value for name, value in said.items() if value}
         return {**(meta or {}), CLEANED: said} if said else None if meta is None else dict(meta)
 
     def said(self) -> str:
-        """What was found, in words."""
+        """Describe the findings in words."""
         kinds = [f"hidden characters ({', '.join(sorted(self.hidden))})"] if self.hidden else []
         kinds += ["secrets"] if self.secrets else []
         return " and ".join([*kinds, *(["personal data"] if self.personal else [])])

@@ -1,10 +1,10 @@
-"""How many at once: calls of one tool, of one caller, and of the whole server; and how many wait for their turn.
+"""Concurrency limits for one tool, for one caller and for the whole server, each with a queue.
 
-A call runs when all three have room. Until then it waits and holds nothing, so that who waits for a slow tool is in
-nobody's way. As many may wait as may run, each for a limited time; what finds no place is told to come back. The time
-limit of a call begins when it runs.
+A call runs when all three have a free slot. Until then it waits and holds none, so that calls which wait for a slow
+tool block no others. As many may wait as may run, each for a limited time; further calls are told to come back. The
+timeout of a call begins when it runs.
 
-What a call leaves behind keeps its place: a thread that was given up counts until it ends (``tools/threads.py``).
+A thread that outlives its call keeps the slot until it ends (``tools/threads.py``).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 class Concurrency(Value, frozen=True):
-    """``tool``, ``caller``, ``server``: how many calls of each run at once in this process. ``seconds``: how long one
-    waits for its turn. A tool's own ``at_once`` takes the place of ``tool``, and so does its share of the threads.
-    """
+    """How many calls run at once in this process: of one ``tool``, of one ``caller``, and in the ``server``.
+    ``seconds`` is how long a call waits for its slots. A tool's own ``at_once`` replaces ``tool``, and so does its
+    share of the threads."""
 
     tool: int = 100
     caller: int = 200
@@ -53,9 +53,9 @@ def concurrency(limits: Concurrency, signals: Signals) -> Callable[[Provider], P
 
 
 class _Gate:
-    """Room for ``limit`` calls, and those who were turned back here, in the order in which they came.
+    """Slots for ``limit`` calls, and the queue of calls that found none free here, in order of arrival.
 
-    ``queued`` counts all who wait that would have to pass here, wherever they wait.
+    ``queued`` counts all waiting calls that need a slot here, wherever they wait.
     """
 
     __slots__ = ("limit", "queued", "taken", "waiting")
@@ -75,7 +75,7 @@ _Gates: TypeAlias = tuple[_Gate, _Gate, _Gate]
 
 
 class _Waiter:
-    """A call that waits for its turn at a gate that is full; ``turn`` says whether it has come."""
+    """A call that waits at a full gate; ``turn`` resolves to whether it got its slots."""
 
     __slots__ = ("_at", "gates", "turn")
 
@@ -87,7 +87,7 @@ class _Waiter:
             gate.queued += 1
 
     def come_in(self) -> None:
-        """Take a place at every gate, or wait at the first that is full. Nothing, where it has been given up."""
+        """Take a slot at every gate, or wait at the first that is full. A call that has given up is skipped."""
         self._at = None
         if self.turn.done():
             return
@@ -140,7 +140,7 @@ class _Concurrency(Layer, frozen=True):
                 _let_in(gates)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
-        """All reading of resources has the room of one tool, and so have all prompts, and all completions."""
+        """Count all reads of resources as one tool, and likewise all prompts, and all completions."""
         kind = KINDS[type(operation)]
         gates = self._gates(kind, None, operation.context)
         if any(gate.taken >= gate.limit for gate in gates):
@@ -159,7 +159,7 @@ class _Concurrency(Layer, frozen=True):
         return tool, caller, self.server
 
     async def _wait(self, gates: _Gates, name: str, context: RequestContext) -> None:
-        """Until it is this call's turn. ``ToolError`` where too many wait, or it takes too long."""
+        """Wait for a slot at each gate. ``ToolError`` if too many wait, or if it takes too long."""
         _, caller, server = gates
         if caller.queued >= caller.limit or server.queued >= server.limit:
             raise self._busy(gates, name, context)
@@ -170,7 +170,7 @@ class _Concurrency(Layer, frozen=True):
             its_turn = await waiter.turn
         except asyncio.CancelledError:
             if waiter.turn.done() and not waiter.turn.cancelled() and waiter.turn.result():
-                _leave(gates)  # its turn came just now, and nobody takes it
+                _leave(gates)  # it got its slots just as it was cancelled
             raise
         finally:
             timer.cancel()
@@ -189,14 +189,14 @@ def _made(gates: dict[str, _Gate], key: str, limit: int) -> _Gate:
         for idle in [key for key, gate in gates.items() if gate.idle]:
             del gates[idle]
     gate = gates.setdefault(key, _Gate(limit))
-    gate.limit = limit  # a tool may have been exchanged for another of its name
+    gate.limit = limit  # the tool may have been replaced by another of its name
     return gate
 
 
 async def _holding(
     gates: _Gates, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]
 ) -> OutcomeT:
-    """What runs on a thread keeps its place until the thread is done with it, whoever waits."""
+    """Run an operation. A thread that runs for it keeps the slots until it ends, even if the caller waits no longer."""
     held = Held(lambda: _leave(gates))
     before = HELD.set(held)
     try:
@@ -219,7 +219,7 @@ def _leave(gates: _Gates) -> None:
 
 
 def _let_in(gates: _Gates) -> None:
-    """Whoever is next at each of these. Who finds another gate full waits there instead."""
+    """Admit the next calls at each of these gates. A call that finds another gate full waits there instead."""
     for gate in gates:
         while gate.waiting and gate.taken < gate.limit:
             gate.waiting.popleft().come_in()

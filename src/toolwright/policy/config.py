@@ -1,7 +1,7 @@
-"""The operator's file, ``toolwright.toml``: its rules, and a table for each part of the guard that can be set.
+"""The operator's file, ``toolwright.toml``: its rules, and a table for each configurable part of the guard.
 
-A file is used as a whole or not at all: an unknown key, a schema that is none, a rule that cannot be meant are errors
-that name the line. :mod:`toolwright.policy.vetting` says what else is wrong with the rules.
+A file is used as a whole or not at all: an unknown key, an invalid schema and a contradictory rule are errors that name
+the line. :mod:`toolwright.policy.vetting` finds other problems of the rules.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from toolwright.tools.toolset import EFFECTS
 __all__ = ["TABLES", "Config", "Table", "examine", "read", "text_of"]
 
 
-# -- what may stand in the file ----------------------------------------------------------------------------------------
+# -- schema of the file ------------------------------------------------------------------------------------------------
 
 
 class Table(NamedTuple):
-    """A table of the file: the JSON Schemas of its keys, and the settings of :class:`Guard` that they make: from what
-    is said and what holds otherwise. ``required`` are the keys that it has to have."""
+    """A table of the file: the JSON Schemas of its keys, and a function from its values and the current :class:`Guard`
+    to the settings to change. ``required`` are the keys that it must have."""
 
     keys: Mapping[str, Any]
     settings: Callable[[Mapping[str, Any], Guard], Mapping[str, Any]]
@@ -71,7 +71,7 @@ def _confirm(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
 
 
 def _nothing(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    """What no layer goes by."""
+    """Ignore a table that no layer uses."""
     return {}
 
 
@@ -84,7 +84,7 @@ def _repair(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
 
 
 def _of_hosts(said: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    """What only a host goes by (:mod:`toolwright.host.guarding`)."""
+    """Ignore a table that only a host uses (:mod:`toolwright.host.guarding`)."""
     return {}
 
 
@@ -149,7 +149,7 @@ TABLES: Final[Mapping[str, Table]] = {
         _of_hosts,
     ),
 }
-"""All tables beside the rules."""
+"""All tables except the rules."""
 
 _RULE: Final = {
     "then": {"enum": ["allow", "deny", "ask", "hide"]},
@@ -180,7 +180,7 @@ def _schema() -> Schema:
 
 
 class Config(Value, frozen=True, dict=True):
-    """What a file says. ``name`` is how it was called, ``text`` what stands in it."""
+    """The contents of a file. ``name`` is its name as given, ``text`` its text."""
 
     name: str
     text: str
@@ -188,7 +188,7 @@ class Config(Value, frozen=True, dict=True):
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def over(self, guard: Guard, server: str) -> Guard:
-        """``guard`` with what the file says instead, for the server that is called so."""
+        """Return ``guard`` with the settings of the file, for the server of this name."""
         name = self.name.replace("{", "{{").replace("}", "}}")
         for table, said in self.tables.items():
             guard = guard.given(f"{name} [{table}]", **TABLES[table].settings(said, guard))
@@ -197,12 +197,13 @@ class Config(Value, frozen=True, dict=True):
         return guard.given(name, rules=Rules(self.rules.rules, server, guard.held))
 
     def said(self, table: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
-        """What a table says, what the table is called, and where each of its keys stands; nothing without the table."""
+        """Return the settings of a table, the name of the table, and the place of each of its keys; empty without the
+        table."""
         said = self.tables.get(table, {})
         return said, f"{self.name} [{table}]" if said else "", {key: self.place((table, key)) for key in said}
 
     def place(self, path: lines.Path) -> str:
-        """``FILE:LINE`` of what stands there, or of the nearest thing around it."""
+        """Return ``FILE:LINE`` of the value at ``path``, or of the nearest value around it."""
         while path and path not in self._lines:
             path = path[:-1]
         return f"{self.name}:{self._lines.get(path, 1)}"
@@ -213,8 +214,8 @@ class Config(Value, frozen=True, dict=True):
 
 
 def read(file: str | Path, text: str | None = None) -> Config:
-    """The file, or ``ConfigurationError`` for the first thing that is wrong in it. ``text`` is what stood in it, where
-    that was read before."""
+    """Read the file. ``ConfigurationError`` for the first problem in it. ``text`` is the file's text, if it was read
+    before."""
     config, problems = examine(file, text)
     if problems:
         raise problems[0]
@@ -222,7 +223,7 @@ def read(file: str | Path, text: str | None = None) -> Config:
 
 
 def examine(file: str | Path, text: str | None = None) -> tuple[Config, list[ConfigurationError]]:
-    """The file, as far as it can be read, and everything that is wrong in it."""
+    """Read the file as far as possible, and return it with all its problems."""
     name = str(file)
     config = Config(name, text_of(file) if text is None else text)
     try:
@@ -255,7 +256,7 @@ def _no_toml(name: str, said: str) -> ConfigurationError:
 
 
 def _misfits(config: Config, said: dict[str, Any]) -> Iterator[ConfigurationError]:
-    """What does not fit the schema of the file."""
+    """Yield the values that do not fit the schema of the file."""
     for problem in _schema().problems(said):
         path = _path(problem.path)
         text = str(problem).removeprefix(problem.path).strip()
@@ -264,7 +265,7 @@ def _misfits(config: Config, said: dict[str, Any]) -> Iterator[ConfigurationErro
 
 
 def _path(text: str) -> lines.Path:
-    """The steps of a JSON path."""
+    """Return the steps of a JSON path."""
     steps = re.findall(r'\.([^.\[]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]', text)
     return tuple(int(number) if number else name or quoted for name, number, quoted in steps)
 
@@ -308,7 +309,8 @@ def _rule(number: int, name: str, said: Mapping[str, Any]) -> Rule:
 
 
 _LINEAR: Final = Bounds()
-"""No pattern that is given up after some steps: what cannot be judged would not be refused."""
+"""Refuses patterns that would need a limit on their steps: an argument that such a pattern gives up on would not be
+denied."""
 
 
 def _list(said: Any) -> list[Any]:
@@ -329,7 +331,7 @@ _SILENT: Final = {"allow": "what is allowed is told no reason", "hide": "what is
 
 
 def _contradictions(config: Config, number: int, said: Mapping[str, Any]) -> Iterator[ConfigurationError]:
-    """Keys that say nothing together, and words in ``arguments`` that no judge knows: both are mistakes."""
+    """Yield errors for keys that exclude each other, and for keywords in ``arguments`` that no validator knows."""
 
     def apart(key: str, other: str, why: str) -> ConfigurationError:
         place = config.place(("rules", number, key))
@@ -348,7 +350,8 @@ def _contradictions(config: Config, number: int, said: Mapping[str, Any]) -> Ite
 
 
 def _is_newest(declared: Any) -> bool:
-    """An older dialect passes over words that this one knows: they would be conditions that are not checked."""
+    """Return whether a schema is of the newest dialect. An older one ignores keywords that this one knows: they would
+    be conditions that are not checked."""
     try:
         return dialect_of(declared) is _DIALECT
     except SchemaError:
@@ -363,7 +366,8 @@ _WORDS: Final = frozenset(
 
 
 def _unknown_words(schema: Any, at: lines.Path) -> Iterator[tuple[lines.Path, str]]:
-    """JSON Schema passes over a keyword that it does not know; here it would be a condition that is not checked."""
+    """Yield the unknown keywords of a schema. JSON Schema ignores them; here they would be conditions that are not
+    checked."""
     if not is_object(schema):
         return
     for word, value in schema.items():

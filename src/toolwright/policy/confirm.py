@@ -1,7 +1,7 @@
-"""A person decides: asked through the client where it can ask, and otherwise by a ticket that is settled elsewhere.
+"""Confirmation by a person, through the client where it can ask, otherwise by a ticket that is settled elsewhere.
 
-``confirm`` stands above what is queued and timed, for a person's time is not counted. ``spend`` stands right above the
-run: a yes is used up there and not before, so that a call refused in between does not cost it.
+``confirm`` stands above the queue and the timeout, since a person's time is not counted. ``spend`` stands right above
+the run: a grant is consumed there and not before, so that a call refused in between does not cost it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _TICKETS_A_DAY = 40
 
 
 class Confirm(Value, frozen=True):
-    """Before which calls a person is asked: those of these ``effects``, and those of tools that say ``confirm=True``.
+    """Before which calls a person is asked: those of these ``effects``, and those of tools with ``confirm=True``.
 
-    ``session_seconds``: how long a yes "for this session" holds. ``questions`` a minute are put to one principal at the
-    most. ``max_shown``: a longer question is not put; a ticket shows it. ``store``: the URL of the store of tickets,
-    instead of ``$TOOLWRIGHT_APPROVALS`` and of the file in the user's state folder.
+    ``session_seconds``: how long an approval "for this session" holds. ``questions``: how many one principal is asked
+    in a minute at most. ``max_shown``: a longer question is not asked, but shown by a ticket. ``store``: the URL of the
+    store of tickets, instead of ``$TOOLWRIGHT_APPROVALS`` and of the file in the user's state folder.
     """
 
     effects: frozenset[Effect] = frozenset({"destructive"})
@@ -56,7 +56,7 @@ class Confirm(Value, frozen=True):
 
     @classmethod
     def never(cls) -> Confirm:
-        """Nobody is asked, unless a rule or a tool says so. For tests, and where the host asks."""
+        """Ask only where a rule or a tool says so. For tests, and where the host asks."""
         return cls(effects=frozenset())
 
     def wants(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -66,12 +66,12 @@ class Confirm(Value, frozen=True):
 def confirm(
     settings: Confirm, approvals: Approvals, facts: Facts, *, server: str, instance: str, started: str, language: str
 ) -> Callable[[Provider], Provider]:
-    """Nothing runs that a person has to agree to and has not agreed to, for this principal, tool and arguments."""
+    """Require a person's approval of calls that need one, for this principal, tool and arguments, before they run."""
     return lambda inner: Confirming(inner, settings, approvals, facts, server, instance, started, language)
 
 
 def spend(inner: Provider) -> Provider:
-    """The grant of a call is used up here, in the step before it runs."""
+    """Consume the grant of a call in the step before it runs."""
     return _Spend(inner)
 
 
@@ -83,16 +83,16 @@ class _Spend(Wrapper, frozen=True):
         await grant.take()
         outcome: ToolOutcome | None = None
         try:
-            # What has been asked and used up here is nothing to a pipeline further in.
+            # A pipeline further in must not see the question and the grant, which are settled here.
             outcome = await self.inner.call_tool(replaced(call, asks=None, stake="", grant=None))
             return outcome
         finally:
-            # What only asked on has had no effect; whatever else came of it, it has run.
+            # A call that only asked another question has had no effect; with any other outcome, it has run.
             await (grant.give_back() if isinstance(outcome, InputRequiredResult) else grant.settle())
 
 
 class Confirming(Wrapper, frozen=True):
-    """Asks through the client; a host asks its person otherwise, and is otherwise the same."""
+    """Asks through the client; a host asks its person in another way, and is otherwise the same."""
 
     settings: Confirm
     approvals: Approvals
@@ -109,16 +109,16 @@ class Confirming(Wrapper, frozen=True):
             try:
                 return await self.inner.call_tool(call)
             except NeedsAgreement as error:
-                # As a stake: no yes holds that was given without it.
+                # As a stake: an approval that was given without it does not hold.
                 call = replaced(call, asks=error.reason, stake=error.reason)
                 return await self._once_agreed(call, tool, by_tool=True)
         return await self._once_agreed(call, tool, by_tool=False)
 
     async def _once_agreed(self, call: ToolCall, tool: Tool, *, by_tool: bool) -> ToolOutcome:
-        """Runs the call, or asks. ``by_tool``: it is the tool that wants a person to agree, and could not ask."""
+        """Run the call if it is approved, or ask. ``by_tool``: the tool itself requires approval, and could not ask."""
         try:
             decided = await self._decided(call, tool)
-        except StateError as error:  # nobody can be asked, so nobody has said yes
+        except StateError as error:  # approvals cannot be read, so there is none
             _log.error("%s was refused, since its approval cannot be looked up: %s", tool.name, error)
             raise ToolError.of("TW2410", tool=tool.name) from error
         if isinstance(decided, InputRequiredResult):
@@ -126,8 +126,8 @@ class Confirming(Wrapper, frozen=True):
         if (trail := call.context.trail) is not None:
             trail.rule = trail.rule or f"confirm: {decided.by}"
         try:
-            # A person whose grant covers more than this call has not been shown this one, unless the tool has named
-            # the stake.
+            # The person whose standing grant covers more than this call was not shown this one, unless the tool has
+            # named the stake.
             agreed = replaced(call.context, agreed=by_tool or not isinstance(decided, StandingGrant))
             return await self.inner.call_tool(replaced(call, grant=decided, context=agreed))
         except (RpcError, ToolError):
@@ -135,14 +135,14 @@ class Confirming(Wrapper, frozen=True):
             raise
 
     async def _decided(self, call: ToolCall, tool: Tool) -> Grant | InputRequiredResult:
-        """What lets the call run, or the question. ``ToolError`` where it may not run."""
+        """Return the grant that lets the call run, or the question. ``ToolError`` if it may not run."""
         wanted = self._wanted(call, tool)
         if (grant := await self._standing(wanted)) is not None:
             return grant
         rounds = call.context.rounds
         if rounds is not None and call.context.can_ask(Consent("", self.language)):
             return await self._asked(wanted, tool, rounds)
-        # Without confirmation a rule asks all the same, and so does a tool: there the advice would be wrong.
+        # TW2403 advises to turn confirmation off, which would not stop the question of a rule or a tool.
         code = "TW2403" if call.asks is None else "TW2470"
         raise await self._ticket(await previewed(wanted, tool, self.language), code)
 
@@ -173,7 +173,7 @@ class Confirming(Wrapper, frozen=True):
 
     async def _asked(self, wanted: Wanted, tool: Tool, rounds: Rounds) -> Grant | InputRequiredResult:
         nonce, key, message = await rounds.once(_KEY, partial(self._first, wanted, tool))
-        if key != wanted.key:  # the tool was exchanged while the question was open
+        if key != wanted.key:  # the tool was replaced while the question was open
             raise ToolError.of("TW2411", tool=wanted.tool)
         try:
             said = rounds.ask(Consent(message, self.language), _KEY)
@@ -186,7 +186,7 @@ class Confirming(Wrapper, frozen=True):
         return AnsweredGrant(self.facts, self.approvals, wanted, nonce, seconds)
 
     async def _first(self, wanted: Wanted, tool: Tool) -> list[str]:
-        """Before the question is put for the first time: what stays the same over all rounds."""
+        """Prepare the first question. Returns the values that stay the same over all rounds."""
         wanted = await previewed(wanted, tool, self.language)
         message = put_to(wanted, self.language)
         if len(message) > self.settings.max_shown:
@@ -205,7 +205,7 @@ class Confirming(Wrapper, frozen=True):
     # --- through a ticket
 
     async def _ticket(self, wanted: Wanted, code: str) -> ToolError:
-        """The refusal that names the ticket of this very call; made, where there is none."""
+        """Return the refusal that names the ticket of this exact call, opening one if needed."""
         ticket = await self.approvals.ticket(wanted)
         state = "none" if ticket is None else ticket.state
         if ticket is not None and state == "denied" and ticket.why:
@@ -224,8 +224,8 @@ def _open(key: str) -> str:
 
 
 async def previewed(wanted: Wanted, tool: Tool, language: str) -> Wanted:
-    """With what the tool says that the call would do, where it can say it. The ``ToolError`` of a preview refuses the
-    call before a person is asked about it."""
+    """Add the tool's preview of the call, if it has one. The ``ToolError`` of a preview refuses the call before a
+    person is asked about it."""
     if tool.preview is None:
         return wanted
     async with asyncio.timeout(_PREVIEW_SECONDS):

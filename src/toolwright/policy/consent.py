@@ -1,4 +1,4 @@
-"""The question that a person is asked before a tool runs, and what their yes is good for."""
+"""The question that a person is asked before a tool runs, and the grants that their answer makes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _USED_SECONDS = 3_600.0  # longer than any question waits for its answer
 
 
 def put_to(wanted: Wanted, language: str) -> str:
-    """All that the person decides by: which server, which tool, what it may do, every argument, what would come of it.
+    """Compose all that the person decides by: server, tool, effect, every argument, and the expected outcome.
 
-    Nothing in it is the model's to arrange (:mod:`toolwright.policy.shown`).
+    The model can arrange no part of it (:mod:`toolwright.policy.shown`).
     """
-    # Where things lie on this machine is nobody's business on another one.
+    # A path on this machine is not shown to a caller on another one.
     is_shown = wanted.instance and wanted.principal == LOCAL.id
     server = f"{wanted.server} ({wanted.instance})" if is_shown else wanted.server
     names = {"server": server, "tool": wanted.tool, "effect": wanted.effect}
@@ -48,7 +48,8 @@ def put_to(wanted: Wanted, language: str) -> str:
 
 @dataclass(frozen=True)
 class Consent(Question[Said]):
-    """Yes once, yes for a while, or no. Accepting without a choice is a yes once; what is put away is no answer."""
+    """Approve once, approve for a while, or deny. Accepting without a choice approves once; dismissing the form is no
+    answer."""
 
     message: str
     language: str
@@ -64,17 +65,17 @@ class Consent(Question[Said]):
             return "deny" if answer["action"] == "decline" else "cancel"
         content = answer.get("content", {})
         said = content.get("answer", "once")
-        # A field that was not asked for may say no: {"approved": false} is no choice, and no yes.
+        # A field that was not requested may say no: {"approved": false} is not a choice, and not an approval.
         if said not in ("once", "session", "deny") or content.keys() - {"answer"}:
             raise ValueError("answer: once, session or deny")
         return said
 
 
-# --- grants: what is used up in the step before the tool runs --------------------------------------------------------
+# --- grants: used up in the step before the tool runs ----------------------------------------------------------------
 
 
 class StandingGrant(Value, frozen=True):
-    """For this session, or for a pattern: it is not used up."""
+    """A grant for this session, or for a pattern: it is not used up."""
 
     by: str
 
@@ -89,8 +90,9 @@ class StandingGrant(Value, frozen=True):
 
 @dataclass
 class AnsweredGrant:
-    """A yes through the client: good for one run, which all workers see used up. One for the session is kept when it
-    is taken, for ``session_seconds``: an answer that is sent again, and was taken before, renews nothing."""
+    """An approval through the client: good for one run, which all workers see as used. An approval for the session
+    is stored when it is taken, for ``session_seconds``; an answer that is sent again after it was taken does not
+    renew it."""
 
     facts: Values
     approvals: Approvals
@@ -111,13 +113,13 @@ class AnsweredGrant:
                 self.stands = True
 
     async def give_back(self) -> None:
-        if not self.stands:  # what stands lets the next round run
+        if not self.stands:  # a stored approval lets the next round run
             await self.facts.remove("consent:" + self.nonce)
 
     async def settle(self) -> None: ...
 
     async def keep(self) -> None:
-        # The answer travels in a state that is good for one request, so the yes is kept here for the next one.
+        # The answer travels in a state that is good for one request, so the approval is stored here for the next one.
         if not self.taken:
             await self.take()
             if not self.stands:
@@ -127,7 +129,7 @@ class AnsweredGrant:
 
 @dataclass
 class TicketGrant:
-    """A yes to a ticket: good for one run."""
+    """An approved ticket: good for one run."""
 
     approvals: Approvals
     wanted: Wanted
@@ -144,7 +146,7 @@ class TicketGrant:
         await self.approvals.give_back(self.wanted, self.until)
 
     async def settle(self) -> None:
-        # The tool has run, and the grant is gone: what its ticket says of that must not make the outcome a failure.
+        # The tool has run, and the grant is gone: failing to mark the ticket must not make the outcome a failure.
         with _logged("a ticket that was used cannot be marked so"):
             await self.approvals.settle(self.wanted)
 

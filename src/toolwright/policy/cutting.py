@@ -1,7 +1,7 @@
-"""A value or text that is too large, cut where its schema lets it be cut.
+"""Truncation of a value or text that is too large, where its schema permits it.
 
-A list loses its last items, a string its end; nothing else is touched. A string is free to be cut only where no schema
-says what it has to look like. The caller checks the outcome against the whole schema.
+A list loses its last items, a string its end; no other part is changed. A string may be cut only if no schema
+constrains its form. The caller checks the outcome against the whole schema.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from toolwright.protocol.types import Value
 __all__ = ["MARK", "Cut", "cut_text", "cuts"]
 
 MARK = " […]"
-"""Ends a string that was cut."""
+"""Marks the end of a string that was cut."""
 
 Step: TypeAlias = str | int
 Path: TypeAlias = tuple[Step, ...]
 
 
 class Cut(Value, frozen=True):
-    """A smaller value, and what is left of what: ``$.rows: 40 of 2000 items``."""
+    """A smaller value, and a note on how much is left of which part: ``$.rows: 40 of 2000 items``."""
 
     value: Any
     said: str
 
 
 def cut_text(text: str, room: int) -> str:
-    """The beginning of a text, of at most ``room`` bytes, to the end of a line where one is near."""
+    """Return the beginning of a text, of at most ``room`` bytes, up to the end of a line if one is near."""
     kept = text.encode()[: max(0, room)].decode(errors="ignore")
     line = kept.rfind("\n", len(kept) - len(kept) // 4)
     return kept if line < 0 else kept[: line + 1]
 
 
 def cuts(value: Any, schema: Mapping[str, Any] | None, room: int) -> Iterator[Cut]:
-    """Ways to bring ``value`` down to ``room`` bytes as JSON, those first that take from what is outermost."""
+    """Yield ways to bring ``value`` down to ``room`` bytes as JSON, cutting the outermost parts first."""
     excess = len(encode(value)) - room
     emptied: list[Cut] = []
     for path, part, schemas in _heaviest(value, schema or {}):
@@ -47,7 +47,7 @@ def cuts(value: Any, schema: Mapping[str, Any] | None, room: int) -> Iterator[Cu
             if kept:
                 yield cut
             else:
-                emptied.append(cut)  # better a part of something than nothing of it
+                emptied.append(cut)  # a non-empty part is preferred
         elif isinstance(part, str) and not any(_FORMED.intersection(one) for one in schemas):
             kept = _shortened(part, size - excess)
             yield Cut(_with(value, path, kept), f"{_said(path)}: {len(kept)} of {len(part)} characters")
@@ -59,7 +59,7 @@ _DEEPEST = 12
 
 
 def _heaviest(value: Any, schema: Mapping[str, Any]) -> Iterator[tuple[Path, Any, list[Mapping[str, Any]]]]:
-    """The way from the root down to the leaf, always along the heaviest part."""
+    """Yield each part, with its schemas, on the way from the root to a leaf, always along the heaviest part."""
     path: Path = ()
     schemas = _meant([schema], schema)
     for _ in range(_DEEPEST):
@@ -82,7 +82,7 @@ def _weight(item: tuple[Step, Any]) -> int:
 
 
 def _below(schema: Mapping[str, Any], step: Step) -> Iterator[Any]:
-    """The schemas that a member or an item has to fit."""
+    """Yield the schemas that a member or an item has to fit."""
     if isinstance(step, str):
         known = schema.get("properties", {})
         yield known[step] if step in known else schema.get("additionalProperties")
@@ -93,7 +93,7 @@ def _below(schema: Mapping[str, Any], step: Step) -> Iterator[Any]:
 
 
 def _meant(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The same with what they refer to and are put together from."""
+    """Return the schemas with those that they refer to and are composed of."""
     meant: list[Mapping[str, Any]] = []
     waiting = schemas
     while waiting:
@@ -109,7 +109,7 @@ def _meant(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any
 
 
 def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
-    """What a reference within the schema points to."""
+    """Resolve a reference within the schema."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     found: Any = root
@@ -128,15 +128,15 @@ def _first(items: list[Any], room: int) -> list[Any]:
 
 
 def _shortened(text: str, room: int) -> str:
-    """The beginning of a string that has so many bytes as JSON, with a mark behind it."""
+    """Return the beginning of a string with a mark behind it, of at most ``room`` bytes as JSON."""
     kept = cut_text(text, room - len(encode(MARK)))
-    while kept and len(encode(kept + MARK)) > room:  # what is escaped is longer than it looks
+    while kept and len(encode(kept + MARK)) > room:  # escapes make JSON longer than the text
         kept = kept[: len(kept) - max(1, len(kept) // 8)]
     return kept + MARK
 
 
 def _with(value: Any, path: Path, part: Any) -> Any:
-    """A copy of the value with another part at this place."""
+    """Return a copy of the value with another part at this path."""
     if not path:
         return part
     step, *rest = path

@@ -1,6 +1,6 @@
-"""The one decision of a server: what tools require, what the operator's rules say and what the author decides.
+"""The one decision of a server: the scopes that tools require, the operator's rules and the author's decision.
 
-All of them have to let a call pass, and whatever goes wrong in them is a no.
+All of them have to let a call pass, and any failure in them denies it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VERDICTS: tuple[type[Any], ...] = (Allow, Deny, Ask)
 
 
 def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
-    """The decision; ``required_only`` itself where nobody has said anything else."""
+    """Build the decision: ``required_only`` itself if there are no rules, no author's decision and no ``held``."""
     if rules is None and decide is allow_all and not held:
         return required_only
     said = [*([rules.decide] if rules else []), *([decide] if decide is not allow_all else [])]
@@ -42,7 +42,7 @@ def decision(rules: Rules | None, decide: Decide, held: Held) -> Decide:
 
 
 def required_only(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-    """What holds where nobody has written rules: a tool is there for all, and used with the scopes that it requires."""
+    """Decide without rules: a tool is visible to all callers, and used with the scopes that it requires."""
     if not isinstance(subject, Tool) or not subject.requires:
         return ALLOW
     return _required(subject, context, {})
@@ -62,8 +62,8 @@ def _required(tool: Tool, context: RequestContext, held: Held) -> Verdict:
 
 
 def total(decide: Decide) -> Decide:
-    """A decision that fails, or is none, is a no, and the log says why: once it is settled who may know of a tool
-    (``arguments``), the caller learns the id of that."""
+    """Make a decision fail closed: an exception, or a value that is not a verdict, is a denial and is logged. On the
+    check of the ``arguments``, when visibility is settled, the caller learns the id of the log entry."""
 
     def decided(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
         try:
@@ -83,10 +83,10 @@ def total(decide: Decide) -> Decide:
 
 
 def together(decisions: list[Decide]) -> Decide:
-    """The strictest of all verdicts; of equally strict ones the first that a rule made."""
+    """Combine decisions into the strictest of their verdicts; of equally strict ones, the first that a rule made."""
 
     def decide(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        refused: list[Verdict] = []  # nearly always it stays so
+        refused: list[Verdict] = []  # nearly always stays empty
         verdict: Verdict = ALLOW
         for one in decisions:
             verdict = one(subject, context, arguments)

@@ -1,9 +1,9 @@
-"""Tokens that something divides: text with its pieces put together, and what stands in it then.
+"""Secrets that are divided: text with its pieces joined, and the tokens in it then.
 
-A program that wraps its lines divides tokens, and an attacker divides them to get past a mask. What stands around the
-end of a line goes with it: indentation, a backslash or an equals sign before it, the number of the next line, and it
-may be the ``\\n`` of JSON. A tab divides them too, and so do other ends of lines of Unicode, `<wbr>`, and the quotes of
-texts that a program puts together.
+A program that wraps its lines divides tokens, and an attacker divides them to get past a mask. The characters around
+the end of a line are removed with it: indentation, a backslash or an equals sign before it, and the number of the next
+line; the end may also be the ``\\n`` of JSON. A tab divides tokens too, and so do other line ends of Unicode, `<wbr>`,
+and the quotes of strings that a program joins.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["Token", "can_be_divided", "divided_runs", "may_be_divided", "put_tog
 
 _FREE = frozenset(
     {"private-key", "connection-password", "password", "authorization", "cookie", "named-key", "okta-token"}
-)  # of several lines themselves; any words
-_HALF = 1_000  # twice as much of lines put together is looked at at once, and so much of that again with what follows
+)  # of several lines by nature, or made of any words
+_HALF = 1_000  # joined lines are searched in windows of twice this size, which overlap by this size
 _CONTEXT = 40
 
 
@@ -40,7 +40,7 @@ _SHORT = frozenset(
         "discord-token",
         "mailgun-key",
     }
-)  # begin like many others, and are known all the same
+)  # share their beginning with much other text, and are recognized all the same
 
 
 def can_be_divided(shape: Shape) -> bool:
@@ -55,8 +55,8 @@ _DIVIDED = frozenset(
 
 
 def may_be_divided(classes: str, data: bytes, text: str, *, is_long: bool) -> bool:
-    """Whether there is in ``data`` what divides tokens; ``is_long``: and a long run of their characters. ``text`` is
-    ``data`` where each byte is a sign."""
+    """Return whether ``data`` has a separator that may divide tokens. ``is_long`` tells that it has a long run of token
+    characters; ``text`` is ``data`` with each byte as a character."""
     if "<" in classes and "<wbr" in text:
         return True
     if "!" in classes and (_OTHER_ENDS[0] in text or _OTHER_ENDS[1] in text or _OTHER_ENDS[2] in text):
@@ -67,7 +67,7 @@ def may_be_divided(classes: str, data: bytes, text: str, *, is_long: bool) -> bo
         or _is_added(classes, text, is_long=is_long)
     ):
         return False
-    # Without all that may divide, or stand beside it, there is a long run.
+    # Without all separators, and the characters beside them, a divided token is a long run.
     return is_long or RUN in data.translate(FLAT, _DIVIDES).decode("ascii") or _is_numbered(text)
 
 
@@ -76,7 +76,7 @@ _OTHER_ENDS = ("\xe2\x80\xa8", "\xe2\x80\xa9", "\xc2\x85")
 
 
 def _is_added(classes: str, text: str, *, is_long: bool) -> bool:
-    """Whether texts may be put together in it. Of two texts side by side one is long."""
+    """Return whether strings may be joined in the text. Of two adjacent strings, one is long."""
     if '"' not in classes:
         return False
     if ("+" in classes and ('"+' in classes or '" +' in classes)) or (
@@ -87,7 +87,7 @@ def _is_added(classes: str, text: str, *, is_long: bool) -> bool:
 
 
 def _is_numbered(text: str) -> bool:
-    """Whether there is the number of a line behind the name of a file."""
+    """Return whether the number of a line follows the name of a file."""
     return ":" in text and _number_behind().search(text) is not None
 
 
@@ -112,7 +112,7 @@ _UNIFORM = bytes.maketrans(b"\t\r'`", b'\n\n""')
 
 
 def put_together(data: bytes, classes: str, text: str, *, is_long: bool) -> tuple[bytes, list[bytes]]:
-    """``data`` without what divides, whole and in its pieces."""
+    """Return ``data`` without separators, joined and in its pieces."""
     is_escaped = "\\" in classes
     if is_escaped:
         data = _compiled(_ESCAPED_END).sub(b"\n", data)
@@ -134,18 +134,18 @@ def put_together(data: bytes, classes: str, text: str, *, is_long: bool) -> tupl
 
 
 DividedRun = tuple[int, bytes, list[int]]
-"""Where a run of token characters is in what was put together, what it is, and where something was in it."""
+"""The position of a run of token characters in the joined text, the run, and the positions of separators."""
 
 
 def divided_runs(together: bytes, lines: list[bytes]) -> list[DividedRun]:
-    """The long runs that something has divided, or what may follow them in a token."""
+    """Return the long runs with a separator inside, or close enough behind them to lie in the same token."""
     found = list[DividedRun]()
     if runs := long_runs(together):
         joints = [*itertools.accumulate(map(len, lines)), sys.maxsize]
         first = 0
         for at, run in runs:
             end = at + len(run)
-            if joints[first] < at:  # the next one most often
+            if joints[first] < at:  # most often the next one
                 first += 1
                 first = bisect.bisect_left(joints, at, first) if joints[first] < at else first
             if joints[first] < end + _LONGEST:
@@ -160,7 +160,7 @@ _LONGEST = 100
 
 
 def shapes_across(together: bytes, runs: list[DividedRun]) -> set[Shape]:
-    """The shapes of which a secret may begin in such runs."""
+    """Return the patterns of secrets that may begin in such runs."""
     search = PrefixSearch(together, _holds)
     for at, _, joints in runs:
         for begin in (at, *joints):
@@ -191,7 +191,7 @@ _BREAK = (
 
 
 class Token(NamedTuple):
-    """From where to where it stands, and what it is."""
+    """The span of a divided secret, and the secret with its pieces joined."""
 
     start: int
     end: int
@@ -199,7 +199,7 @@ class Token(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A part of a line, and where it stands once lines are put together."""
+    """The span of a part of a line, and its position in the joined text."""
 
     start: int
     end: int
@@ -222,7 +222,7 @@ def _bare(shape: Shape) -> re.Pattern[str]:
 
 
 def tokens(text: str, shapes: Sequence[Shape]) -> Iterator[tuple[Shape, Token]]:
-    """Those of these shapes that stand on several lines, in their order."""
+    """Yield the secrets of these patterns that stand on several lines, in order."""
     done = 0
     for chain in _chain().finditer(text):
         for pieces in _windows(text, chain.start(), chain.end()):
@@ -234,8 +234,8 @@ def tokens(text: str, shapes: Sequence[Shape]) -> Iterator[tuple[Shape, Token]]:
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[list[_Piece]]:
-    """The pieces of lines that are looked at together; of a long one, its end with those behind it, and its begin with
-    those before it."""
+    """Yield the pieces of lines that are searched together. Of a long piece, the beginning is searched with the pieces
+    before it, and the end with those after it."""
     pieces: list[_Piece] = []
     at, begin = 0, max(0, start - _CONTEXT)
     for stop, behind in itertools.chain((found.span() for found in _break().finditer(text, start, end)), [(end, end)]):
@@ -263,7 +263,7 @@ def _tokens(text: str, pieces: list[_Piece], shape: Shape) -> Iterator[Token]:
         begin = pieces[first].start + found.start(group) - starts[first]
         if shape.prefixes and text[begin - 1 : begin].isalnum() and begin != pieces[first].start:
             continue
-        for at in range(first + 1, len(pieces)):  # as few as will do: what follows may be other words
+        for at in range(first + 1, len(pieces)):  # as few pieces as possible: the next ones may be other words
             shorter = pattern.match(whole, found.start(), _behind(pieces[at]))
             if shorter is not None and shorter.end(group) > pieces[at].at:
                 last = _wrapped_to(whole, pieces, at, found.end(group))
@@ -279,7 +279,7 @@ def _behind(piece: _Piece) -> int:
 
 
 def _wrapped_to(whole: str, pieces: list[_Piece], at: int, end: int) -> int:
-    """The last piece of a token that goes on while lines are of one width, and look like more than a word."""
+    """Return the last piece of a token, which continues while lines have one width and look like more than a word."""
     while at + 1 < len(pieces) and pieces[at].end - pieces[at].start == pieces[at - 1].end - pieces[at - 1].start:
         more = whole[pieces[at + 1].at : _behind(pieces[at + 1])]
         if end < _behind(pieces[at + 1]) or more == more.lower():

@@ -1,4 +1,4 @@
-"""What a tool does, as the operator says it. What a server says of its own tools may only make it worse."""
+"""Effects of tools, as the operator declares them. The hints of a server on its own tools can only make them worse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ORDER: tuple[Effect, ...] = ("read", "write", "open-world", "destructive")
 
 
 def effect_of(said: Effect, hints: wire.ToolAnnotations | None) -> Effect:
-    """The effect that was ``said``, or what the hints of the tool admit, if that is worse."""
+    """Return the declared effect, or the one that the tool's hints admit, if that is worse."""
     return _worst([said, _admitted(hints)])
 
 
@@ -34,7 +34,7 @@ def _admitted(hints: wire.ToolAnnotations | None) -> Effect:
 
 
 def declared(effects: Mapping[Effect, Globs]) -> Callable[[Provider], Provider]:
-    """Tools have the effects that the operator has declared for their names; of several, the worst."""
+    """Give tools the effects that the operator has declared for their names; of several, the worst."""
     return (lambda inner: _Declared(inner, effects)) if effects else Wrapper
 
 
@@ -67,5 +67,5 @@ class _Declared(Wrapper, frozen=True):
         if not said:
             return tool
         effect = effect_of(_worst(said), tool.definition.annotations)
-        # Where the operator knows worse of a tool than its author does, the author's word on some calls is not taken.
+        # An effect other than the author's also overrides `read_when`, the author's exceptions for some calls.
         return tool if effect == tool.effect else replaced(tool, effect=effect, read_when={})

@@ -1,4 +1,4 @@
-"""Runs of base64 and of hexadecimal digits, wrapped or not, and the text that they are."""
+"""Runs of base64 and of hexadecimal digits, wrapped or not, and the text that they encode."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SHORTEST = 24
 _FAR = 4096
 _NEAR = 64
 _LARGEST = 1 << 18
-"""Bytes that are unpacked of what is packed."""
+"""The most bytes that are decompressed."""
 
-# The end of a line within digits, with what programs put around it: quotes, and signs of quotation and addition.
+# The end of a line within digits, with the characters around it: quotes, and marks of quoting and of concatenation.
 _BREAK = (
     r"[ \t]{0,8}+(?:\\?[\"'])?[ \t]{0,4}+[+.,&]?[ \t]{0,4}+(?:\\?\r?\n|(?:\\r)?\\n|\r|\u2028|\u2029)"
     r"[ \t>|#*]{0,40}+(?:[+.&] {0,4}+)?(?:\\?[\"'])?"
@@ -47,7 +47,7 @@ _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 
 
 class Run(NamedTuple):
-    """From where to where digits stand, and what they are."""
+    """The span of a run of digits, and the bytes that it encodes."""
 
     start: int
     end: int
@@ -79,13 +79,13 @@ def _classes(signs: str) -> bytes:
 
 
 def may_be_pairs(data: bytes) -> bool:
-    """Whether digits of hexadecimal may stand in it in groups."""
-    # Every fourth sign tells that most texts have none: of a secret, ten in a row are digits, or stand between groups.
+    """Return whether ``data`` may hold hexadecimal digits in groups."""
+    # A sample of every fourth character rules out most texts: in a secret, ten in a row are digits, or separate groups.
     return _IN_A_ROW in data[::4].translate(_SAMPLED).decode("ascii")
 
 
 def pairs_in(data: bytes, classes: str) -> list[tuple[int, int]]:
-    """From where to where they do."""
+    """Return the spans that may hold hexadecimal digits in groups."""
     sample, found = data[::4], list[tuple[int, int]]()
     kinds = sample.translate(_SAMPLED).decode("ascii")
     at = kinds.find(_IN_A_ROW)
@@ -108,11 +108,12 @@ _SAMPLED = _classes("0123456789abcdefABCDEFxX \t:,;.\r\n\\")
 
 
 def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> list[int]:
-    """Where of these runs of ``data`` there may be digits of text, or of what is packed: all where it is text.
+    """Return the positions of the runs of ``data`` that may encode text or compressed data; all runs if one may be
+    text.
 
-    ``digits`` are all runs together, ``is_mixed`` whether they are more than digits of hexadecimal.
+    ``digits`` are all runs joined, ``is_mixed`` tells that they are not only hexadecimal digits.
     """
-    if is_mixed and data.find(b"\\") >= 0:  # the letter of an escape (\n) is no digit
+    if is_mixed and data.find(b"\\") >= 0:  # the letter of an escape (\n) is not a digit
         runs = Runs((at + 1, run[1:]) if data[at - 1 : at] == b"\\" else (at, run) for at, run in runs)
         digits = b"".join([run for _, run in runs])
     if len(digits) >= _SHORTEST_HEX and _is_any(digits.translate(None, b"-_"), _HALVES, 2, _of_hex()):
@@ -131,7 +132,7 @@ def likely_runs(data: bytes, runs: Runs, digits: bytes, *, is_mixed: bool) -> li
 
 
 def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pattern[bytes]) -> bool:
-    """Whether there is a row, where one of so many digits is of a class, that fits the pattern."""
+    """Return whether ``pattern`` matches at a row of digits of which every ``width``-th has the given class."""
     classes, row = kinds
     found = digits.translate(classes).decode("ascii")
     for first in range(width):
@@ -146,8 +147,8 @@ def _is_any(digits: bytes, kinds: tuple[bytes, str], width: int, pattern: re.Pat
     return False
 
 
-# Of the first of four digits of three bytes of ASCII, and of the first half of a byte: a secret has 17 bytes and more
-# with what it is known by. NULs may stand between them.
+# Classes of the first of the four digits of three ASCII bytes, and of the first half of a byte. A secret has 17 bytes
+# or more, with the text that it is known by. NULs may stand between them.
 _LEADS = (_classes("ACDIJKLMNOPQRSTUVWXYZabcdef"), "h" * 5)
 _HALVES = (_classes("0234567"), "h" * 17)
 _SHORTEST_HEX = 2 * 17
@@ -169,14 +170,14 @@ def _of_hex() -> re.Pattern[bytes]:
 
 
 def _is_packed(before: bytes) -> bool:
-    """Whether digits of what is packed begin before a run of token characters, which follows + or /."""
+    """Return whether digits of compressed data begin before a run of token characters, which follows + or /."""
     start = len(before.rstrip(_ALPHABET.encode()))
     start += before[start - 1 : start] == b"\\"  # the letter of an escape
     return before[start : start + 3] in _PACKED
 
 
 def run_at(text: str, at: int) -> tuple[int, int]:
-    """From where to where the digits go that stand at ``at``; + and / may be before it."""
+    """Return the span of the digits at ``at``, including those before a preceding + or /."""
     if text[at - 1 : at] in ("+", "/"):
         before = text[max(0, at - _FAR) : at]
         at -= len(before) - len(before.rstrip(_ALPHABET))
@@ -185,13 +186,13 @@ def run_at(text: str, at: int) -> tuple[int, int]:
 
 
 def runs_in(text: str) -> Iterator[tuple[int, int]]:
-    """From where to where there are digits of base64."""
+    """Yield the spans of base64 digits."""
     return (found.span() for found in _base64().finditer(text))
 
 
 def digits_at(text: str, start: int, end: int) -> Iterator[Run]:
-    """The readings of these digits, as hexadecimal and as base64: all lines together, from each place where they may
-    begin, and then each line by itself, since a line beside it may be a word or a hash."""
+    """Yield the readings of these digits, as hexadecimal and as base64: all lines together, from each place where they
+    may begin, and then each line by itself, since a line beside it may be a word or a hash."""
     if end - start < _SHORTEST:
         return
     for found in _hex().finditer(text, start, end):
@@ -212,7 +213,7 @@ def digits_at(text: str, start: int, end: int) -> Iterator[Run]:
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """From where to where each line of digits goes, and what it is; nothing where there is one line alone."""
+    """Yield the span and the digits of each line, if there are several lines."""
     line, ends = start, [found.span() for found in _LINE_END.finditer(text, start, end)]
     for stop, following in (*ends, (end, end)) if ends else ():
         digits = text[line:stop]
@@ -224,16 +225,16 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def text_in(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Run]:
-    """What digits in groups are: `67 68`, `67:68`, `0x67, 0x68`."""
+    """Yield the bytes that groups of digits encode: `67 68`, `67:68`, `0x67, 0x68`."""
     for found in _pairs().finditer(text, start, end):
         yield Run(*found.span(), _unhexed(found[0]))
 
 
 def _offsets(run: str, is_escaped: bool) -> Iterator[int]:
-    """One place for each of the four ways in which groups of four digits can lie."""
+    """Yield an offset for each of the four ways in which groups of four digits can lie."""
     done = {0}
     yield 0
-    if is_escaped:  # the letter of \n is no digit
+    if is_escaped:  # the letter of \n is not a digit
         done.add(1)
         yield 1
     between = 0
@@ -261,7 +262,7 @@ def _unhexed(run: str) -> bytes:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """Without gzip or zlib around it, and in one byte where UTF-16 and UTF-32 have two or four."""
+    """Decompress gzip or zlib, and reduce the two or four bytes of UTF-16 and UTF-32 to one."""
     if data[:2] == b"\x1f\x8b" or (data[:1] == b"\x78" and int.from_bytes(data[:2], "big") % 31 == 0):
         try:
             data = zlib.decompressobj(wbits=47).decompress(data, _LARGEST)
@@ -271,7 +272,7 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is UTF-8 without controls."""
+    """Return whether the bytes are UTF-8 without control characters."""
     if len(data.translate(None, _CONTROLS)) != len(data):
         return False
     try:

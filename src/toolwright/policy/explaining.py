@@ -1,7 +1,7 @@
-"""Why a decision is as it is: each rule that was tried, and what kept it from matching.
+"""Explanations of a decision: each rule that was tried, and the condition that kept it from matching.
 
-Nothing is decided here: the verdicts are those of the very decision that guards the server, and the steps are those of
-the very rules.
+This module makes no decision: the verdicts are those of the very decision that guards the server, and the steps are
+those of the very rules.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["Explanation", "explain", "in_words", "why"]
 
 
 class Explanation(Value, frozen=True):
-    """``shown`` is what is decided about the subject alone, ``called`` about these arguments: for tools only, and only
-    when the first let the call pass. ``steps`` are those of the last of the two that was asked."""
+    """``shown`` is the decision about the subject alone, ``called`` that about these arguments: for tools only, and
+    only if the first let the call pass. ``steps`` are those of the last decision that was made."""
 
     shown: Verdict
     called: Verdict | None
@@ -34,7 +34,8 @@ class Explanation(Value, frozen=True):
 def explain(
     guard: Guard, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None
 ) -> Explanation:
-    """What the guard says of this caller. Without ``arguments``, of a tool too, it is what a list goes by."""
+    """Explain the guard's decision about this caller. Without ``arguments``, also for a tool, it is the one that lists
+    use."""
     decide = decision(guard.rules, guard.decide, guard.held)
     shown = decide(subject, context, None)
     goes_on = isinstance(subject, Tool) and arguments is not None and not isinstance(shown, Deny)
@@ -63,7 +64,7 @@ def in_words(verdict: Verdict) -> str:
 def why(
     step: Step, guard: Guard, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None
 ) -> str:
-    """What kept the rule of ``step`` from matching, in a few words."""
+    """Describe in a few words the condition that kept the rule of ``step`` from matching."""
     rule, principal = step.rule, context.principal
     match step.stop:
         case "":
@@ -88,7 +89,7 @@ def why(
 
 
 def _by_old_name(rule: Rule, subject: Subject) -> str:
-    """What a reader of the rule would miss: that it says the tool by a name that it had."""
+    """Tell that the rule names the tool by an old name, which a reader of the rule would miss."""
     if not isinstance(subject, Tool) or subject.name in (said := rule.names_of(subject)):
         return ""
     return f" its old name {', '.join(sorted(said))}"

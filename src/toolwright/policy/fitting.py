@@ -1,4 +1,4 @@
-"""A result that is too large: what fits of it, with a link to the whole, which is kept for whoever called."""
+"""Truncation of a result that is too large, with a link to the whole, which is stored for the caller."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from toolwright.wording import sentence
 __all__ = ["CUT", "LEAST", "MAX_BLOCKS", "fitted"]
 
 CUT = "toolwright/cut"
-"""The key of ``_meta`` under which a result says that it is not all, and where all is."""
+"""The key of ``_meta`` under which a result says that it is incomplete, and where the whole is."""
 
 MAX_BLOCKS = 1000
 LEAST = 1000
-"""Where the limit is smaller, there is no room for saying that there is more."""
+"""A smaller limit leaves no room to say that there is more."""
 
-_CUTS = 8  # that a value may need
+_CUTS = 8  # the most cuts of one value
 _SAYING = 800  # bytes for the sentence and the link
 
 
 def fitted(tool: Tool, result: CallToolResult, limit: int, context: RequestContext, language: str) -> CallToolResult:
-    """What fits into ``limit``. It is valid against the output schema; where nothing smaller is, it is an error."""
+    """Return the part of a result that fits into ``limit``. It is valid against the output schema; if no smaller value
+    is, the result is an error."""
     link = _kept(tool, result, context)
     part, said = _part(tool, result, limit - _SAYING)
     facts = {"tool": tool.name, "size": link.size, "limit": limit, "uri": link.uri, "shown": said}
@@ -48,7 +49,7 @@ def fitted(tool: Tool, result: CallToolResult, limit: int, context: RequestConte
 
 
 def _kept(tool: Tool, result: CallToolResult, context: RequestContext) -> ResourceLink:
-    """A link to the whole: the value, the text, the bytes, or else all blocks as JSON."""
+    """Store the whole, and return a link to it: the value, the text, the bytes, or else all blocks as JSON."""
     name = f"{tool.name} (whole result)"
     content = result.content
     if result.structuredContent is not UNSET:
@@ -76,7 +77,7 @@ def _part(tool: Tool, result: CallToolResult, room: int) -> tuple[CallToolResult
 
 
 def _smaller(tool: Tool, result: CallToolResult, value: Any, room: int) -> Cut | None:
-    """The first cut that is small enough, or else the smallest; valid in any case."""
+    """Return the first valid cut that is small enough, or else the smallest valid one."""
     schema = None if tool.output is None else tool.definition.outputSchema
     best: tuple[int, Cut] | None = None
     for cut in cuts(value, schema, room):
@@ -96,7 +97,7 @@ def _with_value(result: CallToolResult, value: Any) -> CallToolResult:
 
 
 def _blocks(result: CallToolResult, room: int) -> tuple[CallToolResult | None, str]:
-    """As many blocks as fit; text is cut, bytes never are."""
+    """Return as many blocks as fit; text is cut, bytes never are."""
     kept: list[Any] = []
     for block in result.content[: MAX_BLOCKS - 2]:
         size = len(block.text.encode()) if type(block) is TextContent else len(encode(block))

@@ -1,8 +1,9 @@
-"""Three harmless things that are none together: private data was read, text of strangers came in, and now something
-would go out. The third asks.
+"""Guard against the lethal trifecta: private data, untrusted content, and a way out, all in one task.
 
-What a call may do is said by the operator (``Flow``), or follows from its effect; of a tool that nobody vouches for
-everything is possible. ``flow`` asks, above where a person is asked; ``flowed`` notes what has run, right at the run.
+Each is harmless alone. A task that has read private data and met untrusted content must ask before it sends anything
+out. The operator declares the possible behaviour of a call (``Flow``), or it follows from the effect; without a
+declaration, a tool may do all three. ``flow`` asks, above the confirmation layer; ``flowed`` records the taint of calls
+that have run, right at the run.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from toolwright.wording import sentence
 __all__ = ["STAKE", "Flow", "flow", "flowed"]
 
 STAKE = "flow"
-"""What a call is said to have at stake that would be the third leg."""
+"""The stake of a call that would complete the trifecta."""
 
-_TAINTED, _PROMPTS = "(what was written before)", "(a prompt)"  # sources that are no server
+_TAINTED, _PROMPTS = "(what was written before)", "(a prompt)"  # sources other than servers
 _TAINTED_SECONDS = 2_592_000.0  # 30 days
 
 
 class Flow(Value, frozen=True):
-    """What calls of these tools do, whatever follows from their effects: ``private`` read what is private, ``public``
-    do not; ``untrusted`` bring in what strangers have written, ``trusted`` do not; ``sends`` may send something out,
-    ``stays`` do not. ``is_on=False`` asks nothing."""
+    """The operator's declarations for tools, which override their effects: ``private`` tools read private data,
+    ``public`` ones do not; ``untrusted`` tools bring in text that strangers have written, ``trusted`` ones do not;
+    ``sends`` tools may send something out, ``stays`` ones do not. ``is_on=False`` turns the guard off."""
 
     private: Globs | None = None
     public: Globs | None = None
@@ -47,11 +48,11 @@ class Flow(Value, frozen=True):
     def legs(self, tool: Tool) -> frozenset[Leg]:
         hint = None if tool.definition.annotations is None else tool.definition.annotations.openWorldHint
         if tool.server:
-            hint = None  # what a stranger says of itself takes nothing away
+            hint = None  # a foreign server's own hint must not relax anything
         acts, reads = tool.effect == "open-world", tool.effect == "read"
         follows: dict[Leg, bool] = {
             "private": hint is None or not (hint or acts),
-            "untrusted": tool.untrusted or hint is None or (hint and reads),  # who acts outside is told how it went
+            "untrusted": tool.untrusted or hint is None or (hint and reads),  # an act outside only returns its outcome
             "sends": acts or hint is not False,
         }
         said: dict[Leg, bool] = {
@@ -62,8 +63,9 @@ class Flow(Value, frozen=True):
         return frozenset(leg for leg, holds in said.items() if holds)
 
     def goes_back(self, tool: Tool, task: Task) -> bool:
-        """Whether a call sends nothing but what its own server has said, to that server: all that the task has met is
-        from there. This is for what only reads by the operator's word, and does not itself say that it goes outside."""
+        """Return whether a call sends only its own server's content, back to that server: everything that the task has
+        met came from there. Holds only for tools that only read, by the operator's declaration, and do not themselves
+        claim to reach outside."""
         hints = tool.definition.annotations
         is_outside = (hints is not None and hints.openWorldHint is True) or _said(tool.name, self.sends, None, False)
         return tool.effect == "read" and not is_outside and _is_its_own(task, tool)
@@ -76,13 +78,14 @@ def _said(name: str, yes: Globs | None, no: Globs | None, otherwise: bool) -> bo
 
 
 def flow(settings: Flow, common: Task, language: str) -> Callable[[Provider], Provider]:
-    """A call that may send something out asks, where its task has met the two others, or where a secret would go with
-    it. ``common`` is the task of all calls that belong to none."""
+    """Ask before a call that may send something out, if its task has met the two other legs, or if a secret would go
+    with it. ``common`` is the task of all calls that belong to no task."""
     return (lambda inner: _Flow(inner, settings, common, language)) if settings.is_on else Wrapper
 
 
 def flowed(settings: Flow, common: Task, values: Values) -> Callable[[Provider], Provider]:
-    """What has run is noted. What a task has written after it met strangers stays theirs, also for later tasks."""
+    """Record the taint of calls that have run. Data that a task writes after it has met untrusted content stays
+    untrusted, also for later tasks."""
     return (lambda inner: _Flowed(inner, settings, common, values)) if settings.is_on else Wrapper
 
 
@@ -111,7 +114,7 @@ class _Flow(Wrapper, frozen=True):
         return await self.inner.call_tool(call)
 
     async def read_resource(self, read: ResourceRead) -> ReadOutcome:
-        """An address that was put together may carry something away; one that stands in a list cannot."""
+        """Refuse a constructed URI to a tainted task, since it may carry data away; one that is listed cannot."""
         met = (read.context.task or self.common).met
         if "private" in met and "untrusted" in met and not read.uri.startswith(SCHEME):
             first, *_ = await self.inner.find_entries(read)
@@ -149,7 +152,7 @@ class _Flowed(Wrapper, frozen=True):
 
     @asynccontextmanager
     async def _met(self, task: Task, legs: frozenset[Leg], name: str, source: str) -> AsyncGenerator[None]:
-        """Whatever came of it, an error too, has been brought in."""
+        """Record the taint of a call even if it fails: an error brings content in too."""
         try:
             yield
         finally:
@@ -158,15 +161,15 @@ class _Flowed(Wrapper, frozen=True):
 
 
 def _carries_nothing(call: ToolCall, tool: Tool) -> bool:
-    """Whether it only reads, by the operator's word, and there is nothing in it that could be read elsewhere."""
+    """Return whether the call only reads, by the operator's declaration, and has no arguments that could carry data."""
     return tool.effect == "read" and not call.arguments
 
 
 def _is_its_own(task: Task, tool: Tool) -> bool:
-    """Whether all that a task has met is from the very server to which it writes."""
+    """Return whether everything that a task has met is from the very server to which the tool writes."""
     return bool(tool.server) and task.sources <= {tool.server}
 
 
 def _tainted(tool: Tool) -> str:
-    """Where a tool writes, as near as can be known: its server, or this process."""
+    """Return the key for the place where a tool writes, as precisely as it is known: its server, or this process."""
     return f"tainted {tool.server or '(here)'}"

@@ -1,7 +1,7 @@
-"""Patterns of names: ``*`` stands for any text, also for none; every other character for itself.
+"""Glob patterns for names: ``*`` matches any text, even the empty one; every other character matches itself.
 
-Nothing else is special, so that URIs, which are full of ``?`` and ``[``, mean what they say, and so that it can be
-decided whether one pattern takes all that another takes.
+No other character is special, so that URIs, which are full of ``?`` and ``[``, match literally, and so that it is
+decidable whether one pattern covers another.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from toolwright.protocol.types import Value
 
 __all__ = ["Globs", "globs"]
 
-_ANYTHING: Final = "\0"  # in a pattern that is itself matched: only a ``*`` takes it
+_ANYTHING: Final = "\0"  # stands for a ``*`` in a pattern that is itself matched: only a ``*`` matches it
 
 
 class Globs(Value, frozen=True):
@@ -27,11 +27,11 @@ class Globs(Value, frozen=True):
         return self.pattern.fullmatch(text) is not None
 
     def cover(self, others: Iterable[str]) -> bool:
-        """Whether each of the ``others`` takes nothing but what one of these takes as well."""
+        """Return whether each of the ``others`` matches only texts that one of these matches as well."""
         return all(self.match(other.replace("*", _ANYTHING)) for other in others)
 
     def meet(self, other: str) -> bool:
-        """Whether there is a text that ``other`` and one of these take."""
+        """Return whether there is a text that ``other`` and one of these match."""
         return any(_meet(pattern, other) for pattern in self.patterns)
 
 
@@ -42,7 +42,8 @@ def globs(patterns: str | Iterable[str]) -> Globs:
 
 
 def _regex(pattern: str) -> str:
-    """It never looks back: what stands between two ``*`` is found where it comes first, and that decides."""
+    """Build an expression without backtracking: the text between two ``*`` matches at its first occurrence, which is
+    final."""
     first, *rest = map(re.escape, re.split(r"\*+", pattern))
     if not rest:
         return first
@@ -51,7 +52,7 @@ def _regex(pattern: str) -> str:
 
 
 def _meet(one: str, other: str) -> bool:
-    """Both patterns are walked at once; ``places`` are the pairs of positions that some text leads to."""
+    """Walk both patterns at once; ``places`` are the pairs of positions that some text leads to."""
     places, seen = {(0, 0)}, set[tuple[int, int]]()
     while places:
         i, j = place = places.pop()

@@ -1,4 +1,4 @@
-"""Records that are not written at once: refusals that are counted, and operations that ask and have not ended."""
+"""Records that are not written at once: refusals that are counted, and operations that wait for an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolwright.protocol.types import replaced
 __all__ = ["EACH", "Asked", "Counted"]
 
 EACH = 5
-"""Refusals of one principal in one minute that have a record of their own."""
+"""How many refusals of one principal in one minute have a record of their own."""
 
 _MINUTE = 60.0
 _QUESTION_SECONDS = 900.0
@@ -46,7 +46,7 @@ class Counted:
         self._more: dict[str, _Many] = {}
 
     def is_one_too_many(self, record: Record, now: float) -> bool:
-        """Count a refusal; whether it is one of those that have no record of their own."""
+        """Count a refusal, and return whether it is one of those without a record of their own."""
         if not self._each:
             self._since = now
         who = record.principal.id
@@ -58,7 +58,7 @@ class Counted:
         return count > EACH
 
     def due(self, now: float, *, all: bool = False) -> list[Refusals]:
-        """What is to be written of a minute that is over, or (``all``) of this one too."""
+        """Return the records to write of a minute that is over, or (``all``) of this one too."""
         if not all and self._since <= now < self._since + _MINUTE:
             return []
         more, self._each, self._more = self._more, {}, {}
@@ -69,13 +69,13 @@ class Counted:
 
 
 class Asked:
-    """Operations whose client has been asked something; the key is what the same operation has again."""
+    """Operations that wait for their client's answer; the key is the same when the operation continues."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[object, ...], Record] = {}
 
     def keep(self, record: Record) -> list[Record]:
-        """Keep a record until the next round. Returns what must be written for it to have room."""
+        """Keep a record until the next round. Returns the records that must be written to make room for it."""
         key = _key(record)
         over = [self._records.pop(key)] if key in self._records else []
         if len(self._records) >= _MAX_ASKED:
@@ -86,12 +86,12 @@ class Asked:
     def continued(self, record: Record) -> Record:
         """The record of a later round, made that of the whole operation."""
         first = self._records.pop(_key(record), None)
-        if first is None:  # it was asked by another worker, or long ago
+        if first is None:  # asked by another worker, or long ago
             return record
         return replaced(record, at=first.at, seconds=record.seconds + first.seconds)
 
     def due(self, now: float, *, all: bool = False) -> list[Record]:
-        """What nobody has answered in time."""
+        """Return the records whose questions were not answered in time."""
         over = [key for key, record in self._records.items() if all or now - record.at >= _QUESTION_SECONDS]
         return [self._records.pop(key) for key in over]
 

@@ -1,7 +1,7 @@
-"""What calls have handed out by reference is stored for whoever called, and read by nobody else.
+"""Storage of results that calls hand out by reference: stored for the caller, and readable by no other.
 
-Two layers, for cleaning and limits stand between them: what is read is treated as every result is, and what is too
-large to leave can be kept.
+There are two layers, with the layers for cleaning and limits between them: a stored result is treated like any other
+when it is read, and a result that is too large to leave can be stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from toolwright.wording import sentence
 __all__ = ["BUDGET", "keeping", "kept"]
 
 BUDGET = 64 * 1_048_576
-"""Bytes that may be kept for a principal at once, about: so much is granted, and regained within ``_REGAIN``."""
+"""Bytes that a principal may store at once, approximately: granted as a burst, and regained within ``_REGAIN``."""
 _REGAIN = 900.0
 _UNIT = 1024
 
@@ -42,14 +42,14 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 def keeping(facts: Facts) -> Callable[[Provider], Provider]:
-    """Store what an operation kept, before its answer says where it is. What fails, or asks, has kept nothing."""
+    """Store the results of an operation before its answer links to them. An operation that fails, or asks, stores
+    none."""
     return lambda inner: _Keeping(inner, facts)
 
 
 def kept(facts: Facts, language: str) -> Callable[[Provider], Provider]:
-    """The resources that were kept for whoever asks. They are not listed: their links are in the results. Whoever only
-    follows a resource is let through to here, and reads nothing.
-    """
+    """Serve stored results to the caller that they belong to. They are not listed: their links are in the results. A
+    subscription is let through to here, and reads no content."""
     return lambda inner: _Kept(inner, facts, language)
 
 
@@ -113,7 +113,8 @@ def _is_ours(read: ResourceRead) -> bool:
 
 
 def _key(principal: Principal, uri: str) -> str:
-    """Of the principal and the URI, so that who is not the one finds nothing, as at a URI that never was."""
+    """Return the storage key of a principal and URI, so that other callers get the same not-found as for an unknown
+    URI."""
     whose = hashlib.sha256(principal.id.encode(errors="surrogatepass")).hexdigest()[:32]
     return f"kept {whose} {uri.encode(errors='replace').decode()}"
 

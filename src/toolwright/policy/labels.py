@@ -1,7 +1,7 @@
-"""What servers say, marked as data for the model that reads it: nothing in it can end the mark, or imitate it.
+"""Delimiters that mark the output of servers as data for the model: no output can end a delimiter, or imitate it.
 
-A mark is good for one result: its number is made when the result is there. What looks like a mark, or like the words
-that divide the turns of a conversation, is written with other brackets (``‹``), so that a person still reads it.
+Delimiters are good for one result: their number is made when the result is there. Text that looks like one, or like the
+words that divide the turns of a conversation, is written with other brackets (``‹``), so that a person still reads it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ ErrorT = TypeVar("ErrorT", ToolError, RpcError, ToolError | RpcError)
 
 
 def labelled(language: str) -> Callable[[Provider], Provider]:
-    """Results, errors and resources between two marks. What is ours to say (errors with a code) needs none."""
+    """Put results, errors and resources between two delimiters. Our own sentences (errors with a code) need no
+    delimiters."""
     return lambda inner: _Labelled(inner, language)
 
 
@@ -51,7 +52,7 @@ class _Labelled(Wrapper, frozen=True):
         try:
             outcome = await self.inner.call_tool(call)
         except (ToolError, RpcError) as error:
-            if error.code or isinstance(error, InvalidResult):  # of which a model is told that it is so, and no more
+            if error.code or isinstance(error, InvalidResult):  # the model learns of an invalid result, and no details
                 raise _quoted(error, call.name) from error.__cause__
             outcome = failed(str(error))
         if isinstance(outcome, InputRequiredResult):
@@ -69,7 +70,7 @@ class _Labelled(Wrapper, frozen=True):
         first, last = _marks(nonce, read.uri, self.language)
 
         def marked(part: Any) -> Any:
-            is_ours = read.uri.startswith(SCHEME) and part.uri != read.uri  # where a long text goes on
+            is_ours = read.uri.startswith(SCHEME) and part.uri != read.uri  # our pointer to the rest of a long text
             if is_ours or not isinstance(part, TextResource):
                 return part
             return replaced(part, text=f"{first}\n{defused(part.text)}\n{last}")
@@ -79,11 +80,11 @@ class _Labelled(Wrapper, frozen=True):
 
 
 _FOREIGN = ("problem", "said")
-"""The facts of our own sentences that may quote a server: what it answered, or printed before it ended."""
+"""Facts of our own sentences that may quote a server: its answer, or its output before it ended."""
 
 
 def _quoted(error: ErrorT, source: str) -> ErrorT:
-    """The same error, what it quotes of a server between marks."""
+    """Put the words of a server that an error quotes between delimiters."""
     quotes = {name: str(error.facts[name]) for name in _FOREIGN if name in error.facts}
     if error.code and quotes:
         first, last = (mark.partition("\n")[0] for mark in _marks(_nonce(), source, "en"))
@@ -93,7 +94,7 @@ def _quoted(error: ErrorT, source: str) -> ErrorT:
 
 
 def without_label(result: CallToolResult) -> list[Any]:
-    """The blocks that came from the tool, as they stand between the marks; all, where there are none."""
+    """Return the blocks that came from the tool, between the delimiters; all blocks if there are no delimiters."""
     nonce = (result.meta or {}).get(UNTRUSTED)
     ends = [
         place
@@ -110,15 +111,15 @@ def _between(result: CallToolResult, call: ToolCall, language: str) -> CallToolR
     nonce = _nonce()
     first, last = _marks(nonce, call.name, language)
     content, more = _divided(result, call.context, language)
-    if not content and result.structuredContent is not UNSET:  # so that nothing has to be read from outside the marks
+    if not content and result.structuredContent is not UNSET:  # so that the model need not read outside the delimiters
         content = [TextContent(text=(result.encoded or encoded_value(result.structuredContent)).decode())]
     blocks = [TextContent(text=first), *map(_defused_block, content), TextContent(text=last), *more]
     return replaced(result, content=blocks, meta={**(result.meta or {}), UNTRUSTED: nonce})
 
 
 def _divided(result: CallToolResult, context: RequestContext, language: str) -> tuple[list[Any], list[Any]]:
-    """What the tool said, and what we say of a part that was left out. That such a word is ours, we know by its
-    address, which nobody could know before the result was there."""
+    """Split a result into the blocks of the tool, and our notice on a part that was left out. The notice is known to be
+    ours by its URI, which could not be known before the result was there."""
     cut = (result.meta or {}).get(CUT)
     uri = cut.get("uri") if isinstance(cut, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     kept = next((thing.link for thing in context.kept if thing.link.uri == uri), None)
@@ -145,7 +146,7 @@ def _name(source: str) -> str:
     return re.sub(r"[^\w.:/-]", "_", source)[:128]
 
 
-# --- what imitates ----------------------------------------------------------------------------------------------------
+# --- imitations -------------------------------------------------------------------------------------------------------
 
 _LESS, _GREATER = "<＜﹤〈《‹«⟨⟪˂ᐸ", ">＞﹥〉》›»⟩⟫˃ᐳ"
 _TURNS = (
@@ -156,20 +157,20 @@ _TURNS = (
 
 
 def _wide(word: str) -> str:
-    """The word in letters of either width."""
+    """Return an expression for the word in letters of either width."""
     return "".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in word)
 
 
-# The text in the brackets of a picture: escapes, one more pair of brackets, and line breaks.
+# The alternative text of a picture in Markdown: escapes, one nested pair of brackets, and line breaks.
 _ALT = r"\[(?:\\.|[^\[\]\\]|\[[^\[\]]{0,100}\]){0,400}\]"
-# Every repetition has a limit: a text may be long, and made to be slow.
+# Every repetition has a limit: a hostile text may be long, and made to be slow.
 _LOOKS_LIKE = re.compile(
-    rf"[{_LESS}](?=[^\w<>]{{0,8}}{_wide('untrusted')}[\W_]{{0,8}}{_wide('data')})"  # a mark of ours
+    rf"[{_LESS}](?=[^\w<>]{{0,8}}{_wide('untrusted')}[\W_]{{0,8}}{_wide('data')})"  # one of our delimiters
     rf"|[{_LESS}](?=\s{{0,8}}[|｜¦][^<>\n]{{1,60}}[|｜¦]\s{{0,8}}[{_GREATER}])"  # <|im_start|>
     rf"|[{_LESS}](?=\s{{0,8}}/?\s{{0,8}}(?:{_TURNS})(?:\s[^<>]{{0,200}})?\s{{0,8}}/?\s{{0,8}}[{_GREATER}])"  # </user>
     rf"|[{_LESS}](?=[{_LESS}]\s{{0,8}}/?SYS\s{{0,8}}[{_GREATER}])"
     r"|[\[［](?=\s{0,8}/?\s{0,8}(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\s{0,8}[\]］])"
-    # A picture is fetched by whoever shows it, and its address may carry something away.
+    # The program that shows a picture fetches it, and its address may carry data away.
     rf"|!(?={_ALT}\s{{0,4}}(?:\(\s{{0,8}}[<\"']?(?:https?:)?//|\[))"
     rf"|[{_LESS}](?=\s{{0,8}}(?:img|iframe|image|object|embed|video|audio|link|script)\b[^<>]{{0,400}}(?:https?:)?//)",
     re.IGNORECASE,
@@ -177,7 +178,7 @@ _LOOKS_LIKE = re.compile(
 
 
 def defused(text: str) -> str:
-    """The text, in which nothing passes for a mark of ours, a turn of the conversation, or a picture from elsewhere."""
+    """Rewrite text that would pass for our delimiter, a turn of the conversation, or a picture from elsewhere."""
     return _LOOKS_LIKE.sub(lambda found: _INSTEAD.get(found[0], "‹"), text)
 
 

@@ -1,4 +1,4 @@
-"""How large the arguments of a call may be, and how long it may take. What has no limit of its own has the server's."""
+"""Request size limit and timeout. A tool without limits of its own has the server's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 def sizes(max_argument_bytes: int) -> Callable[[Provider], Provider]:
-    """Refuses arguments that are larger as JSON, before anything walks through them."""
+    """Refuse arguments that are larger as JSON, before a layer walks through them."""
     return lambda inner: _Sizes(inner, max_argument_bytes)
 
 
@@ -33,7 +33,7 @@ class _Sizes(Wrapper, frozen=True):
 
 
 def timeout(seconds: float) -> Callable[[Provider], Provider]:
-    """An answer within ``seconds``, or within the tool's own limit: an async tool is cancelled, a thread given up.
+    """Answer within ``seconds``, or within the tool's own limit: an async tool is cancelled, a thread abandoned.
 
     An async tool that blocks the event loop, or that goes on after its cancellation, is answered when it ends.
     """
@@ -49,12 +49,12 @@ class _Timeout(Layer, frozen=True):
         try:
             outcome = await proceed(operation)
         except BaseException:
-            if deadline.was_the_reason():  # also when the tool has made another error of its cancellation
+            if deadline.was_the_reason():  # also if the tool has turned its cancellation into another error
                 raise _late(operation, seconds) from None
             raise
         finally:
             deadline.end()
-        if deadline.was_the_reason():  # the tool did not let itself be cancelled; its answer is late all the same
+        if deadline.was_the_reason():  # the tool suppressed its cancellation; its answer is late all the same
             raise _late(operation, seconds)
         return outcome
 

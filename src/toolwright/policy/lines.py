@@ -1,4 +1,4 @@
-"""Where something stands in a TOML text: the parser tells no lines, so it is asked about more and more of the text."""
+"""Line numbers of the keys in a TOML text: the parser reports none, so it is given more and more of the text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 def lines_of(text: str) -> Mapping[Path, int]:
-    """For each key, header and item the line on which it begins. ``text`` is valid TOML; takes quadratic time, so this
-    is for when something has to be said about it.
-    """
+    """Map each key, header and item to the line on which it begins. ``text`` is valid TOML. Takes quadratic time, so
+    use it only to report a problem."""
     lines: dict[Path, int] = {}
     whole = text.split("\n")
-    begins = 1  # the line after the last that ended something: a value may take several
+    begins = 1  # the line after the last complete value: a value may take several lines
     for number in range(1, len(whole) + 1):
         try:
             read = tomllib.loads("\n".join(whole[:number]))

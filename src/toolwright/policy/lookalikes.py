@@ -1,8 +1,8 @@
-"""Names that are not what they look like, marked for the person who decides: ``аnn`` with a Cyrillic letter is not
-``ann``, nor is ``ann１`` with a full-width digit ``ann1``.
+"""Names that look like other names, marked for the person who decides.
 
-A name is judged word by word, for an id has parts of several scripts: a word of one script that looks like no other is
-left as it is, Chinese and Japanese beside Latin letters included.
+``аnn`` with a Cyrillic letter is not ``ann``, nor is ``ann１`` with a full-width digit ``ann1``. A name is judged word
+by word, since an id has parts of several scripts: a word of one script that looks like no other is left as it is,
+Chinese and Japanese beside Latin letters included.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMED: Final = 3
 
 
 def shown_name(name: str, language: str, others: Collection[str] = ()) -> str:
-    """``name`` as :func:`shown_text` shows it, marked where it holds :func:`odd_letters`, or looks like one of
+    """Return ``name`` as :func:`shown_text` shows it, marked if it holds :func:`odd_letters`, or looks like one of
     ``others`` and is another. The mark stands between brackets that no name can hold unescaped."""
     notes: list[str] = []
     if odd := odd_letters(name):
@@ -37,8 +37,8 @@ def shown_name(name: str, language: str, others: Collection[str] = ()) -> str:
 
 
 def odd_letters(name: str) -> tuple[str, ...]:
-    """The characters by which a name is not what it looks like: letters and digits that pass for Latin ones, or stand
-    among those of another script that does, and all that nobody sees."""
+    """Return the characters that make a name look like another: letters and digits that pass for Latin ones, or stand
+    among letters of another script that do, and invisible characters."""
     if name.isascii() and name.isprintable():
         return ()
     hidden = {sign for sign in name if shown_text(sign).startswith("\\u") and not unicodedata.combining(sign)}

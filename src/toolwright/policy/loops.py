@@ -1,8 +1,8 @@
-"""Calls that go round in circles: the same with the same result, a few in turn, the same error again and again.
+"""Loop detection: the same call with the same result, a few calls in turn, or the same error, again and again.
 
-A model that repeats itself is told so, with what it did; one that goes on all the same is stopped. A call whose result
-differs each time, as that of a job that makes progress, is no circle. Of identical calls at once only so many run as it
-takes until the model is told.
+A model that repeats itself is told so, with the calls that it repeats; one that continues is stopped. A call whose
+result differs each time, such as that of a job that makes progress, is not a loop. Identical calls run at once only up
+to the number at which the model is told.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from toolwright.wording import sentence
 
 __all__ = ["Loops", "circling"]
 
-_LONGEST = 4  # calls of one round: a-b-a-b is a circle of two
+_LONGEST = 4  # calls of one cycle: a-b-a-b is a cycle of two
 
 
 class Loops(Value, frozen=True):
-    """A model is told when it has gone ``told_after`` times through the same circle, and stopped at ``stopped_after``.
-    ``errors_after``: so many times the same error of one tool, whatever the arguments; twice as many stop. ``patient``
-    are tools that are meant to be called again until something has happened."""
+    """A model is told when it has repeated a cycle ``told_after`` times, and stopped at ``stopped_after``.
+    ``errors_after`` counts the same error of one tool, with any arguments: the model is told then, and stopped at twice
+    as many. ``patient`` are tools that are meant to be called again until something has happened."""
 
     told_after: int = 3
     stopped_after: int = 6
@@ -47,7 +47,7 @@ class Loops(Value, frozen=True):
 
 
 def circling(settings: Loops, language: str) -> Callable[[Provider], Provider]:
-    """Calls of a task that go in circles end. What belongs to no task is not watched."""
+    """End calls of a task that loop. A call that belongs to no task is not watched."""
     return lambda inner: _Circling(inner, settings, language)
 
 
@@ -62,7 +62,7 @@ class _Circling(Wrapper, frozen=True):
         made = digest([call.name, call.arguments])
         if (times := _about_to_be(task, made)) >= settings.stopped_after:
             raise stop(task, call, ToolError.of("TW9361", tool=call.name, times=times - 1))
-        # Nobody knows what will come of those that still run; let it be the same.
+        # The results of calls that still run are unknown; assume that they are the same.
         running = task.running[made]
         if running and (running >= settings.told_after or times + running >= settings.stopped_after):
             raise ToolError.of("TW9364", tool=call.name, times=running)
@@ -83,7 +83,7 @@ class _Circling(Wrapper, frozen=True):
         return outcome
 
     def _after(self, task: Task, call: ToolCall, made: str, result: str, error: str) -> str:
-        """What the model is to be told now that this has come of the call; nothing, where there is nothing new."""
+        """Return a message for the model after this result; empty if there is no news."""
         task.history.append((made, result))
         times = _rounds(tuple(task.history))
         if times == self.settings.told_after:
@@ -106,7 +106,7 @@ class _Circling(Wrapper, frozen=True):
 
 
 class _Told(ToolError):
-    """An error, and what else the model is told with it."""
+    """An error with a further message for the model."""
 
     def __init__(self, said: str, error: ToolError) -> None:
         super().__init__(str(error), code=error.code, facts=error.facts)
@@ -125,7 +125,7 @@ def _hash(text: str) -> str:
 
 
 def _rounds(history: Sequence[tuple[str, str]]) -> int:
-    """How many times the newest circle has been gone through in a row, with the same results; 1 where there is none."""
+    """Return how many times the newest cycle was repeated in a row, with the same results; 1 if there is no cycle."""
     return max(_times(history, length) for length in range(1, _LONGEST + 1))
 
 
@@ -137,7 +137,7 @@ def _times(history: Sequence[tuple[str, str]], length: int) -> int:
 
 
 def _about_to_be(task: Task, made: str) -> int:
-    """How many times a circle will have been gone through after this call, should its result be what it was."""
+    """Return how many times a cycle will have been repeated after this call, if its result is the same as before."""
     history = tuple(task.history)
     guesses = [history[-length] for length in range(1, _LONGEST + 1) if len(history) >= length]
     return max((_rounds((*history, guess)) for guess in guesses if guess[0] == made), default=1)

@@ -1,6 +1,6 @@
-"""What a record may hold of arguments: what is secret by its schema or its name is masked, the rest passes a detector.
+"""Redaction of arguments for audit records: values that are secret by schema or name are masked, the rest is scanned.
 
-It is decided once for each tool whether its arguments can hold anything secret at all; most cannot, and cost nothing.
+Whether a tool's arguments can hold a secret at all is decided once for each tool; most cannot, and need no walk.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEPT_TOOLS = 10_000
 
 
 def _plain(text: str) -> str:
-    """``text`` without what hides, in which a secret would not be found."""
+    """Remove hidden characters, which would keep a secret from being found."""
     return cleaned(text, {}) if may_hide(text) else text
 
 
@@ -45,19 +45,19 @@ def _without_secrets(text: str) -> str:
 
 @cache_short_texts(4096)
 def _is_secret(name: str) -> bool:
-    """Whether something of this name is secret: ``apiKey``, ``db_password``, ``X-Auth-Token``; not ``author``."""
+    """Return whether a value of this name is secret: ``apiKey``, ``db_password``, ``X-Auth-Token``; not ``author``."""
     return _SECRET.search(_HUMPS.sub(" ", name).lower()) is not None
 
 
 class Masks(Value, frozen=True):
-    """``detect`` returns a text with the secrets that it finds in it masked; without it, ours does."""
+    """Masks for audit records. ``detect`` returns a text with its secrets masked; without it, our own detector does."""
 
     detect: Callable[[str], str] | None = None
     _plain: set[int] = field(default_factory=set[int])
     _tools: dict[int, tuple[Tool, _Secrets]] = field(default_factory=dict[int, "tuple[Tool, _Secrets]"])
 
     def is_plain(self, tool: Tool | None, arguments: bytes) -> bool:
-        """Whether these arguments, which fit the tool's schema, hold nothing that is masked."""
+        """Return whether these arguments, which fit the tool's schema, need no mask."""
         if self.detect is not None or tool is None:
             return False
         if id(tool) not in self._plain and not self._of(tool).is_plain:
@@ -65,18 +65,18 @@ class Masks(Value, frozen=True):
         return not look(arguments, secrets=True)
 
     def mask(self, arguments: Json, tool: Tool | None) -> tuple[Json, list[str]]:
-        """The arguments without what is secret, and where that was, as JSON Pointers."""
+        """Return the arguments without secrets, and the JSON Pointers of those that were masked."""
         walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self._detected)
         return walk.masked(arguments, "", ""), walk.found
 
     def text(self, text: str) -> str:
-        """A name or a URI, say, without secrets, those in a query by their names too."""
+        """Mask secrets in a text such as a name or a URI, including query parameters with secret names."""
         plain = _plain(text)
         clean = _QUERY.sub(lambda found: found[1] + MASKED if _is_secret(found[2]) else found[0], plain)
         return self._detected(text if clean == plain else clean)
 
     def _detected(self, text: str) -> str:
-        """As it came, where there is nothing to mask in it."""
+        """Mask the secrets that the detector finds; a text without any is returned unchanged."""
         plain = _plain(text)
         clean = (self.detect or _without_secrets)(plain)
         return text if clean == plain else clean
@@ -88,14 +88,15 @@ class Masks(Value, frozen=True):
                 self._plain.clear()
                 self._tools.clear()
             known = (tool, _secrets(tool.definition.inputSchema))
-            self._tools[id(tool)] = known  # the tool is kept too, so that its id is no other's
+            self._tools[id(tool)] = known  # keeps the tool alive, so that its id stays its own
             if known[1].is_plain:
                 self._plain.add(id(tool))
         return known[1]
 
 
 class _Secrets(Value, frozen=True):
-    """``names`` that the schema declares secret. ``is_plain``: nothing is secret, and nothing undeclared can come."""
+    """``names`` are those that the schema declares secret. ``is_plain``: no value is secret, and none can come
+    undeclared."""
 
     names: frozenset[str]
     is_plain: bool
@@ -135,7 +136,7 @@ def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-# --- what a schema says ----------------------------------------------------------------------------------------------
+# --- schemas ---------------------------------------------------------------------------------------------------------
 
 _SCALARS = {"string", "integer", "number", "boolean", "null"}
 _INNER = ("items", "additionalProperties", "contains", "not", "if", "then", "else", "unevaluatedProperties")
@@ -161,7 +162,7 @@ def _secrets(schema: Mapping[str, Any]) -> _Secrets:
 
 
 def _inside(node: Mapping[str, Any], name: str, root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The schemas of what may stand inside, and under which name; that of a list is the name of its items."""
+    """Yield the nested schemas, each with its property name; the items of a list have the name of the list."""
     properties = node.get("properties")
     yield from properties.items() if is_object(properties) else ()
     for word in _INNER:
@@ -178,7 +179,8 @@ def _inside(node: Mapping[str, Any], name: str, root: Mapping[str, Any]) -> Iter
 
 
 def _target(reference: str, root: Any) -> Any:
-    """What a reference of the usual kind, ``#/$defs/Name``, leads to. Of any other nothing is known: ``True``."""
+    """Resolve a reference of the usual kind, ``#/$defs/Name``. A reference of another kind gives ``True``: any
+    value."""
     node = root
     if reference != "#" and not reference.startswith("#/"):
         return True
@@ -188,7 +190,7 @@ def _target(reference: str, root: Any) -> Any:
 
 
 def _is_closed(node: Mapping[str, Any]) -> bool:
-    """Whether nothing fits but what this schema, and those inside it, name."""
+    """Return whether a schema accepts only values that it, and the schemas inside it, name."""
     if "enum" in node or "const" in node or "$ref" in node or any(word in node for word in ("anyOf", "oneOf")):
         return True
     said = node.get("type")

@@ -1,4 +1,4 @@
-"""What is no text: whether bytes are what they are said to be, and where a link may lead."""
+"""Checks of binary content and links: whether bytes are of their declared type, and where a link may lead."""
 
 from __future__ import annotations
 
@@ -44,12 +44,13 @@ _LONGEST_BEGINNING = 64
 
 
 def bytes_problem(mime_type: str, digits: str) -> str | None:
-    """What is wrong with bytes of this type, in base64: no base64, or of another type that we know."""
+    """Return the problem with these bytes of this type, in base64: invalid base64, an SVG picture, or another known
+    type."""
     try:
         data = binascii.a2b_base64(digits, strict_mode=True)
     except (binascii.Error, ValueError):
         return "it is not base64"
-    if len(digits) % 4 or digits.endswith("==="):  # the strict mode takes more signs at the end than there may be
+    if len(digits) % 4 or digits.endswith("==="):  # strict mode accepts more padding than there may be
         return "it is not base64"
     declared = mime_type.partition(";")[0].strip().lower()
     if declared == "image/svg+xml":
@@ -64,8 +65,8 @@ def bytes_problem(mime_type: str, digits: str) -> str | None:
 
 
 _SCRIPTS = frozenset({"javascript", "vbscript", "data", "blob", "about", "view-source"})
-# Schemes whose host is a host of the network, whatever it looks like. In a scheme of somebody's own, as in
-# `reports://2026`, a number is no address.
+# Schemes whose host is a host of the network, whatever its form. In a custom scheme, as in `reports://2026`, a number
+# is not an address.
 _NETWORK = frozenset(
     [
         "http",
@@ -168,14 +169,14 @@ _NETWORK = frozenset(
         "syslog",
     ]
 )
-_BROWSED = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})  # they never go without a host
+_BROWSED = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh"})  # they always have a host
 _HERE = re.compile(
     r"(?:.*\.)?(?:localhost|local|internal|localdomain)"
     r"|.*\.(?:lan|intranet|corp|home|private|home\.arpa)"
     r"|(?:.*\.)?(?:localtest\.me|lvh\.me|vcap\.me|nip\.io|sslip\.io|xip\.io|traefik\.me)",
     re.IGNORECASE,
 )
-"""Names of inner networks, and those public names that stand for any address that is written in them."""
+"""Names of internal networks, and public names that resolve to any address written in them."""
 _NO_HOST = re.compile(r"[\x00-\x20\x7f-\xa0/\\@?#<>|^`\"]")
 _UNCERTAIN = "which host it names is not certain"
 _ADDRESS = re.compile(r"\[.*\]|[0-9a-fx]+(?:\.[0-9a-fx]+)+|0x[0-9a-f]+|[0-9]{8,}", re.IGNORECASE)
@@ -183,7 +184,7 @@ _INNER_URI = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def link_problem(uri: str) -> str | None:
-    """Why a client should not be led there, unless this server itself serves it."""
+    """Return why a client should not follow the link, unless this server itself serves it."""
     try:
         parts = urlsplit(uri)
         host = parts.hostname or ""
@@ -207,12 +208,12 @@ def link_problem(uri: str) -> str | None:
 
 
 def _host_without_slashes(path: str) -> str:
-    """That of `sip:ann@10.0.0.1:5060`."""
+    """Return the host of a path as in `sip:ann@10.0.0.1:5060`."""
     return re.split("[:/;]", path.rpartition("@")[2], maxsplit=1)[0]
 
 
 def _uri_within(uri: str, scheme: str) -> str | None:
-    """The URI that another one is put before: that of `jar:http://…` and of `jdbc:mysql://…`."""
+    """Return the URI that follows another scheme, as in `jar:http://…` and `jdbc:mysql://…`."""
     rest = uri.lstrip()[len(scheme) + 1 :]
     return rest.lstrip(":") if "://" in rest and _INNER_URI.match(rest.lstrip(":")) else None
 
@@ -226,25 +227,26 @@ def _host_problem(host: str, *, is_network: bool) -> str | None:
 
 
 def is_inside(host: str) -> bool:
-    """Whether a host, as it is written, is this machine or on an inner network. Nothing is looked up."""
+    """Return whether a host, as written, is this machine or on an internal network. No name is resolved."""
     host = _as_read(host)
     address = parse(host) or _ipv4(host)
     return _HERE.fullmatch(host) is not None if address is None else not is_public(address)
 
 
 def _as_read(host: str) -> str:
-    """A host as browsers read it: unquoted, full-width and circled signs as plain ones, without a dot at the end."""
+    """Normalize a host as browsers do: unquoted, full-width and circled characters as plain ones, without a final
+    dot."""
     return unicodedata.normalize("NFKC", unquote(host)).replace("\u3002", ".").translate(_IGNORED).rstrip(".")
 
 
 _IGNORED: dict[int, None] = dict.fromkeys(
     (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)
-)  # IDNA takes them out of a name
+)  # IDNA removes them from a name
 
 
 def _ipv4(host: str) -> ipaddress.IPv4Address | None:
-    """An IPv4 address as browsers read it: 127.1, 2130706433 and 0x7f000001 are 127.0.0.1."""
+    """Parse an IPv4 address as browsers do: 127.1, 2130706433 and 0x7f000001 are 127.0.0.1."""
     try:
         return ipaddress.IPv4Address(socket.inet_aton(host))
-    except (OSError, ValueError):  # no address, or a NUL or half a character in it
+    except (OSError, ValueError):  # not an address, or a NUL or a lone surrogate in it
         return None

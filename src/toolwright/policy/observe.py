@@ -1,7 +1,6 @@
-"""What operators see of an operation: a count, and a line of the log and a span where these are set up. Never its
-arguments or its result.
+"""Metrics of each operation, and a log line and a span where these are set up; never its arguments or its result.
 
-Stands right below ``answered``: failures are exceptions there, and say why.
+Stands right below ``answered``, where failures are still exceptions, with their reason.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, Completion
 OutcomeT = TypeVar("OutcomeT")
 
 OPERATIONS = "toolwright.operations"
-"""The log that has a line for each operation, where it is set to level INFO."""
+"""The logger that has a line for each operation, where it is set to level INFO."""
 
 _log = logging.getLogger(OPERATIONS)
-_log.setLevel(logging.WARNING)  # whoever wants it says so by its name; INFO for all is not meant
+_log.setLevel(logging.WARNING)  # enabled by this logger's name only: INFO for all loggers does not enable it
 
 _METHODS: dict[type, str] = {
     ToolCall: "tools/call",
@@ -52,7 +51,7 @@ _METHODS: dict[type, str] = {
     PromptGet: "prompts/get",
     CompletionGet: "completion/complete",
 }
-_NAMED = (ToolCall, PromptGet)  # all others are about URIs, which may hold what was asked for
+_NAMED = (ToolCall, PromptGet)  # the others are about URIs, which may hold the data of a request
 _TOOLBOX = "TW6"
 
 
@@ -83,7 +82,7 @@ class _Observed(Layer, frozen=True):
         return outcome
 
     async def _known(self, operation: Operation) -> str:
-        """The name, if there is such a thing: whatever is refused, nobody makes up a label by it."""
+        """Return the name of the operation's subject if it exists, so that a refused caller cannot make up a label."""
         trail = operation.context.trail
         try:
             if isinstance(operation, ToolCall) and trail is None:
@@ -96,7 +95,7 @@ class _Observed(Layer, frozen=True):
         return "" if is_unknown else _name(operation)
 
     def _notice(self, meta: Mapping[str, Any]) -> None:
-        """What the guard has changed in what leaves stands in its ``_meta``."""
+        """Count the guard's changes to a result, which its ``_meta`` lists."""
         for kind in meta.get(CLEANED, ()):
             self.meter.noticed(_CHANGES.get(kind, "cleaned"))
 
@@ -123,7 +122,7 @@ def _result(outcome: object) -> str:
 
 
 def _failure(error: BaseException) -> tuple[str, str]:
-    """How it ended, and why, where it was refused."""
+    """Return how the operation ended, and the error code if it was refused or timed out."""
     match error:
         case asyncio.CancelledError() | GeneratorExit():
             return "cancelled", ""
@@ -132,7 +131,7 @@ def _failure(error: BaseException) -> tuple[str, str]:
         case InvalidResult():
             return "crashed", ""
         case ToolError() if not error.code or error.code.startswith(_TOOLBOX):
-            return "error", ""  # the tool's own words
+            return "error", ""  # the tool's own error
         case ToolError() | RpcError() | ToolwrightError():
             return "refused", error.code
         case _:

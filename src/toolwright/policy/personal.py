@@ -1,7 +1,6 @@
-"""Personal data in what leaves, for servers that ask for it: addresses of e-mail, numbers of telephones, of cards and
-of Chinese resident ids.
+"""Personal data in results, for servers that ask for it: e-mail addresses, phone, card and Chinese resident id numbers.
 
-A number is one where its check digits hold, or where it is written as such numbers are. Names and places are not found.
+A number counts if its check digits hold, or if it is written as such numbers are. Names and places are not found.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["masked", "may_hold"]
 
 _MAY_HOLD: Final = re.compile(rb"@|[0-9](?:[ ().-]{0,3}[0-9]){7}")
 
-# Endings of files and of names that only machines have, where an address has the domain.
+# File extensions, and top-level names that only machines have, in the place of an address's domain.
 _NO_DOMAINS: Final = (
     r"(?:c|cc|cpp|css|gif|go|gz|h|html?|ini|internal|invalid|java|jpe?g|js|json|jsx|lan|local|localdomain|localhost|lock"
     r"|log|map|md|mjs|mount|path|pdf|php|png|py|rb|rs|scope|service|sh|slice|so|socket|sql|svg|swap|target|tar|test|tgz"
@@ -54,7 +53,7 @@ _WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
 def _is_card(text: str) -> bool:
-    """By its issuer and the check digit of Luhn."""
+    """Verify the issuer, and the check digit of Luhn."""
     digits = re.sub("[ -]", "", text)
     if _ISSUERS.fullmatch(digits) is None or len(set(digits)) < 2:
         return False
@@ -63,7 +62,7 @@ def _is_card(text: str) -> bool:
 
 
 def _is_resident(text: str) -> bool:
-    """By its check digit (GB 11643)."""
+    """Verify the check digit (GB 11643)."""
     total = sum(int(sign) * weight for sign, weight in zip(text, _WEIGHTS, strict=False))
     return "10X98765432"[total % 11] == text[-1].upper()
 
@@ -87,12 +86,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def may_hold(data: bytes) -> bool:
-    """Whether ``data``, text as UTF-8, is worth a closer look."""
+    """Return whether ``data``, text as UTF-8, is worth a closer look."""
     return _MAY_HOLD.search(data) is not None
 
 
 def masked(text: str, found: list[str]) -> str:
-    """``text`` with a mask for each piece of personal data; ``found`` gets what was masked."""
+    """Mask each piece of personal data in ``text``; ``found`` gets the masks."""
     for kind, pattern, holds in _KINDS:
 
         def replaced(match: re.Match[str], kind: str = kind, holds: Callable[[str], bool] = holds) -> str:

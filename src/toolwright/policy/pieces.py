@@ -1,4 +1,4 @@
-"""The parts of a result as bytes: to be looked at, and counted."""
+"""The bytes of a result: those to scan, and their size."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def all_text(content: Sequence[object]) -> bool:
 
 
 def is_text_copy(result: CallToolResult) -> bool:
-    """Whether the content is what the structured value is as text."""
+    """Return whether the content is the structured value as text."""
     if result.encoded is None or len(result.content) != 1:
         return False
     block = result.content[0]
@@ -42,7 +42,8 @@ def is_text_copy(result: CallToolResult) -> bool:
 
 
 def seen(result: CallToolResult) -> tuple[bytes, int]:
-    """What there is to look at in a result, and its size. What is said twice is looked at and counted once."""
+    """Return the bytes of a result to scan, and its size. A value that is repeated as text is scanned and counted
+    once."""
     content, encoded = result.content, result.encoded
     if encoded is None or not is_text_copy(result):
         data, size = pieces(content)
@@ -54,7 +55,7 @@ def seen(result: CallToolResult) -> tuple[bytes, int]:
 
 
 def pieces(parts: Sequence[object]) -> tuple[bytes, int]:
-    """The same for parts. Of text, the text alone counts; of all others, the whole as JSON."""
+    """Return the same for parts. Of text, the text alone counts; of all others, the whole as JSON."""
     if len(parts) == 1:
         return _piece(parts[0])
     made = list(map(_piece, parts))
@@ -76,7 +77,8 @@ def _piece(part: object) -> tuple[bytes, int]:
 
 
 def _without_digits(part: object) -> tuple[bytes, int, bytes]:
-    """Pictures and sounds are neither read nor copied; of bytes that are text, the text is looked at."""
+    """Return a part without its base64, the length of that, and its text: pictures and sounds are neither read nor
+    copied, but bytes that are text are scanned as text."""
     match part:
         case ImageContent() | AudioContent():
             return encode(replaced(part, data="")), len(part.data), b""

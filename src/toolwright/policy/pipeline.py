@@ -37,10 +37,9 @@ __all__ = ["Guard", "Limits", "described", "standard"]
 
 
 class Limits(Value, frozen=True):
-    """What one call may take, unless its tool says otherwise: ``seconds`` to answer, ``max_bytes`` of result,
-    ``max_argument_bytes``. An ``async`` function that does not let the event loop go on for ``blocked_seconds`` is
-    reported in the log.
-    """
+    """The limits of one call, unless its tool has its own: ``seconds`` to answer, ``max_bytes`` of result,
+    ``max_argument_bytes``. An ``async`` function that blocks the event loop for ``blocked_seconds`` is reported in the
+    log."""
 
     seconds: float = 30.0
     max_bytes: int = 2_097_152
@@ -55,10 +54,10 @@ class Limits(Value, frozen=True):
 
 
 class Guard(Value, frozen=True):
-    """The settings of all layers; each has a default. ``server`` is the name that a person is told when asked;
-    ``instance`` tells servers of that name apart, or ``started``, so that a yes to one is none to another.
-    ``repair``: of which tools arguments are mended that miss the schema by their spelling. ``origins``: which of them
-    came from where, for ``inspect``."""
+    """The settings of all layers; each has a default. ``server`` is the name that a person sees in a question;
+    ``instance`` distinguishes servers of that name, or else ``started`` does, so that an approval for one does not hold
+    for another. ``repair``: the tools whose arguments are repaired if they miss the schema by spelling. ``origins``:
+    the source of each setting, for ``inspect``."""
 
     limits: Limits = Limits()
     decide: Decide = allow_all
@@ -82,12 +81,13 @@ class Guard(Value, frozen=True):
 
     @property
     def which(self) -> str:
-        """The server by name, with what tells it from others of that name; nothing where nothing does."""
+        """Display name: ``name (instance)``, or with ``started`` for the instance; empty if neither is set."""
         told = self.instance or self.started
         return f"{self.server} ({told})" if told else ""
 
     def given(self, origin: str, **settings: Any) -> Self:
-        """With those ``settings`` that are not ``None``; ``origin`` is where they came from, ``{}`` being the name."""
+        """Return the guard with those ``settings`` that are not ``None``. ``origin`` is their source, ``{}`` being the
+        name."""
         said = {name: value for name, value in settings.items() if value is not None}
         return replaced(self, **said, origins={**self.origins, **{name: origin.format(name) for name in said}})
 
@@ -100,27 +100,26 @@ def standard(
     *,
     approvals: Approvals | None = None,
 ) -> Provider:
-    """``provider`` behind everything that the specification demands of servers, outermost first. ``facts`` is what
-    the workers of a server share, so that limits hold for all of them together; without it they hold for this one.
-    ``recorder`` writes what happened; without it, into memory. ``approvals`` is where tickets lie; without it they lie
-    in ``facts``.
-    """
+    """Wrap ``provider`` in all layers that the specification demands of servers, outermost first. ``facts`` is the
+    store that the workers of a server share, so that limits hold for all of them together; without it they hold for
+    this one. ``recorder`` writes the audit log; without it, into memory. ``approvals`` holds the tickets; without it,
+    ``facts`` does."""
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.held)
     return guarded(
         provider,
-        audit(recorder),  # also what is refused
+        audit(recorder),  # records refusals too
         answered(guard.language),  # below, failures are exceptions; above, they are results
-        apart,  # what a tool calls is agreed to, and asks, for itself
-        observe(guard.meter),  # sees how it ended, and why
-        abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and who guesses at names
+        apart,  # nested calls need their own approval, and ask for themselves
+        observe(guard.meter),  # sees the outcome, and its reason
+        abuse(guard.abuse, facts, guard.signals),  # sees every refusal below, and guesses at names
         authorize(decide),  # hidden and unknown read the same
-        renames(guard.language),  # a tool has one name from here on: a result says that it was called by another
-        rate(guard.rate, facts, guard.signals),  # before any question: nobody floods the user
-        sizes(guard.limits.max_argument_bytes),  # before they are looked at closely
-        repair(guard.repair),  # what is declared to be mended is checked, decided about and shown as it will run
-        validate,  # nobody is asked about arguments that are wrong
+        renames(guard.language),  # a tool has one name from here on; a result tells that it was called by another
+        rate(guard.rate, facts, guard.signals),  # before any question, so that no caller floods the user
+        sizes(guard.limits.max_argument_bytes),  # before arguments are inspected closely
+        repair(guard.repair),  # repaired arguments are validated, authorized and shown as they will run
+        validate,  # a person is not asked about invalid arguments
         authorize_arguments(decide),
         confirm(
             guard.confirm,
@@ -130,15 +129,15 @@ def standard(
             instance=guard.instance,
             started=guard.started,
             language=guard.language,
-        ),  # human time is not counted below
-        concurrency(guard.concurrency, guard.signals),  # the time limit begins when it is a call's turn
-        intent(recorder),  # what is written to run, runs, unless its consent was used meanwhile
-        spend,  # a yes is used up when there is a place for the call, and not before
+        ),  # a person's time is not counted below
+        concurrency(guard.concurrency, guard.signals),  # the timeout begins when a call has its slots
+        intent(recorder),  # a call that is recorded here runs, unless its grant was used up meanwhile
+        spend,  # a grant is consumed when there is a slot for the call, and not before
         timeout(guard.limits.seconds),
-        keeping(facts),  # also what tidying had to leave out
+        keeping(facts),  # also the parts that `tidy` leaves out
         tidy(
             guard.limits.max_bytes, guard.secrets, guard.language, guard.personal
-        ),  # what leaves is clean, and fits the schema and the limit
+        ),  # results are clean, and fit the schema and the limit
         kept(facts, guard.language),
     )
 
@@ -168,7 +167,7 @@ _LAYERS: tuple[tuple[str, str, _Said], ...] = (
     ("personal data", "personal", lambda guard: "on: masked" if guard.personal == "mask" else "off: kept"),
     ("kept", "", lambda guard: f"on: for the caller alone, {BUDGET // 1_048_576} MiB at once"),
 )
-# layer, in the order of `standard` → the setting it goes by → what it does
+# layer, in the order of `standard` → its setting → its description
 
 
 def _decision(guard: Guard) -> str:
@@ -188,11 +187,11 @@ def _confirmation(settings: Confirm) -> str:
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:
-    """Each layer, outermost first: its name, what it does, and where its setting came from."""
+    """Return each layer, outermost first: its name, its description, and the source of its setting."""
     origins = {**guard.origins, "rules": _origin_of_decision(guard)}
     return [(name, said(guard), origins.get(setting, "default")) for name, setting, said in _LAYERS]
 
 
 def _origin_of_decision(guard: Guard) -> str:
-    """It is put together from what several have said."""
+    """Return the sources of the decision, which combines several settings."""
     return ", ".join(guard.origins[name] for name in ("rules", "decide") if name in guard.origins) or "default"

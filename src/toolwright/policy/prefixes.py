@@ -1,7 +1,7 @@
-"""The prefixes of secrets, and the long runs of token characters in which they are looked for.
+"""The prefixes of secrets, and the long runs of token characters in which they are searched.
 
-The runs of a text are taken out of it once. Most are hashes, ids and names of programs: those of hexadecimal digits
-alone are left at once, and the others by their first two signs.
+The runs of a text are extracted once. Most are hashes, ids and identifiers of programs: those of hexadecimal digits
+alone are skipped at once, and the others by their first two characters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEX_TOKEN = 32
 _LONGEST_WORD = 64
 _LONGEST_TOKEN = 100
 _BEFORE, _NEAR = 16, 600
-"""So much of the text tells whether there is a secret where a prefix stands."""
+"""How much of the text around a prefix is searched for a secret."""
 
 Runs = list[tuple[int, bytes]]
 """The index of each run, and the run."""
@@ -40,7 +40,7 @@ class _Prefix(NamedTuple):
     shape: Shape
     is_whole: bool
     is_sure: bool
-    """Whether little else has this prefix."""
+    """Whether little other text has this prefix."""
 
 
 def _by_pair() -> dict[bytes, list[_Prefix]]:
@@ -53,12 +53,12 @@ def _by_pair() -> dict[bytes, list[_Prefix]]:
     return table
 
 
-_UNBOUNDED = frozenset({"jwt"})  # longer than what is looked at
+_UNBOUNDED = frozenset({"jwt"})  # longer than the text that is searched
 
 
 _PREFIXES = _by_pair()
 PAIRS = frozenset(_PREFIXES)
-"""The first two signs of all."""
+"""The first two characters of all prefixes."""
 _DOTTED = tuple((prefix.encode(), shape) for shape in SHAPES for prefix in shape.prefixes if prefix.endswith("."))
 _DOTTED_PREFIXES = tuple(prefix for prefix, _ in _DOTTED)
 
@@ -75,7 +75,8 @@ def _whole_prefixes() -> re.Pattern[bytes]:
 
 
 def _tree(prefixes: tuple[bytes, ...], depth: int = 3) -> bytes:
-    """An expression for the longest of these prefixes, by their first signs: most places are left at the first."""
+    """Build an expression for the longest of these prefixes, as a tree of their first characters: most places fail at
+    the first."""
     if depth == 0 or len(set(prefixes)) == 1:
         return b"|".join(map(re.escape, sorted(set(prefixes), key=len, reverse=True)))
     rows: dict[bytes, list[bytes]] = {}
@@ -88,8 +89,8 @@ def _tree(prefixes: tuple[bytes, ...], depth: int = 3) -> bytes:
 
 
 def long_runs(data: bytes) -> Runs:
-    """The runs of 20 or more characters of a token, and where they stand."""
-    flat = f" {data.translate(FLAT).decode('ascii')} "  # where a blank is found in it, there a run starts in ``data``
+    """Return the runs of 20 or more token characters, with their positions."""
+    flat = f" {data.translate(FLAT).decode('ascii')} "  # a blank at ``i`` here stands before byte ``i`` of ``data``
     find, found = flat.find, Runs()
     at = find(_START)
     while at >= 0:
@@ -100,20 +101,20 @@ def long_runs(data: bytes) -> Runs:
 
 
 def is_hex(digits: bytes) -> bool:
-    """Whether there are digits of hexadecimal alone, and the hyphens of ids."""
+    """Return whether there are only hexadecimal digits and the hyphens of ids."""
     return not digits.translate(None, _HEX_DIGITS)
 
 
 def beside(data: bytes, runs: Runs) -> bytes:
-    """The text beside these runs: all of ``data`` where there are many."""
+    """Return the text beside these runs: all of ``data`` where there are many."""
     if len(runs) * (3 * _LONGEST_TOKEN) > len(data):
         return data
     return b" ".join([data[max(0, at - _LONGEST_TOKEN) : at + len(run) + _LONGEST_TOKEN] for at, run in runs])
 
 
 class PrefixSearch:
-    """A search for places in ``data`` where a secret may begin; ``shapes`` are those of which one may. ``holds`` looks
-    at the text near a prefix that much else has too."""
+    """A search for places in ``data`` where a secret may begin; ``shapes`` are the patterns found so far. ``holds``
+    examines the text near a prefix that much other text has too."""
 
     def __init__(self, data: bytes, holds: Callable[[Shape, bytes], bool]) -> None:
         self.data = data
@@ -121,20 +122,20 @@ class PrefixSearch:
         self.shapes = set[Shape]()
 
     def behind_dots(self, runs: Runs) -> None:
-        """Before a full stop that stands before one of these runs."""
+        """Search before a full stop that stands before one of these runs."""
         for at, _ in runs:
             if self.data[at - 1 : at] == b".":
                 self.behind_dot(at)
 
     def in_runs(self, runs: Runs) -> None:
-        """Anywhere in these runs."""
+        """Search anywhere in these runs."""
         data, words = self.data, Runs()
         for at, run in runs:
             if run.strip(_HEX_DIGITS):
                 before = data[at - 1 : at]
                 if run[:2] in PAIRS:
                     self.at(at)
-                if before == b"\\":  # the letter of an escape (\n) is no part of what follows it
+                if before == b"\\":  # the letter of an escape (\n) is not part of the text after it
                     self.at(at + 1)
                 if not run.isalnum():
                     words.append((at, run))
@@ -147,7 +148,7 @@ class PrefixSearch:
         self.behind_signs(words)
 
     def at(self, at: int) -> None:
-        """At this place."""
+        """Search at this place."""
         if prefixes := _PREFIXES.get(self.data[at : at + 2]):
             for prefix in prefixes:
                 if self.data.startswith(prefix.text, at) and (
@@ -156,7 +157,7 @@ class PrefixSearch:
                     self.shapes.add(prefix.shape)
 
     def behind_signs(self, runs: Runs) -> None:
-        """Behind ``_`` or ``-`` in these runs."""
+        """Search behind ``_`` or ``-`` in these runs."""
         ends = list[int]()
         for sign in _behind_sign().finditer(b" ".join([run for _, run in runs])):
             ends = ends or list(itertools.accumulate([len(run) + 1 for _, run in runs]))
@@ -164,7 +165,7 @@ class PrefixSearch:
             self.at(runs[which][0] + sign.end() - (ends[which - 1] if which else 0))
 
     def behind_dot(self, at: int) -> None:
-        """Before a full stop that ends here, or with it."""
+        """Search for a prefix that ends with the full stop before ``at``, or that begins the word before it."""
         word = self.data[max(0, at - _LONGEST_WORD) : at]
         if word.endswith(_DOTTED_PREFIXES):
             self.shapes.update(shape for prefix, shape in _DOTTED if word.endswith(prefix))
@@ -175,7 +176,7 @@ class PrefixSearch:
             self.behind_signs([(at - length, word[len(word) - length :])])
 
     def glued(self, run: bytes) -> None:
-        """In a run, behind other letters."""
+        """Search in a run, behind other letters."""
         for text in _whole_prefixes().findall(run):
             self.shapes.update(
                 prefix.shape for prefix in _PREFIXES[text[:2]] if prefix.is_whole and text.startswith(prefix.text)
@@ -183,5 +184,5 @@ class PrefixSearch:
 
 
 _MIDDLE = (b"+", b"/")
-"""Signs before the middle of something."""
+"""Characters that stand before the middle of a value."""
 _WORD = _TOKEN + b"."

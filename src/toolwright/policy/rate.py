@@ -1,9 +1,9 @@
-"""How often: a burst and a pace for each caller and tool, for all that one caller does, and for the whole server.
+"""Rate limits: a token bucket for each caller and tool, for each caller, and for the whole server.
 
-A call takes one from each of the three, or is refused and takes from none. Lists and pings cost nothing, and neither
-does a later round of a call, once: who sends the same state again calls again. What workers share is the store of
-facts; on one that is not in this process a worker takes as many at once as it has used in the last moment and spends
-them itself, so that not every call has to go there. Small bursts are counted one by one, exactly.
+A call takes one token from each of the three, or is refused and takes none. Lists and pings are free, and so is a later
+round of a call, once: a state that is sent again is a new call. Workers share the store of facts. From a store outside
+this process, a worker leases as many tokens as it used in the last moment, and spends them itself, so that not every
+call needs a round trip. Small bursts are counted one by one, exactly.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ OperationT = TypeVar("OperationT", ToolCall, ResourceRead, PromptGet, Completion
 OutcomeT = TypeVar("OutcomeT")
 
 
-# A model makes some dozens of calls in a turn, and a program that it writes goes over a list of some hundred things at
-# once: both stay below. What runs wild makes tens of thousands a second, and is brought down to what a person can see.
+# A model makes some dozens of calls in a turn, and a program that it writes goes over a list of some hundred items at
+# once: both stay below. A runaway loop makes tens of thousands a second, and is slowed down to a number that a person
+# can follow.
 _TOOL, _CALLER, _SERVER = Rate(50, 1_000), Rate(200, 4_000), Rate(2_000, 40_000)
 
 
 class RateLimits(Value, frozen=True):
-    """``tool``: one caller and one tool. ``caller``: one caller, all tools. ``server``: everybody together.
+    """Limits per caller and ``tool``, per ``caller`` for all tools, and of the ``server`` for all callers together.
 
-    A tool's own ``rate`` takes the place of ``tool``. All reading of resources counts as one tool, and so do all
-    prompts, and all completions.
+    A tool's own ``rate`` replaces ``tool``. All reads of resources count as one tool, and so do all prompts, and all
+    completions.
     """
 
     tool: Rate = _TOOL
@@ -67,7 +68,7 @@ class RateLimits(Value, frozen=True):
 
     @classmethod
     def of(cls, said: Rate | RateLimits) -> RateLimits:
-        """The limits that one figure stands for: a caller has four times, the server forty times of it."""
+        """Return the limits that one rate stands for: a caller has four times, the server forty times of it."""
         if isinstance(said, RateLimits):
             return said
         return cls(said, _times(said, 4), _times(said, 40))
@@ -78,13 +79,13 @@ def _times(rate: Rate, times: int) -> Rate:
 
 
 def rate(limits: RateLimits, facts: Facts, signals: Signals) -> Callable[[Provider], Provider]:
-    """What is refused says when to come back."""
+    """Limit the rate of operations. A refusal says when to come back."""
     take = _here(facts) if isinstance(facts, MemoryFacts) else Leases(facts).take
     return lambda inner: _Rate(inner, limits, take, facts, signals)
 
 
 Take: TypeAlias = Callable[[tuple[Bucket, ...]], Awaitable[float]]
-"""One from each bucket, or the seconds until that could be."""
+"""Takes one token from each bucket, or returns the seconds until that is possible."""
 
 
 def _here(facts: MemoryFacts) -> Take:
@@ -96,12 +97,12 @@ def _here(facts: MemoryFacts) -> Take:
 
 _MAX_KEPT = 10_000
 _SECONDS = 900.0
-"""For so long a state is known to have been sent; so long a person has for an answer."""
+"""How long a state is known to have been sent, and how long a person has for an answer."""
 _Known: TypeAlias = dict[tuple[str, str], tuple[Rate | None, tuple[Bucket, ...]]]
 
 
 class _Rate(Layer, frozen=True):
-    """``known``: the buckets of those who have called lately, so that a call makes no keys."""
+    """``known``: the buckets of recent callers, so that a call makes no keys."""
 
     limits: RateLimits
     take: Take
@@ -131,8 +132,9 @@ class _Rate(Layer, frozen=True):
         return await proceed(operation)
 
     async def _is_paid(self, rounds: Rounds) -> bool:
-        """A later round is the same call, but for one whose state has been sent before: that one runs again."""
-        if not rounds.state:  # what the running request remembers cannot be sent again
+        """Return whether a later round belongs to a call that has paid. A state that was sent before runs again, and
+        pays again."""
+        if not rounds.state:  # a state in the running request's memory cannot be sent again
             return True
         try:
             return await self.states.put_if_absent(f"rate paid {rounds.state}", b"1", _SECONDS)
@@ -166,7 +168,7 @@ def _bucket(key: str, rate: Rate) -> Bucket:
 
 
 class _Lease(NamedTuple):
-    """``left`` of ``size`` calls may be made until then; ``waiting`` came while it was asked for."""
+    """``left`` of ``size`` calls may be made up to ``until``; ``waiting`` is how many came while it was requested."""
 
     left: int
     until: float
@@ -175,7 +177,7 @@ class _Lease(NamedTuple):
 
 
 class _Asking:
-    """A question to the store that is not answered yet, for all who would ask the same."""
+    """A request to the store that is not answered yet, for all calls that need the same."""
 
     def __init__(self) -> None:
         self.done = asyncio.Event()
@@ -185,12 +187,13 @@ class _Asking:
 
 
 class Leases:
-    """Takes from facts elsewhere as many as were used lately, a fiftieth of a burst at the most; they are spent here.
+    """Leases tokens from a store elsewhere, as many as were used lately, a fiftieth of a burst at most, and spends them
+    here.
 
-    A lease ends after a tenth of a second, or when its calls would have come back anyway. What is left of it then is
-    lost to everybody: so it grows only where it was spent before its end, and shrinks to what was used of it. Of calls
-    at the same time one asks, and the others have what it brings. No more is granted in any time than what the limit
-    allows in it, and what was on lease when it began.
+    A lease ends after a tenth of a second, or later, when its tokens would have been refilled anyway. Tokens that are
+    left then are lost to all workers: so a lease grows only if it was spent before its end, and shrinks to the number
+    that was used. Of concurrent calls one asks, and the others share the lease. In any time, no more is granted than
+    the limit allows in it, and the tokens that were on lease when it began.
     """
 
     def __init__(self, facts: Rates, clock: Callable[[], float] = time.monotonic) -> None:
@@ -200,10 +203,10 @@ class Leases:
         self._asking: dict[str, _Asking] = {}
 
     async def take(self, buckets: tuple[Bucket, ...]) -> float:
-        """The narrowest first: who has used up what is theirs takes nothing of what is everybody's. What was taken
-        before a refusal is kept for the next call.
+        """Take one token from each bucket, the narrowest first: a caller that is over its own limit takes no token of
+        the server's. Tokens taken before a refusal are kept for the next call.
 
-        ``ToolError`` where the facts fail: nobody can say how often it was called, so it is not called.
+        ``ToolError`` where the store fails: a call that cannot be counted is not made.
         """
         taken: list[Bucket] = []
         try:
@@ -234,7 +237,7 @@ class Leases:
         return 0.0
 
     def _spend(self, key: str) -> bool:
-        """Whether there was a call on lease; it is spent."""
+        """Spend a leased token, and return whether there was one."""
         lease = self._leases.get(key)
         if lease is None or not lease.left or self._clock() >= lease.until:
             return False
@@ -242,13 +245,13 @@ class Leases:
         return True
 
     async def _renew(self, bucket: Bucket, most: int) -> float:
-        """Takes a lease and spends the first of it, for others who want one, too."""
+        """Take a lease and spend its first token, also on behalf of other calls that need one."""
         now, asking = self._clock(), _Asking()
         size = _next_size(self._leases.get(bucket.key), now, most)
         self._asking[bucket.key] = asking
         try:
             if size > 1 and await self._ask(bucket, size):
-                size = 1  # there is no room for all of it
+                size = 1  # the bucket cannot grant all of it
             if size == 1:
                 asking.wait = await self._ask(bucket, 1)
             if not asking.wait:

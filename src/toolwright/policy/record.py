@@ -1,4 +1,4 @@
-"""One record: what is known of an operation when it ends, and its words, which are found on the log's thread."""
+"""One audit record: the facts of an operation when it ends, and its text, which is composed on the log's thread."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from toolwright.tools.toolset import Principal, Trail
 __all__ = ["MAX_ARGUMENTS", "Record", "Refusals", "snapshot"]
 
 MAX_ARGUMENTS = 8_192
-"""Bytes of arguments that a record holds; of more, it has the size and a digest."""
+"""Bytes of arguments that a record holds; of longer ones, it has the size and a digest."""
 _MAX_NAME = 512
 _TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class _Said(Value, frozen=True, omit_defaults=True, gc=False):
-    """The members of a record in their order, but for ``arguments``, which stand before them."""
+    """The members of a record in their order, except ``arguments``, which stand before them."""
 
     at: datetime
     bytes_in: int = 0
@@ -52,8 +52,9 @@ class _Said(Value, frozen=True, omit_defaults=True, gc=False):
 
 
 class Record(Value, Draft, frozen=True, gc=False):
-    """``instance`` tells which server it was among those that share a log. ``at`` and ``seconds`` are a clock's;
-    ``arguments`` are canonical JSON of what came; all else is kept as it is until somebody needs the words."""
+    """The record of an operation. ``instance`` identifies the server among those that share a log. ``at`` and
+    ``seconds`` are times of a clock; ``arguments`` are canonical JSON of those that came; all else is kept as it is
+    until the text is needed."""
 
     masks: Masks
     instance: str
@@ -77,7 +78,7 @@ class Record(Value, Draft, frozen=True, gc=False):
             subject = self.said_subject() if tool is None else (tool.name if trail.called else self.subject)
         except Exception as error:  # noqa: BLE001 - a mask that was given: what it did not see is not written
             arguments, masked, subject = encode({"[mask failed]": type(error).__name__}), (), "[mask failed]"
-        # By position: a name for each costs as much as all the rest.
+        # By position: keyword arguments would cost as much as all the rest.
         said = _Said(
             datetime.fromtimestamp(self.at, UTC),
             self.size,
@@ -115,7 +116,8 @@ class Record(Value, Draft, frozen=True, gc=False):
         return canonical(masked), tuple(found)
 
     def said_subject(self) -> str:
-        """What it acts on, without secrets. What is found under a name of its own was named by the author."""
+        """Return the subject without secrets. The subject of a tool that was found needs no mask: its author has named
+        it."""
         if self.trail.tool is not None:
             return self.subject
         subject = self.masks.text(self.subject[: 8 * _MAX_NAME])
@@ -134,17 +136,17 @@ def _ascii(arguments: bytes, said: _Said) -> str:
 
 
 def _trace(said: object) -> str:
-    """The trace id of W3C Trace Context, where the request has one."""
+    """Return the trace id of W3C Trace Context, if the request has one."""
     found = _TRACEPARENT.fullmatch(said) if isinstance(said, str) else None
     return "" if found is None else found[1]
 
 
 def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
-    """Canonical JSON of ``arguments`` as they are now, and its size. What is long is bounded here, since many records
-    may wait for a slow disk."""
+    """Return canonical JSON of ``arguments`` as they are now, and its size. Long arguments are replaced by a digest
+    here, since many records may wait for a slow disk."""
     try:
         said = canonical(arguments)
-    except (TypeError, ValueError):  # of a caller in this process
+    except (TypeError, ValueError):  # from a caller in this process
         return b'{"[unreadable]":true}', 0
     size = len(said)
     if size <= MAX_ARGUMENTS:
@@ -153,8 +155,8 @@ def snapshot(arguments: Mapping[str, Any]) -> tuple[bytes, int]:
 
 
 class Refusals(Value, Draft, frozen=True):
-    """Those of one principal in one minute that have no record of their own. ``tools``: tool → code → how many, of
-    calls of tools that there are; of the first tools only, so that nobody fills the log with names."""
+    """The refusals of one principal in one minute that have no record of their own. ``tools``: tool → code → count, of
+    calls of existing tools; of the first tools only, so that no caller fills the log with names."""
 
     who: str
     at: float

@@ -1,7 +1,7 @@
 """The records of one server: where they go, which are written at once, and which are counted or wait.
 
 An operation that asks has not ended: its record waits for the next round. Refusals beyond the first few of a principal
-in a minute become one record in all, so that nobody fills the log with them.
+in a minute become one record in all, so that no caller fills the log with them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _IN_MEMORY = 100
 
 
 class Recorder:
-    """``log`` is memory until :meth:`open`, so that the tests of an author write no files. ``instance`` is the name of
-    the server, and what tells it from others of that name, for logs that several share."""
+    """``log`` is memory until :meth:`open`, so that the tests of an author write no files. ``instance`` is the server's
+    name and instance, for logs that several servers share."""
 
     def __init__(self, audit: Audit, instance: str = "", *, clock: Callable[[], float] = time.time) -> None:
         self.audit = audit
@@ -54,12 +54,13 @@ class Recorder:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
-        """Records go where the settings say as long as anybody is within. ConfigurationError when they cannot."""
+        """Write records to the configured log while at least one user is within. ConfigurationError if it cannot be
+        opened."""
         if not self.audit.is_kept:
             yield
             return
         if not self._users:
-            self._turn = asyncio.Lock()  # of the loop that serves now
+            self._turn = asyncio.Lock()  # of the event loop that serves now
         self._users += 1
         try:
             async with self._turn:
@@ -101,13 +102,14 @@ class Recorder:
     # --- before an operation ---
 
     async def wait(self) -> None:
-        """Let the log write what it has been given: calls may be quicker than a disk, and none is to be left out."""
+        """Wait until the log has written its backlog: calls may be faster than a disk, and no record may be left
+        out."""
         if not self.log.failing:
-            with contextlib.suppress(StateError):  # what cannot be written is reported, and `must_prove` goes by it
+            with contextlib.suppress(StateError):  # a failed write is reported, and `must_prove` takes it into account
                 await self.log.head()
 
     def must_prove(self, effect: Effect) -> bool:
-        """Whether an operation of this effect runs only once a record of it is durable."""
+        """Return whether an operation of this effect runs only once a record of it is durable."""
         if effect == "destructive":
             return True
         if not self.log.failing or self.audit.on_failure == "go on":
@@ -115,7 +117,7 @@ class Recorder:
         return effect != "read" or self.audit.on_failure == "refuse"
 
     async def prove(self, record: Record) -> None:
-        """Write that an operation is about to run. ``ToolError`` where that cannot be done: then it must not run."""
+        """Write the write-ahead record of an operation. ``ToolError`` if that fails: then it must not run."""
         record.trail.intent = secrets.token_hex(8)
         try:
             await self.log.append(replaced(record, kind="intent", outcome="", at=self.clock()))
@@ -126,19 +128,19 @@ class Recorder:
     # --- after it ---
 
     def ended(self, record: Record) -> None:
-        """Write the record of an operation that ended, now or with others."""
+        """Write the record of an operation that has ended, now or with others."""
         if record.rounds:
             record = self._asked.continued(record)
         if record.outcome == "refused":
             self._write_due(self.clock())
-            # That a caller is paused is always written: it is what the others, which are counted, have come to.
+            # A pause of the caller is always written: it is the outcome of the refusals that are only counted.
             if not record.trail.paused and self._counted.is_one_too_many(record, self.clock()):
                 self._look_again()
                 return
         self.log.note(record)
 
     def asked(self, record: Record) -> None:
-        """Keep the record of an operation that goes on with another round."""
+        """Keep the record of an operation that continues with another round."""
         if record.rounds:
             record = self._asked.continued(record)
         for unanswered in self._asked.keep(record):
@@ -146,12 +148,12 @@ class Recorder:
         self._look_again()
 
     def _look_again(self) -> None:
-        """Write in a minute what is due then, should nothing else happen."""
+        """Schedule a write of due records in a minute, in case no operation comes before."""
         now = self.clock()
         if now < self._next:
             return
         self._next = now + _MINUTE
-        with contextlib.suppress(RuntimeError):  # without a loop there is nobody to wait for
+        with contextlib.suppress(RuntimeError):  # without a running loop there is no timer
             asyncio.get_running_loop().call_later(_MINUTE, self._tick)
 
     def _tick(self) -> None:

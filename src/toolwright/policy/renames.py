@@ -1,4 +1,4 @@
-"""Tools that had another name, and tools that will go: whoever calls them so is told by the result."""
+"""Notices for calls of renamed and deprecated tools, in the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["renames"]
 
 
 def renames(language: str = "en") -> Callable[[Provider], Provider]:
-    """Says it in the ``_meta`` of a result, never in its content: what a program reads there stays what it was."""
+    """Put a notice into the ``_meta`` of a result, never into its content: programs read the same content as before."""
     return lambda inner: _Renames(inner, language)
 
 

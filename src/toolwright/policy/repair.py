@@ -1,8 +1,8 @@
-"""Arguments that miss their schema by spelling alone, mended where that is declared: text that holds JSON, a number in
-text, ``"null"``.
+"""Arguments that miss their schema by spelling alone, repaired where that is declared: text that holds JSON, a number
+in text, ``"null"``.
 
-Nothing is guessed. A text is taken for what it spells only where the schema allows no text, what it spells is exactly
-one JSON value of a type that is allowed, and the whole then fits. Otherwise the arguments stay as they came, and the
+No value is guessed. A text is replaced by the value that it spells only if the schema allows no text there, it spells
+exactly one JSON value of an allowed type, and the whole then fits. Otherwise the arguments stay as they came, and the
 model is told what is wrong with them.
 """
 
@@ -20,13 +20,13 @@ from toolwright.tools.toolset import Provider, Tool, ToolCall, Wrapper, found
 __all__ = ["REPAIRED", "mended", "repair"]
 
 REPAIRED = "toolwright/repaired"
-"""The key of ``_meta`` under which a result says which arguments were mended."""
+"""The key of ``_meta`` under which a result lists the arguments that were repaired."""
 
 _DEEPEST = 16
 
 
 def repair(tools: Globs | None) -> Callable[[Provider], Provider]:
-    """Mends the arguments of these ``tools``, and of those that say so themselves; each is recorded."""
+    """Repair the arguments of these ``tools``, and of those that opt in themselves; each repair is recorded."""
     return lambda inner: _Repair(inner, tools)
 
 
@@ -49,7 +49,7 @@ class _Repair(Wrapper, frozen=True):
 
 
 def mended(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Arguments that fit, and what was mended in them; as they came, where they fit, or cannot be made to."""
+    """Return arguments that fit, and the repairs; unchanged arguments if they fit already, or cannot be repaired."""
     filled = {**tool.defaults, **arguments}
     if tool.input.accepts(filled):
         return arguments, []
@@ -84,7 +84,7 @@ _NOTHING = object()
 
 
 def _spelt(text: str, types: frozenset[str]) -> Any:
-    """The JSON value that a text is, if it is of one of these types."""
+    """Return the JSON value that a text spells, if it is of one of these types."""
     if text != text.strip():
         return _NOTHING
     try:
@@ -112,7 +112,7 @@ def _type(value: Any) -> str:
 
 
 def _types(schemas: list[Mapping[str, Any]]) -> frozenset[str]:
-    """The types that are allowed; empty where it is not said plainly."""
+    """Return the allowed types; empty if they are not stated plainly."""
     said: set[str] = set()
     for schema in schemas:
         kind = schema.get("type")
@@ -123,7 +123,7 @@ def _types(schemas: list[Mapping[str, Any]]) -> frozenset[str]:
         elif "enum" in schema or "const" in schema:
             said.update(_type(one) for one in schema.get("enum", [schema.get("const")]))
         elif not ({"anyOf", "oneOf", "allOf", "$ref"} & schema.keys()):
-            return frozenset()  # it takes anything, text too
+            return frozenset()  # it accepts any value, text too
     return frozenset(said)
 
 
@@ -139,7 +139,7 @@ def _members(schemas: list[Mapping[str, Any]], name: str) -> list[Any]:
 
 
 def _meant(schemas: list[Any], root: Any) -> list[Mapping[str, Any]]:
-    """The same with what they refer to, and what they are alternatives of."""
+    """Return the schemas with those that they refer to, and their alternatives."""
     meant: list[Mapping[str, Any]] = []
     waiting = list(schemas)
     while waiting:

@@ -1,7 +1,7 @@
-"""Text in which signs are written otherwise, as whoever reads it would read it: escapes, entities, quotes of URLs, and
-the wide and decorated letters of Unicode.
+"""Text with characters that are written in another way, as its recipient would read it.
 
-A reading knows where each of its signs comes from, so that what is found in it can be masked where it stands.
+These are escapes, entities, URL quoting, and the wide and decorated letters of Unicode. A reading knows the source of
+each of its characters, so that a secret in it can be masked in place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ENTITIES = (
     "quot",
     "num",
 )
-# One for each sign that they begin with: for a first sign that is known a text is run through many times quicker.
+# One for each first character: a text is searched for a known first character many times faster.
 _RESPELLED = (
     r"\\\\{0,3}(?:(?:x|u00|U000000)(?P<hex>[0-9A-Fa-f]{2})|[ux]\{0{0,4}(?P<braced>[0-9A-Fa-f]{2})\}|(?P<octal>[01][0-7]{2}))",
     r"&(?:#0{0,5}(?P<decimal>[0-9]{2,3})(?:;|(?![0-9]))|#[xX]0{0,5}(?P<entity>[0-9A-Fa-f]{2})(?:;|(?![0-9A-Fa-f]))"
@@ -37,7 +37,7 @@ _RESPELLED = (
 )
 _BASES = {"hex": 16, "braced": 16, "octal": 8, "decimal": 10, "entity": 16, "quoted": 16}
 _SIGNS = frozenset({9, 10, 13, *range(32, 127)})
-# U+FF0D–FF5A, letters and digits of mathematics, and in circles, as UTF-8
+# U+FF0D–FF5A, mathematical and circled letters and digits, as UTF-8
 _OTHER_LETTERS = rb"\xef\xbc[\x8d-\xbf]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f]|\xe2\x92[\xb6-\xbf]|\xe2\x93[\x80-\xa9]"
 
 
@@ -47,7 +47,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _signs(text: str) -> list[re.Match[str]]:
-    """The signs that are written otherwise, in their order."""
+    """Return the characters that are written in another way, in order."""
     found = [match for pattern in _patterns() for match in pattern.finditer(text)]
     return sorted(found, key=lambda match: match.start())
 
@@ -59,7 +59,7 @@ def _other_letters() -> re.Pattern[bytes]:
 
 @functools.cache
 def _plain_letters() -> dict[int, str]:
-    """One sign for each: places stay as they are."""
+    """Map each wide or decorated letter to one plain character, so that places stay as they are."""
     table = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     table.update((0x24B6 + at, chr(ord("A") + at)) for at in range(26))
     table.update((0x24D0 + at, chr(ord("a") + at)) for at in range(26))
@@ -71,7 +71,8 @@ def _plain_letters() -> dict[int, str]:
 
 
 def may_be_respelled(text: str, classes: str, data: bytes) -> bool:
-    """Whether signs are written otherwise in ``data``, which is ``text`` where each byte is a sign."""
+    """Return whether ``data`` has characters that are written in another way; ``text`` is ``data`` with each byte as a
+    character."""
     if "%" in classes and _patterns()[-1].search(text):
         return True
     if "\\" in classes and _patterns()[0].search(text):
@@ -90,12 +91,12 @@ def _other() -> re.Pattern[str]:
 
 
 def _plain(text: str) -> str:
-    """With plain letters for wide and decorated ones; itself where there are none."""
+    """Replace wide and decorated letters by plain ones; without any, return the same object."""
     return text if text.isascii() or not _other().search(text) else text.translate(_plain_letters())
 
 
 class Reading(NamedTuple):
-    """``text`` as it reads, and of each place in it where a piece begins: the place there, and in the source."""
+    """A text as it reads. ``places`` are the starts of its pieces there, and ``sources`` their starts in the source."""
 
     text: str
     places: list[int]
@@ -107,7 +108,7 @@ class Reading(NamedTuple):
 
 
 def respelled(text: str) -> Reading:
-    """How ``text`` reads."""
+    """Return ``text`` as it reads."""
     text = _plain(text)
     pieces, places, sources = list[str](), [0], [0]
     at = length = 0
@@ -131,12 +132,12 @@ def _sign(found: re.Match[str]) -> str:
 
 _APART = " \n\t\r\"'<>"
 _BEFORE, _BEHIND = 40, 80
-"""So much of the line beside such a word: a name may stand before it, and a value behind it."""
+"""How much of the line beside such a word is read: a name may stand before it, and a value behind it."""
 _LONGEST_WORD = 300
 
 
 def words_respelled(text: str) -> str:
-    """How the words of ``text`` read in which signs are written otherwise, with what stands beside them."""
+    """Return the words with characters that are written in another way, as they read, with the text beside them."""
     if (plain := _plain(text)) is not text:
         return respelled(plain).text
     words, done = list[str](), 0

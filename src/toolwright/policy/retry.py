@@ -1,7 +1,7 @@
-"""Once more, where the carrier failed and nothing can be lost by it: what only reads, and what may be repeated.
+"""Retries of calls whose transport failed, if a repetition is harmless: reads, and tools that may be repeated.
 
-That a call may be repeated is said by the operator, by its effect, or by an author of this process; never by a server
-of itself. Whatever else fails, fails: nobody knows whether it has run.
+The operator, the effect, or an author in this process declares that a call may be repeated; a server never does so for
+itself. Other failures are final: it is unknown whether the call has run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Retry(Value, frozen=True):
 
 
 def retried(settings: Retry, sleep: Sleep = asyncio.sleep) -> Callable[[Provider], Provider]:
-    """A call whose carrier failed is made again where it may be; otherwise the model is told that nobody knows."""
+    """Repeat a call whose transport failed, where it may be; otherwise tell the model that the outcome is unknown."""
     return lambda inner: _Retried(inner, settings, sleep)
 
 

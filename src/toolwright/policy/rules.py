@@ -1,9 +1,9 @@
-"""Verdicts, and the rules that reach them. A decision is pure and total: it looks at who, at what and, the second time,
-at which arguments.
+"""Verdicts, and the rules that reach them.
 
-Rules are data, in an order. The first that matches decides; where none matches it is no, but to what an allowed call
-has handed out. Asked without arguments, of a tool that some arguments might be allowed for, or of a template that some
-URIs might, the answer is not settled yet: it is no only where nothing could be allowed.
+A decision is pure and total: it depends on the caller, the subject and, the second time, the arguments. Rules are data,
+in an order. The first that matches decides; if none matches, the verdict is a denial, except for results that an
+allowed call has handed out. Without arguments, the verdict about a tool is not settled yet if some arguments might be
+allowed, nor that about a template if some of its URIs might: it is a denial only if no use could be allowed.
 
 A tool that had other names is decided about by all of them (``Rules._of_names``).
 """
@@ -44,16 +44,15 @@ __all__ = [
 
 
 class Allow(Value, frozen=True):
-    """``rule``, here and below, is the name of the rule that decided; empty where it was none."""
+    """``rule``, here and below, is the name of the rule that decided; empty if no rule did."""
 
     rule: str = ""
 
 
 class Deny(Value, frozen=True):
-    """``reason`` is told to the caller. ``hidden``: to this caller the tool does not exist, and no reason is told.
-    ``scopes`` are those, all together, with which the caller would be let in, where it could get them. ``fault`` is
-    the id in the log of a decision that failed.
-    """
+    """``reason`` is told to the caller. ``hidden``: for this caller the tool does not exist, and no reason is told.
+    ``scopes`` are those, all together, with which the caller would be let in, if it can get them. ``fault`` is the id
+    in the log of a decision that failed."""
 
     reason: str = ""
     hidden: bool = False
@@ -72,29 +71,30 @@ class Ask(Value, frozen=True):
 Verdict: TypeAlias = Allow | Deny | Ask
 
 Subject: TypeAlias = Tool | Entry
-"""What is decided about. A resource of a template is decided about twice: the template first, then its own URI."""
+"""The subject of a decision. A resource of a template is decided about twice: the template first, then its own URI."""
 
 Decide: TypeAlias = Callable[[Subject, RequestContext, Mapping[str, Any] | None], Verdict]
-"""Arguments are ``None`` when it is asked about the subject alone: for a list, and before they have been checked."""
+"""Arguments are ``None`` for a decision about the subject alone: for a list, and before they have been checked."""
 
 ALLOW = Allow()
 
 
 def allow_all(subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-    """The decision where nobody has written rules."""
+    """Allow every use: the decision of a server without one of its own."""
     return ALLOW
 
 
 # -- scopes ------------------------------------------------------------------------------------------------------------
 
 Held: TypeAlias = Mapping[str, frozenset[str]]
-"""What those callers hold that cannot get a token, ``local`` and ``local:http``. All, where it is not said."""
+"""The scopes of callers that cannot get a token, ``local`` and ``local:http``. All scopes for those that are not
+listed."""
 
 _WITHOUT_TOKENS: Final = frozenset({"local", "local:http"})
 
 
 def lacking(scopes: frozenset[str], principal: Principal, held: Held) -> frozenset[str]:
-    """Those of ``scopes`` that the principal has not."""
+    """Return those of ``scopes`` that the principal lacks."""
     if principal.id not in _WITHOUT_TOKENS:
         return scopes - principal.scopes
     return scopes - held[principal.id] if principal.id in held else frozenset()
@@ -109,14 +109,14 @@ def can_obtain(principal: Principal) -> bool:
 Then: TypeAlias = Literal["allow", "deny", "ask", "hide"]
 
 OPEN: Final = "?"
-"""It depends on what is not known yet: the arguments, or which URI of a template it will be."""
+"""Depends on facts that are not known yet: the arguments, or which URI of a template it will be."""
 
 EARLIER: Final = "earlier"
-"""It would match, but earlier rules have decided about the tool by all the names that it means."""
+"""The rule would match, but earlier rules have decided about the tool by all the names that it means."""
 
 
 class Rule(Value, frozen=True):
-    """Conditions, all of which have to hold, and what follows. ``None`` and an empty set of scopes hold for all.
+    """Conditions that all have to hold, and the verdict that follows. ``None`` and an empty set of scopes hold for all.
 
     A rule that names neither ``tools`` nor ``resources`` nor ``prompts`` is for all three; one that has an ``effect``
     or ``arguments``, for tools. ``number`` is its place in the order, from 0.
@@ -148,13 +148,14 @@ class Rule(Value, frozen=True):
         return self.is_for_all or (self.tools is not None and "*" in self.tools.patterns)
 
     def names_of(self, tool: Tool) -> frozenset[str]:
-        """Those of its names, present and old, that the rule says."""
+        """Return the names of a tool, present and old, that the rule means."""
         if self.is_for_all:
             return frozenset(tool.names)
         return frozenset(filter(self.tools.match, tool.names)) if self.tools is not None else frozenset()
 
     def stop_at(self, subject: Subject) -> str:
-        """The key of the condition that keeps the rule from this subject; none is ``""``, and ``OPEN`` may be."""
+        """Return the key of the condition that keeps the rule from this subject; ``""`` if all hold, ``OPEN`` if one
+        may."""
         if isinstance(subject, Tool):
             if not self.names_of(subject):
                 return "tools"
@@ -172,7 +173,8 @@ class Rule(Value, frozen=True):
                 return "resources" if self.resources is None else _stop_at_template(self.resources, subject.uriTemplate)
 
     def stop(self, principal: Principal, arguments: Mapping[str, Any] | None, held: Held) -> str:
-        """The same for who calls, and with which arguments. Scopes come last: where they stop, nothing else does."""
+        """Return the same for the caller and the arguments. Scopes come last: where they stop the rule, no
+        other condition does."""
         if self.principal is not None and not self.principal.match(principal.id):
             return "principal"
         if self.arguments is not None and arguments is not None and not self.arguments.accepts(arguments):
@@ -192,7 +194,7 @@ class Rule(Value, frozen=True):
 
 
 def uris_of(template: str) -> str:
-    """The pattern of the URIs that a template may become, and of some more."""
+    """Return a pattern of the URIs that a template may become; it matches others too."""
     return _VARIABLE.sub("*", template)
 
 
@@ -228,15 +230,16 @@ class Rules:
     )
 
     def on(self, server: str) -> Self:
-        """The rules as they hold on that server: those for other servers are none."""
+        """Return the rules as they hold on that server: rules for other servers do not apply."""
         return replace(self, server=server)
 
     def here(self, server: str = "") -> Iterable[Rule]:
-        """Those for this server, or for that one of which a host has a tool."""
+        """Return the rules for this server, or for ``server``, on which a host has a tool."""
         return (rule for rule in self.rules if rule.server is None or rule.server.match(server or self.server))
 
     def decide(self, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
-        """What follows for this caller. Hidden is what could not be allowed to it, and has no reason to be told."""
+        """Return the verdict for this caller. A subject that could not be allowed is hidden, unless there is a reason
+        to tell."""
         if isinstance(subject, Tool) and subject.replaces:
             return self._of_names(subject, context.principal, arguments)
         principal, held = context.principal, self.held
@@ -249,7 +252,7 @@ class Rules:
                 break
             if stop == OPEN:
                 if rule.then == "allow":
-                    return rule.verdict()  # nothing promises more
+                    return rule.verdict()  # no verdict promises more
                 possible.append(rule.verdict())
             elif stop == "scopes" and not obtainable and rule.then in ("allow", "ask") and can_obtain(principal):
                 obtainable = rule.scopes
@@ -260,12 +263,12 @@ class Rules:
         return _unsettled([*possible, last]) if possible else _settled(last)
 
     def _of_names(self, tool: Tool, principal: Principal, arguments: Mapping[str, Any] | None) -> Verdict:
-        """Rules that say an old name of the tool mean it still. The first for each of its names counts, but one for
-        every tool only where none came before it for any of them: it does not mean the old name. Of those that count,
-        the strictest decides.
+        """Decide about a tool that had other names: rules that name an old one still mean it. The first rule for each
+        of its names counts, but a rule for every tool counts only if none came before it for any of them: it does not
+        mean the old name. Of the rules that count, the strictest decides.
 
-        Where a rule may match or not, both are followed. ``ways`` are the names about which it is decided by then, and
-        the most promising verdict that leads there.
+        Where a rule may match or not, both are followed. ``ways`` maps the names that are decided about by then to the
+        most promising verdict that leads there.
         """
         ways: dict[frozenset[str], Verdict] = {frozenset(): ALLOW}
         obtainable: frozenset[str] = frozenset()
@@ -288,7 +291,8 @@ class Rules:
         return verdict if arguments is not None else _settled(verdict)
 
     def _is_handed_out(self, subject: Subject) -> bool:
-        """What an allowed call has handed out, by reference, to this very caller, unless a rule names it."""
+        """Return whether an allowed call has handed the subject out, by reference, to this very caller, and no rule
+        names it."""
         return (
             isinstance(subject, wire.Resource)
             and subject.uri.startswith(SCHEME)
@@ -296,7 +300,7 @@ class Rules:
         )
 
     def _steps(self, subject: Subject) -> tuple[Step, ...]:
-        """The rules that may match this subject, ``OPEN`` or not at all stopped by it."""
+        """Return the rules that match this subject, or may."""
         key = _key(subject)
         steps = self._about.get(key)
         if steps is None:
@@ -307,8 +311,8 @@ class Rules:
         return steps
 
     def trace(self, subject: Subject, principal: Principal, arguments: Mapping[str, Any] | None) -> tuple[Step, ...]:
-        """Each rule in its order, down to the one that decides, with what stopped it. Of a tool that had other names,
-        down to where it is decided about all of them."""
+        """Return each rule in its order, down to the one that decides, with the condition that stopped it. For a tool
+        that had other names, down to the rule that decides about the last of them."""
         steps: list[Step] = []
         every = frozenset(subject.names) if isinstance(subject, Tool) else frozenset("-")
         decided: frozenset[str] = frozenset()
@@ -343,14 +347,14 @@ def _key(subject: Subject) -> tuple[type[Any], str, str, str]:
 
 
 def _settled(verdict: Verdict) -> Verdict:
-    """What is refused whatever the arguments are is there for the caller only where there is something to tell."""
+    """Hide a subject whose denial has neither a reason nor scopes to tell, since it holds for any arguments."""
     if not isinstance(verdict, Deny) or verdict.reason or verdict.scopes:
         return verdict
     return Deny(hidden=True, rule=verdict.rule)
 
 
 def _unsettled(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of what may come: first what lets in, then a way in, then a reason."""
+    """Return the best of the possible verdicts: one that lets in, then one with a way in, then one with a reason."""
     return _settled(min(verdicts, key=_promise))
 
 

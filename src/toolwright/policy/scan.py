@@ -1,4 +1,4 @@
-"""Encoded bytes, looked at once: whether anything in them is worth a walk through the value."""
+"""A single-pass scan of encoded bytes, which tells whether a walk through the value is worthwhile."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["CLEAN", "Suspicion", "Wants", "look", "suspected"]
 
 
 class Suspicion(Value, frozen=True):
-    """What may be in the bytes: hidden characters, and secrets of these shapes. False where there is nothing.
+    """Possible findings in the bytes: hidden characters, and secrets of these patterns. False if there are none.
 
-    ``masks``: secrets are looked for, also where one comes together when what hides is taken out of it. ``personal``:
+    ``masks``: secrets are searched, even those that come together when hidden characters are taken out. ``personal``:
     so is personal data.
     """
 
@@ -33,26 +33,26 @@ class Suspicion(Value, frozen=True):
 CLEAN = Suspicion()
 _LONG = 1_000
 _SHORT = 40
-"""A secret that is known by a word and has no colon is longer."""
+"""Secrets that are known by a word, without a colon, are longer."""
 
 
 def suspected(data: bytes) -> tuple[Shape, ...]:
-    """The secrets that may be in ``data``, whatever else it hides."""
+    """Return the patterns of secrets that may be in ``data``, even if it hides characters."""
     return suspects(data, classes_of(data))
 
 
 class Wants(NamedTuple):
-    """What is looked for, beside what hides."""
+    """The searches besides the one for hidden characters."""
 
     secrets: bool
     personal: bool = False
 
 
 def look(data: bytes, secrets: bool, personal: bool = False) -> Suspicion:
-    """What may be in ``data``: text as UTF-8, plain or within JSON. ``secrets`` and ``personal`` say whether those are
-    looked for.
+    """Scan ``data``: text as UTF-8, plain or within JSON. ``secrets`` and ``personal`` tell whether to search for
+    those.
 
-    Where it is clean, that is one pass and no more.
+    Clean data takes a single pass.
     """
     size = len(data)
     odd = data.translate(None, ORDINARY) if size < _LONG else b"!"

@@ -1,11 +1,11 @@
-"""Secrets in what leaves: which shapes there are, where they may be, and text with masks in their place.
+"""Secrets in results: which patterns there are, where they may match, and text with masks in their place.
 
-A secret is known by its own shape: it begins as its issuer lets all of them begin, or stands where only a password or
-key stands. What merely looks random is left alone: hashes, ids and pictures are no secrets. :func:`suspects` looks at
-encoded bytes once and is cheap; :func:`masked` looks at a text for the shapes that were suspected.
+A secret is recognized by its own form: it begins as its issuer lets all of them begin, or stands in a place where only
+a password or key stands. Text that merely looks random is left alone: hashes, ids and pictures are not secrets.
+:func:`suspects` looks at encoded bytes once and is cheap; :func:`masked` searches a text for the suspected patterns.
 
-A secret may be written otherwise: with escapes, in base64, divided. Each way has a module that gives a reading of the
-text, and what is found in a reading is masked where it stands: :mod:`respelled`, :mod:`encoded`, :mod:`divided`.
+A secret may be written in another way: with escapes, in base64, divided. Each way has a module that gives a reading of
+the text, and a secret in a reading is masked in the text itself: :mod:`respelled`, :mod:`encoded`, :mod:`divided`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 _SHORTEST_NAMED = 18
 SHORTEST = 12
-"""No text that is shorter holds a secret."""
+"""A shorter text holds no secret."""
 
 _AT = next(shape for shape in SHAPES if "://" in shape.known)
 _RANKS = {shape: rank for rank, shape in enumerate(SHAPES)}
@@ -50,14 +50,14 @@ _NAMED_KEY = next(shape for shape in SHAPES if shape.kind == "named-key")
 
 _ENCODED = Shape("encoded-secret", (), "")
 _RESPELLED = Shape("respelled-secret", (), "")
-"""What may hold a secret, encoded or written otherwise."""
+"""Text that may hold a secret, encoded or written in another way."""
 
 _DEPTH = 3
-"""How often text within text is read: base64 of base64 of what is packed."""
+"""How deep text within text is read: base64 of base64 of compressed data."""
 
 
 Words = dict[str, list[tuple[str, Shape]]]
-"""Words that secrets stand beside. The key is a part of them in small letters: where it is not, none of them is."""
+"""Words that secrets stand beside. The key is a part of them in lower case: without it, none of them is there."""
 
 
 def _with(*parts: str) -> Words:
@@ -67,30 +67,30 @@ def _with(*parts: str) -> Words:
 
 _ALWAYS = _with("ccess", "assword", "uthorization")
 _EQUAL = _with("ccountkey=", "assphrase", "passwd")
-_LONG = _with("ookie")  # where there is a long run somewhere
-_LONG_MIXED = _with("private key", "private-lines")  # not of hexadecimal digits
-_BESIDE = _with("hook", "$", "_authtoken")  # where there is one beside it
+_LONG = _with("ookie")  # if there is a long run anywhere
+_LONG_MIXED = _with("private key", "private-lines")  # if one is not of hexadecimal digits
+_BESIDE = _with("hook", "$", "_authtoken")  # if there is one beside the word
 _BESIDE_MIXED = _with("tlasv1", "~", "azdo", "1//0", "-us")
 _WIDE = tuple((word, shape) for shape in SHAPES for word in shape.known if not word.isascii())
 WORDS = (
     *_WIDE,
     *(row for words in (_ALWAYS, _EQUAL, _LONG, _LONG_MIXED, _BESIDE, _BESIDE_MIXED) for row in chain(*words.values())),
 )
-"""All words that are looked for, but for those of addresses."""
+"""All words that are searched, except those of addresses."""
 _WIDE_BYTES = tuple((word.encode().decode("latin-1"), shape) for word, shape in _WIDE)
-_SOME = frozenset({"mailchimp-key", "azure-secret", "azure-token", "google-token"})  # beside words of other texts too
+_SOME = frozenset({"mailchimp-key", "azure-secret", "azure-token", "google-token"})  # words of other texts too
 
 
 # --- where to look ----------------------------------------------------------------------------------------------------
 
 
 ORDINARY = bytes(sign for sign in range(32, 127) if classes_of(bytes((sign,))) in 'a "' and sign != ord(":"))
-"""Signs by which nothing hides, or is written otherwise, and that stand in no name of a secret."""
+"""Characters that play no part in hiding or escaping text, or between a name and its secret."""
 
 
 def is_plain(data: bytes, odd: bytes) -> bool:
-    """Whether a few quick looks tell that nothing in ``data`` is secret, in which there is no long run. ``odd`` is what
-    of it is not ordinary: colons and at signs alone."""
+    """Return whether a few quick checks rule out a secret in ``data``, which has no long run. ``odd`` are the
+    characters of it that are not ordinary: colons and at signs alone."""
     text = data.decode("ascii")
     if odd and ("assword" in text or "uthorization" in text or ("://" in text and "@" in text)):
         return False
@@ -98,7 +98,8 @@ def is_plain(data: bytes, odd: bytes) -> bool:
 
 
 def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[Shape, ...]:
-    """The shapes that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its bytes by class."""
+    """Return the patterns of secrets that may be in ``data``: text as UTF-8, plain or within JSON. ``classes`` are its
+    bytes by class."""
     text, found = data.decode("latin-1"), dict[Shape, None]()
     is_ascii = text.isascii()
     small = text.lower() if is_ascii else data.lower().decode("latin-1")
@@ -129,7 +130,7 @@ def suspects(data: bytes, classes: str, depth: int = _DEPTH) -> tuple[Shape, ...
 
 
 def _in_runs(found: dict[Shape, None], data: bytes, text: str, small: str, runs: Runs, *, is_mixed: bool) -> None:
-    """Add the shapes of secrets that may stand in long runs of token characters, and beside them."""
+    """Add the patterns of secrets that may stand in long runs of token characters, and beside them."""
     near = beside(data, runs)
     near_text, near_small = (text, small) if near is data else (near.decode("latin-1"), near.lower().decode("latin-1"))
     if "ookie" in small:
@@ -163,7 +164,7 @@ def _add(found: dict[Shape, None], words: Words, text: str, small: str) -> None:
 
 
 def _stands_in(shape: Shape, known: str, text: str) -> bool:
-    """Whether a secret stands beside such a word. Those that are everywhere are looked at at once."""
+    """Return whether a secret stands beside such a word. Only words that are common in other texts are checked here."""
     if not is_named(shape) and shape.kind not in _SOME:
         return True
     at = text.find(known)
@@ -177,7 +178,7 @@ def _stands_in(shape: Shape, known: str, text: str) -> bool:
     return False
 
 
-_SAYS = frozenset(" \t\r\n\\\"'=:\xef")  # of what stands between a name and a secret
+_SAYS = frozenset(" \t\r\n\\\"'=:\xef")  # characters between a name and a secret
 _BEFORE, _NEAR = 100, 400
 
 
@@ -219,7 +220,7 @@ def _holds_encoded(text: str, starts: list[int], pairs: Sequence[tuple[int, int]
 
 
 def _divided(data: bytes, classes: str, text: str, *, is_long: bool) -> Iterator[Shape]:
-    """What may stand in several pieces, which are put together."""
+    """Yield the patterns of secrets that may stand in several pieces, which are put together."""
     together, lines = put_together(data, classes, text, is_long=is_long)
     if runs := divided_runs(together, lines):
         found = dict.fromkeys(shapes_across(together, runs))
@@ -234,7 +235,7 @@ _BESIDE_DIVIDED = {
 }
 
 
-# --- what stands there ------------------------------------------------------------------------------------------------
+# --- matches ----------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -243,7 +244,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class _Found(NamedTuple):
-    """From where to where a secret stands, and its kind. Of two that overlap the first of its ``rank`` names both."""
+    """The span of a secret, and its kind. Of two that overlap, the one of the lower ``rank`` names both."""
 
     start: int
     end: int
@@ -253,7 +254,7 @@ class _Found(NamedTuple):
 
 
 def masked(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
-    """``text`` with a mask for each secret of these shapes; ``found`` gets what was masked."""
+    """Replace each secret of these patterns in ``text`` by a mask; ``found`` gets the masks."""
     pieces, at = list[str](), 0
     for secret in _together(_secrets(text, shapes, _DEPTH)):
         pieces += (text[at : secret.start], _mask(secret.kind, secret.secret, found))
@@ -262,7 +263,7 @@ def masked(text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
 
 
 class Cut(NamedTuple):
-    """From where to where a secret lies in a part of a text, and its mask."""
+    """The span of a secret within a part of a text, and its mask."""
 
     start: int
     end: int
@@ -270,8 +271,8 @@ class Cut(NamedTuple):
 
 
 def cuts(whole: str, start: int, end: int, found: list[str]) -> list[Cut]:
-    """The secrets of a text as far as they lie in the part from ``start`` to ``end``, counted from its beginning;
-    ``found`` gets what is to be masked."""
+    """Return the secrets of a text that lie in the part from ``start`` to ``end``, as far as they do, with positions
+    from its beginning; ``found`` gets the masks."""
     data = whole.encode(errors="replace")
     return [
         Cut(max(0, secret.start - start), min(end, secret.end) - start, _mask(secret.kind, secret.secret, found))
@@ -281,7 +282,7 @@ def cuts(whole: str, start: int, end: int, found: list[str]) -> list[Cut]:
 
 
 def masked_member(name: str, text: str, shapes: tuple[Shape, ...], found: list[str]) -> str:
-    """The value of a member of an object, masked where its name says that it is a secret."""
+    """Mask the value of an object's member if its name says that it is a secret."""
     named = [shape for shape in shapes if is_named(shape)]
     before = f'"{name}": "'
     whole = f'{before}{text}"'
@@ -305,14 +306,14 @@ def _secrets(text: str, shapes: Iterable[Shape], depth: int) -> Iterator[_Found]
     if depth and _RESPELLED in shapes:
         yield from _respelled(text, depth)
     for shape, token in tokens(text, [shape for shape in plain if can_be_divided(shape)]):
-        # Words may stand on the next line: what is of a token there has a digit.
+        # The next line may hold words: the part of a token there has a digit.
         more = token.secret[max(0, ends.get(token.start, 0) - token.start) :]
         if not _is_placeholder(token.secret) and _HAS_DIGIT.search(more):
             yield _Found(token.start, token.end, len(SHAPES), shape.kind, token.secret)
 
 
 def _together(secrets: Iterable[_Found]) -> list[_Found]:
-    """In their order; those that overlap as one."""
+    """Sort secrets, and merge those that overlap."""
     made = list[_Found]()
     for secret in sorted(secrets):
         if made and secret.start < made[-1].end:
@@ -324,7 +325,7 @@ def _together(secrets: Iterable[_Found]) -> list[_Found]:
 
 
 def _of_shape(shape: Shape, text: str) -> Iterator[tuple[int, int]]:
-    """Where secrets of a shape stand, as they are."""
+    """Yield the spans of secrets of a pattern, as they are written."""
     for pattern, holds in _patterns(shape):
         for match in pattern.finditer(text):
             start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
@@ -335,7 +336,8 @@ def _of_shape(shape: Shape, text: str) -> Iterator[tuple[int, int]]:
 
 @functools.cache
 def _patterns(shape: Shape) -> list[tuple[re.Pattern[str], Callable[[str], bool] | None]]:
-    """How a secret of this shape looks, and that a match is one. Behind a letter it has to look random too."""
+    """Return the expressions of a pattern, each with a check of its matches. Behind a letter, a secret must also look
+    random."""
     patterns = [(re.compile(shape.pattern), shape.holds)]
     return [*patterns, (re.compile(glued(shape)), is_random)] if shape.is_whole else patterns
 
@@ -354,7 +356,7 @@ def _encoded(text: str, depth: int) -> Iterator[_Found]:
 
 
 def _revealed(data: bytes, depth: int) -> str:
-    """The kind of a secret in what digits are; nothing where there is none. Of what is random that costs one search."""
+    """Return the kind of the first secret in decoded bytes, or an empty string. Random bytes cost one search."""
     classes = classes_of(data)
     if len(data) < SHORTEST or not (RUN in classes or is_text(data)):
         return ""
@@ -375,7 +377,7 @@ def _respelled(text: str, depth: int) -> Iterator[_Found]:
 
 
 def kinds_in(data: bytes) -> list[str]:
-    """The kinds of the secrets that ``data`` holds: text as UTF-8, plain or within JSON."""
+    """Return the kinds of the secrets in ``data``: text as UTF-8, plain or within JSON."""
     found = list[str]()
     if shapes := suspects(data, classes_of(data)):
         masked(data.decode(), shapes, found)
@@ -398,7 +400,7 @@ _STANDS_FOR = re.compile(r"(?i)([x*.#_])\1{5}|your[_-]|[_-]here|placeholder|reda
 
 
 def _is_placeholder(secret: str) -> bool:
-    """Whether it is one that examples have."""
+    """Return whether a secret is one that examples have."""
     if len(set(secret)) == 1 or secret[0] in "$<{[%:*" or secret.strip("_-.").lower() in _PLACEHOLDERS:
         return True
     return "PRIVATE KEY" not in secret and _STANDS_FOR.search(secret) is not None
@@ -408,7 +410,7 @@ _FINGERPRINT_KEY = os.urandom(16)  # a mask must not help to guess a password
 
 
 def fingerprint(secret: str) -> str:
-    """The same for the same secret while this process runs."""
+    """Return a digest that is the same for the same secret while this process runs."""
     return hashlib.blake2s(secret.encode(), key=_FINGERPRINT_KEY, digest_size=3).hexdigest()
 
 
@@ -418,7 +420,7 @@ _MASK = re.compile(r"\[(?:secret|personal data) masked: ([a-z0-9-]+ [0-9a-f]{6})
 
 
 def mask_in(value: Any) -> str | None:
-    """The first mask in a JSON value, or ``None``."""
+    """Return the first mask in a JSON value, or ``None``."""
     if isinstance(value, str):
         found = _MASK.search(value) if " masked: " in value else None
         return found and found[0]

@@ -1,4 +1,4 @@
-"""What a tool would send away, read as whoever receives it can put it together.
+"""Secrets in the arguments of a tool that sends them, as the receiver could put them together.
 
 A token need not stand in one piece to leave: in two labels of a host name, in two parameters of a query, or in two
 arguments it arrives just as well.
@@ -22,7 +22,7 @@ _BETWEEN = re.compile(r"[./:@,+|~ ]+")
 
 
 def kinds_sent(arguments: Mapping[str, Json]) -> list[str]:
-    """The kinds of secrets that would leave with these arguments, whole or in pieces."""
+    """Return the kinds of secrets that would leave with these arguments, whole or in pieces."""
     names, values = list[str](), list[str]()
     _collect(arguments, names, values)
     readings = ["\n".join([*names, *values]), "".join(values)]
@@ -32,7 +32,7 @@ def kinds_sent(arguments: Mapping[str, Json]) -> list[str]:
 
 
 def _collect(value: Json, names: list[str], values: list[str]) -> None:
-    """The texts of a JSON value, without what hides in them."""
+    """Collect the names and texts of a JSON value, without hidden characters."""
     if isinstance(value, str):
         values.append(cleaned(value, {}))
     elif is_object(value):
@@ -45,7 +45,7 @@ def _collect(value: Json, names: list[str], values: list[str]) -> None:
 
 
 def _put_together(url: str) -> Iterator[str]:
-    """What a URL carries, without what stands between its pieces: its host, its path and what it asks, and all."""
+    """Yield the text of a URL without separators: its host, its path and query, and all of it."""
     for without_names in (_NAMES.sub("", url), _NAMES.sub(" ", url), url):
         yield _BETWEEN.sub("", without_names)
     host, _, rest = url.partition("/")

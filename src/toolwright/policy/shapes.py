@@ -1,8 +1,8 @@
-"""What secrets look like, row by row. A new issuer is a new row, with its secret in the tests.
+"""Patterns of secrets, row by row. A new issuer is a new row, with its secret in the tests.
 
-A row needs something that nothing else has: a beginning, a word beside it. That keeps it from what is merely random.
-Texts are made against it as well: what it repeats before something that may be missing has a bound, or stops where it
-may begin again.
+A row needs a feature that no other text has: a beginning, or a word beside it. That separates it from merely random
+text. Hostile texts are made against it as well: a repetition before an optional part has a bound, or stops where it may
+begin again.
 """
 # ruff: noqa: E501 - a pattern is read in one piece
 
@@ -17,19 +17,19 @@ __all__ = ["LONGEST_GLUE", "SHAPES", "Shape", "glued", "is_named", "is_random", 
 
 
 class Shape(Value, frozen=True):
-    """A kind of secret. It has one of the ``prefixes``, or else one of the words in ``known`` is never far from it.
-    It matches ``pattern``, of which the group ``secret`` is masked, or all of it."""
+    """A kind of secret. It has one of the ``prefixes``, or else one of the words in ``known`` is never far from it. It
+    matches ``pattern``, of which the group ``secret`` is masked, or all of it."""
 
     kind: str
     prefixes: tuple[str, ...]
     pattern: str
     known: tuple[str, ...] = ()
     holds: Callable[[str], bool] | None = None
-    """Whether what fits the pattern is a secret, where the pattern alone cannot say."""
+    """Whether a match of the pattern is a secret, where the pattern alone cannot tell."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether it begins as nothing else does: then it is known behind a letter too, and in pieces."""
+        """Whether its beginning is unique: then it is recognized behind a letter too, and in pieces."""
         return _FROM in self.pattern and self.prefixes != () and all(map(_is_rare, self.prefixes))
 
 
@@ -38,15 +38,15 @@ def _is_rare(prefix: str) -> bool:
 
 
 def is_mixed(secret: str) -> bool:
-    """Whether it has capitals, small letters and two digits, or nothing but 32 digits of hexadecimal and more: what
-    people name has not."""
+    """Return whether a text has capitals, small letters and two digits, or is 32 or more hexadecimal digits: names that
+    people choose do not."""
     if len(secret) >= 32 and not secret.strip("0123456789abcdefABCDEF-") and not secret.isdigit():
         return True
     return sum(map(str.isdigit, secret)) >= 2 and secret != secret.lower() and secret != secret.upper()
 
 
 def is_random(secret: str) -> bool:
-    """Whether what stands behind a letter, and begins like a token, is one: no part of a name in a program."""
+    """Return whether a text behind a letter that begins like a token is one, and not part of a name in a program."""
     if sum(map(str.isdigit, secret)) < 2:
         return False
     return (
@@ -65,7 +65,7 @@ _EXAMPLE = re.compile(
 
 
 def _is_password(secret: str) -> bool:
-    """Whether it is what people choose for a password, not a word, a name in a program or an example."""
+    """Return whether a text is likely a chosen password, and not a word, a name in a program or an example."""
     has_digit, has_letter = any(map(str.isdigit, secret)), any(map(str.isalpha, secret))
     if not (has_letter and (has_digit or _SPECIAL.search(secret))) or secret.endswith(":"):
         return False
@@ -76,9 +76,9 @@ def _is_password(secret: str) -> bool:
     return not (is_name and _EXAMPLE.search(secret)) and len(set(secret)) > 4
 
 
-# Also behind "-" and "_", and behind the escape of a line's end, as in the text of a JSON file.
+# Also behind "-" and "_", and behind the escape of a line end, as in the text of a JSON file.
 _FROM = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
-# The same where what follows has no bound: once for a run of such characters, with a few names in front.
+# The same for a pattern without a bound: once for a run of such characters, with a few names in front.
 _FROM_ONCE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[bfnrt]))(?:[A-Za-z0-9]{0,32}[_-]){0,8}?"
 _END = r"(?![A-Za-z0-9_-])"
 _PEM = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
@@ -88,7 +88,7 @@ _EDGES = (_FROM_ONCE, _FROM, _END, "(?![A-Za-z0-9])", "(?![A-Za-z0-9/+=])")
 
 
 def without_edges(pattern: str) -> str:
-    """A pattern that does not mind what stands before and behind."""
+    """Remove the conditions on the text before and behind a pattern."""
     for edge in _EDGES:
         pattern = pattern.replace(edge, "")
     return pattern
@@ -228,12 +228,12 @@ _NAMED = frozenset({"authorization", "cookie", "password", "named-key"})
 
 
 def is_named(shape: Shape) -> bool:
-    """Whether such a secret is known by the name before it alone."""
+    """Return whether such a secret is recognized by the name before it alone."""
     return shape.kind in _NAMED
 
 
 def glued(shape: Shape) -> str:
-    """The pattern of a token that stands directly behind a few letters, digits and signs of names."""
+    """Return the pattern of a token that stands directly behind a few letters, digits and signs of names."""
     whole = shape.pattern.replace(_FROM, "(?<=[A-Za-z0-9])", 1)
     return rf"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{{1,{LONGEST_GLUE}}}?(?P<secret>{whole})"
 

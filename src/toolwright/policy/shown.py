@@ -1,9 +1,9 @@
-"""Arguments for the eyes of a person who decides: all of them, and nothing in them that hides, moves or imitates.
+"""Arguments as they are shown to the person who decides: all of them, and no text that hides, moves or imitates.
 
-What cannot be seen, or turns the direction of text, is written ``\\u202e``, and so is a mark that would change a sign
-which is no letter or digit. A sign that stands many times in a row is written once, with how often (``⟨10000 × " "⟩``),
-so that nothing can be pushed out of sight. Words that are written from right to left stand between marks that isolate
-them, so that they move nothing beside them. Nothing is left out.
+Characters that are invisible, or turn the direction of text, are escaped (``\\u202e``), and so is a mark that would
+change a character which is not a letter or digit. A character that is repeated many times is written once, with its
+count (``⟨10000 × " "⟩``), so that no text can be pushed out of sight. Words that are written from right to left stand
+between isolating characters, so that they do not move their neighbours. No argument is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 __all__ = ["shown", "shown_json", "shown_text"]
 
 _RUN = 24
-# They have a glyph for Python, and none for a person: fillers, joiners, selectors, and blanks of Braille, of Khitan, of
+# They have a glyph for Python, but not for a person: fillers, joiners, selectors, and blanks of Braille, of Khitan, of
 # hieroglyphs and of music.
 _BLANK = frozenset(
     {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x13441, 0x13442, 0x16FE4, 0x1D159}.union(
@@ -38,7 +38,7 @@ _SAME = re.compile(r"(\\\\|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|.)\1*", re.DOTALL)
 
 
 def shown(arguments: Mapping[str, Any]) -> str:
-    """Each argument on a line of its own: name, length where it is text, and value as JSON."""
+    """Show each argument on a line of its own: name, length if it is text, and value as JSON."""
     return (
         "\n".join(f"{shown_json(name)}{_length(value)}: {shown_json(value)}" for name, value in arguments.items())
         or "-"
@@ -50,17 +50,17 @@ def _length(value: Any) -> str:
 
 
 def shown_json(value: Any) -> str:
-    """One value as JSON."""
+    """Show one value as JSON."""
     return _visible(json.dumps(value, ensure_ascii=False))
 
 
 def shown_text(text: str) -> str:
-    """Text of several lines; a backslash of its own is written twice."""
+    """Show text of several lines; a backslash of its own is written twice."""
     return "\n".join(_visible(line.replace("\\", "\\\\")) for line in text.split("\n"))
 
 
 def _visible(text: str) -> str:
-    """Text in which a backslash begins an escape, with nothing invisible left, and each long run counted."""
+    """Escape all that is invisible in text in which a backslash begins an escape, and count each long run."""
     return _isolated(_SAME.sub(_counted, text if text.isascii() and text.isprintable() else "".join(_signs(text))))
 
 
@@ -77,8 +77,8 @@ def _is_mark(sign: str) -> bool:
 
 
 def _isolated(text: str) -> str:
-    """Words from right to left, and numbers that would move like them, each group within an isolate. What stands
-    between two groups, digits and punctuation, keeps its place from left to right."""
+    """Isolate each group of words from right to left, and of numbers that would move like them. Digits and punctuation
+    between two groups keep their place from left to right."""
     return text if text.isascii() else _from_right().sub("\u2068\\g<0>\u2069", text)
 
 

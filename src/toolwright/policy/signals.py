@@ -1,5 +1,4 @@
-"""What the limits have to say to whoever keeps records or counts: signs that somebody asks too much, or for what is not
-his."""
+"""Abuse events of the limit layers, for the audit log and metrics: a caller asks too much, or for the wrong things."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ __all__ = ["KINDS", "Sign", "Signals"]
 _log = logging.getLogger("toolwright")
 
 
-# What a library offers is found by URIs and names that callers make up: to count each by itself would be no limit.
-# No tool can be called so, for a name has no slash.
+# Library entries have URIs and names that callers make up: counting each by itself would be no limit. No tool can be
+# called so, since a name has no slash.
 KINDS: dict[type, str] = {
     ResourceRead: "resources/read",
     ResourceFollow: "resources/subscribe",
@@ -26,7 +25,8 @@ KINDS: dict[type, str] = {
 
 
 class Sign(Value, frozen=True):
-    """``kind`` is what was noticed, ``subject`` the name that was called; ``seconds`` is when to come back."""
+    """An abuse event. ``kind`` says which, ``subject`` is the name that was called; ``seconds`` is when to come
+    back."""
 
     kind: Literal["rate", "busy", "refusals", "unknown", "repeated"]
     principal: Principal
@@ -35,7 +35,7 @@ class Sign(Value, frozen=True):
 
 
 class Signals:
-    """Whoever listens is called with each sign, on the event loop, and must be quick."""
+    """Listeners for abuse events: each is called on the event loop with every event, and must be quick."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Sign], None]] = []
@@ -44,7 +44,7 @@ class Signals:
         self._listeners.append(listener)
 
     def tell(self, sign: Sign) -> None:
-        """A listener that fails is logged, and changes nothing for the call or for the others."""
+        """Call each listener. One that fails is logged, and affects neither the call nor the others."""
         for listener in self._listeners:
             try:
                 listener(sign)

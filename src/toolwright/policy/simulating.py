@@ -1,7 +1,7 @@
-"""What other rules would have said of what has happened: the records of the audit log, decided about again.
+"""Replay of the audit log: the verdicts that other rules would have reached on its records.
 
-A record may hold less than the call did: secrets are masked, and long arguments are cut. Where a rule reads what is
-not there any more, and the answer hangs on it, it is undecidable, and said so.
+A record may hold less than the call did: secrets are masked, and long arguments are cut. If a rule reads an argument
+that is missing, and the verdict depends on it, the result is "undecidable".
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Would: TypeAlias = Literal["allow", "deny", "ask", "undecidable"]
 
 
 class Happened(Value, frozen=True):
-    """One record, as far as a rule can go by it. ``missing`` are the arguments that are masked, in whole or in part;
-    ``None`` where all of them are."""
+    """One record, as far as a rule can read it. ``missing`` are the arguments that are masked, in whole or in part;
+    ``None`` if all of them are."""
 
     subject: Subject
     principal: Principal
@@ -35,12 +35,12 @@ class Happened(Value, frozen=True):
 
 _ANY: Final[Schema] = compile_schema({"type": "object"})
 _EFFECTS: Final[Mapping[str, Effect]] = {effect: effect for effect in EFFECTS}
-_CUT: Final = frozenset({"[cut]", "[unreadable]"})  # what stands for arguments that a record could not hold
+_CUT: Final = frozenset({"[cut]", "[unreadable]"})  # placeholders for arguments that a record could not hold
 
 
 def happened(record: Mapping[str, Any]) -> Happened | None:
-    """A record of the audit log; ``None`` for one that is about no use of a tool, resource or prompt, or about one
-    that there is another record of."""
+    """Parse a record of the audit log; ``None`` for one that is not about the use of a tool, resource or prompt, or is
+    about one that has another record."""
     subject = _subject(record)
     if subject is None:
         return None
@@ -74,7 +74,7 @@ def _subject(record: Mapping[str, Any]) -> Subject | None:
 
 
 class Replay(Value, frozen=True):
-    """One record and what the rules say of it now; ``rule`` is the first that decides, or may."""
+    """One record, and the verdict that the rules reach on it now; ``rule`` is the first that decides, or may."""
 
     record: Happened
     would: Would
@@ -111,7 +111,7 @@ _REST: Final = ("additionalProperties", "unevaluatedProperties")
 
 
 def _readable(rule: Rule, one: Happened) -> Mapping[str, Any] | None:
-    """The arguments, unless the rule reads some that are missing."""
+    """Return the arguments, or ``None`` if the rule reads some that are missing."""
     if rule.arguments is None or one.missing == frozenset():
         return one.arguments
     schema = rule.arguments.definition
@@ -121,8 +121,8 @@ def _readable(rule: Rule, one: Happened) -> Mapping[str, Any] | None:
 
 
 def _reads_unnamed(schema: Any) -> bool:
-    """Whether a schema may look at arguments that it does not name. Somewhere deep inside would do no harm, but a
-    record too many that is undecidable is no mistake."""
+    """Return whether a schema may look at arguments that it does not name. Deep inside, that would do no harm, but one
+    undecidable record too many is not a mistake."""
     if is_object(schema):
         closes = any(is_object(schema.get(word)) for word in _REST)
         return closes or not _ALL.isdisjoint(schema) or any(map(_reads_unnamed, schema.values()))

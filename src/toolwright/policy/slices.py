@@ -13,10 +13,11 @@ __all__ = ["cut_secrets"]
 
 
 def cut_secrets(slices: Sequence[Slice], found: list[str]) -> dict[str, str]:
-    """For each text of a result that holds a part of a secret, the text to show in its place; ``found`` gets the masks.
+    """Return the text to show in place of each text of a result that holds a part of a secret; ``found`` gets the
+    masks.
 
-    A result does not tell two pieces of the same text apart. The text is therefore masked wherever it stands, with what
-    each of the slices has to mask in it.
+    A result does not distinguish two pieces of the same text. The text is therefore masked wherever it stands, with the
+    masks of each of the slices.
     """
     cleaned, masks = dict[str, str](), defaultdict[str, list[Cut]](list)
     for one in slices:
@@ -38,7 +39,7 @@ def _cuts(one: Slice, encoding: str, found: list[str]) -> list[Cut]:
 
 
 def _places(piece: str, text: str) -> Iterator[int]:
-    """Where ``piece`` stands in ``text``, also where it overlaps itself."""
+    """Yield the positions of ``piece`` in ``text``, even if they overlap."""
     at = text.find(piece)
     while at >= 0:
         yield at
@@ -46,7 +47,7 @@ def _places(piece: str, text: str) -> Iterator[int]:
 
 
 def _masked(text: str, own: Iterable[Cut]) -> str:
-    """``text`` with a mask for each cut; cuts that overlap have the mask of the first."""
+    """Replace each cut of ``text`` by its mask; cuts that overlap have the mask of the first."""
     pieces, at = list[str](), 0
     for cut in sorted(own):
         if cut.start >= at:
@@ -56,8 +57,8 @@ def _masked(text: str, own: Iterable[Cut]) -> str:
 
 
 def _clean_base64(one: Slice, found: list[str]) -> str:
-    # Byte by byte first, so that a slice may begin and end within a letter, and so that a mark of UTF-16 before bytes
-    # of something else hides nothing.
+    # Byte by byte first, so that a slice may begin and end within a letter, and so that a mark of UTF-16 before other
+    # bytes cannot hide them.
     for encoding, width in (("latin-1", 1), ("utf-16-le", 2), ("utf-16-be", 2)):
         whole = (one.before + one.data + one.behind).decode(encoding, "replace")
         start, end = len(one.before) // width, -(-(len(one.before) + len(one.data)) // width)

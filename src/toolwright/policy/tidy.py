@@ -1,4 +1,4 @@
-"""What leaves: clean, without secrets, within the size limit, and fit for the output schema; or else nothing of it."""
+"""Output sanitization: results leave clean, without secrets, within the size limit and valid, or not at all."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ class _Tidy(Wrapper, frozen=True):
         if type(outcome) is InputRequiredResult:
             return _clean_question(outcome, wants)
         if outcome.encoded is None and outcome.structuredContent is not UNSET:
-            # A server elsewhere has made it: what it says twice, or here alone, is looked at and counted all the same.
+            # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats it
+            # or not.
             outcome = replaced(outcome, encoded=encoded_value(outcome.structuredContent))
         if not outcome.isError:
             _check_output(tool, outcome)
@@ -96,7 +97,7 @@ class _Tidy(Wrapper, frozen=True):
         ):
             clean = await self._swept(tool, outcome, call.context, suspicion, wants)
             if clean is not outcome:
-                outcome, size = clean, seen(clean)[1]  # a mask may be longer than what it stands for
+                outcome, size = clean, seen(clean)[1]  # a mask may be longer than its secret
         if size > BUDGET or (size > limit and limit < LEAST):
             raise ToolError.of("TW2006", tool=tool.name, size=size, limit=limit)
         _clean_kept(call.context, wants)
@@ -128,7 +129,7 @@ class _Tidy(Wrapper, frozen=True):
         if isinstance(outcome, InputRequiredResult):
             return _clean_question(outcome, self.wants)
         if read.uri.startswith(SCHEME):
-            return outcome  # it was cleaned when it was kept, and its parts have a size of their own
+            return outcome  # it was cleaned when it was stored, and its chunks have a size of their own
         _clean_kept(read.context, self.wants)
         return self._cleaned(read.uri, outcome, lambda outcome: outcome.contents)
 
@@ -150,7 +151,7 @@ class _Tidy(Wrapper, frozen=True):
         return completion
 
     def _cleaned(self, name: str, outcome: Outcome, parts: Callable[[Outcome], Sequence[object]]) -> Outcome:
-        """What was read or is a prompt; there is no schema that it could break."""
+        """Clean the contents of a resource or a prompt; there is no schema that they could break."""
         data, size = pieces(parts(outcome))
         _check_size(name, size, self.max_bytes)
         suspicion = look(data + encode(outcome.meta), *self.wants)
@@ -197,7 +198,8 @@ def _check_output(tool: Tool, result: CallToolResult) -> None:
 
 
 def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequiredResult:
-    """A question to a person. The page of a link is for the person alone, and may hold a key: it stays as it is."""
+    """Clean a question to a person. The page of a link is for the person alone, and may hold a key: it stays as it
+    is."""
     requests = question.inputRequests or {}
     bare = {key: _with_page(request, None) for key, request in requests.items()}
     suspicion = look(encode(bare), *wants)
@@ -209,7 +211,7 @@ def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequire
 
 
 def _with_page(request: InputRequest, other: InputRequest | None) -> InputRequest:
-    """A request with the page of the other one, or none."""
+    """Return a request with the page of the other one, or without a page."""
     params = {name: value for name, value in request.get("params", {}).items() if name != "url"}
     page = (other or {}).get("params", {}).get("url")
     return (
@@ -218,7 +220,7 @@ def _with_page(request: InputRequest, other: InputRequest | None) -> InputReques
 
 
 def _clean_error(error: ToolwrightError, wants: Wants) -> None:
-    """What an error says to the model or the caller, cleaned where it stands."""
+    """Clean the message and facts of an error in place, for the model or the caller."""
     data = error.data if isinstance(error, RpcError) else None
     said = "\n".join(map(str, (error, *error.facts.values()))).encode(errors="replace")
     suspicion = look(said + encode(data), *wants)
@@ -231,7 +233,7 @@ def _clean_error(error: ToolwrightError, wants: Wants) -> None:
 
 
 def _fact(sweep: Sweep, fact: Any) -> Any:
-    """A fact of an error, which need not be JSON: the sentence says it as text."""
+    """Clean a fact of an error, which need not be JSON: the sentence writes it as text."""
     if isinstance(fact, str | list | dict):
         return sweep.value(fact)
     clean = sweep.text(said := str(fact))
@@ -239,7 +241,8 @@ def _fact(sweep: Sweep, fact: Any) -> Any:
 
 
 def _clean_kept(context: RequestContext, wants: Wants) -> None:
-    """What a call hands out by reference, as a whole: where it will be divided, a secret may stand on both sides."""
+    """Clean each result that a call hands out by reference as a whole: a secret may lie across the chunks that it is
+    split into."""
     for place, thing in enumerate(context.kept):
         if thing.is_text and (suspicion := look(thing.data, *wants)):
             text = Sweep(suspicion).text(thing.data.decode())

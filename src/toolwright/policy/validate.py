@@ -1,4 +1,4 @@
-"""Arguments fit the published schema before anything else looks at them; defaults are filled in first."""
+"""Validation of arguments against the published schema, before they are authorized; defaults are filled in first."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ class _Validate(Wrapper, frozen=True):
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the defaults of what was left out. ``InvalidArguments`` explains each problem."""
+    """Return the arguments with the defaults of those that were left out. ``InvalidArguments`` explains each
+    problem."""
     filled = _filled(tool.defaults, arguments)
     if not tool.input.accepts(filled):
         raise _invalid(tool, filled)
     if tool.effect != "read" and (mask := mask_in(filled)):
-        raise InvalidArguments.of("TW2301", tool=tool.name, mask=mask)  # it would be written over what it stands for
+        raise InvalidArguments.of("TW2301", tool=tool.name, mask=mask)  # it would overwrite its secret
     if tool.sends and (kinds := kinds_sent(filled)):
         raise InvalidArguments.of("TW6450", tool=tool.name, kinds=", ".join(kinds))
     return filled
@@ -55,7 +56,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 def _filled(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     if all(name in arguments for name in defaults):
         return arguments
-    return {**copy.deepcopy(dict(defaults)), **arguments}  # a list of defaults is the tool's to change
+    return {**copy.deepcopy(dict(defaults)), **arguments}  # the tool may change a list of defaults
 
 
 def _invalid(tool: Tool, arguments: Mapping[str, Any]) -> InvalidArguments:

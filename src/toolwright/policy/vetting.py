@@ -1,7 +1,7 @@
-"""What is wrong with rules that can be read: they can never match, or match nothing that the server has.
+"""Lint of rules that can be read: those that can never match, or match no entry that the server has.
 
-Whatever is found is true; not everything is found: two earlier rules that take all of a later one only together are
-not seen, and a ``*`` alone may match nothing. What may well be meant is a note, which refuses nothing.
+Every finding is true, but not every problem is found: two earlier rules that only together cover a later one are not
+detected, and a ``*`` alone may match no entry. A rule that may well be meant gets a note, which refuses no file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from toolwright.tools.toolset import Provider, RequestContext, Tool
 __all__ = ["Inventory", "astray", "dead", "inventory", "judged", "lenient"]
 
 Place: TypeAlias = Callable[[tuple[str | int, ...]], str]
-"""``FILE:LINE`` of what stands there."""
+"""Returns ``FILE:LINE`` of the value at a path."""
 
 
 # -- rules that an earlier one makes useless ---------------------------------------------------------------------------
 
 
 def dead(rules: Sequence[Rule], place: Place) -> Iterator[ConfigurationError]:
-    """The rules that can never match, each with the rule that takes all that it would."""
+    """Yield an error for each rule that can never match, with the earlier rule that covers it."""
     for later, rule in enumerate(rules):
         for earlier in rules[:later]:
             if _takes_all(earlier, rule):
@@ -39,7 +39,7 @@ def dead(rules: Sequence[Rule], place: Place) -> Iterator[ConfigurationError]:
 
 
 def _takes_all(one: Rule, other: Rule) -> bool:
-    """Whether ``one`` matches wherever ``other`` does."""
+    """Return whether ``one`` matches wherever ``other`` does."""
     subjects = _subjects(one)
     return (
         all(kind in subjects and subjects[kind].cover(names.patterns) for kind, names in _subjects(other).items())
@@ -72,11 +72,11 @@ def _same(one: Rule, other: Rule) -> bool:
     )
 
 
-# -- rules that match nothing there is ---------------------------------------------------------------------------------
+# -- rules that match no entry -----------------------------------------------------------------------------------------
 
 
 class Inventory(Value, frozen=True):
-    """What a server has, for whomever."""
+    """All that a server has, for any caller."""
 
     tools: tuple[Tool, ...]
     resources: tuple[str, ...]
@@ -94,7 +94,7 @@ async def inventory(provider: Provider, context: RequestContext) -> Inventory:
 
 
 def astray(rules: Rules, there: Inventory, place: Place) -> Iterator[ConfigurationError]:
-    """The names, effects and arguments in ``rules`` that nothing on the server has."""
+    """Yield an error for each name, effect and argument in ``rules`` that no entry of the server has."""
     for rule in rules.here():
         unmatched = [*_unmatched(rule, there, place)]
         yield from unmatched or _mismatched(rule, there.tools, place)
@@ -125,7 +125,7 @@ def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[Con
         return
     properties = [_properties(tool) for tool in tools if not rule.stop_at(tool)]
     if not properties or None in properties:
-        return  # whatever it is called: there may be a tool that takes it
+        return  # a tool may accept arguments that it does not name
     known = {name for one in properties for name in one or ()}
     for name in judged(rule.arguments.definition):
         if name not in known:
@@ -134,7 +134,7 @@ def _mismatched(rule: Rule, tools: Sequence[Tool], place: Place) -> Iterator[Con
 
 
 def _properties(tool: Tool) -> Collection[str] | None:
-    """The arguments that a tool takes; ``None`` where it may take others."""
+    """Return the arguments that a tool accepts; ``None`` if it may accept others."""
     schema = tool.definition.inputSchema
     properties = schema.get("properties")
     return properties if schema.get("additionalProperties") is False and is_object(properties) else None
@@ -144,7 +144,7 @@ _APPLICATORS = dialect_of(None).applicators
 
 
 def judged(schema: Any) -> Iterator[str]:
-    """The arguments that a schema says something about."""
+    """Yield the arguments that a schema constrains."""
     if not is_object(schema):
         return
     properties, required = schema.get("properties"), schema.get("required")
@@ -156,13 +156,13 @@ def judged(schema: Any) -> Iterator[str]:
                 yield from judged(inner)
 
 
-# -- rules that an argument passes by not being there ------------------------------------------------------------------
+# -- rules that a call without the argument passes ---------------------------------------------------------------------
 
 
 def lenient(rules: Iterable[Rule], tools: Sequence[Tool] | None, place: Place) -> Iterator[ConfigurationError]:
-    """Notes on what ``rules`` say of an argument and of calls with it alone: those without it match as well.
+    """Yield notes on ``rules`` that constrain an argument without requiring it: calls without it match as well.
 
-    ``tools`` are those of the server, where it is known: what all that a rule is for require or fill in is never
+    ``tools`` are those of the server, if it is known: an argument that all tools of a rule require or fill in is never
     missing.
     """
     for rule in rules:
@@ -178,8 +178,8 @@ def lenient(rules: Iterable[Rule], tools: Sequence[Tool] | None, place: Place) -
 
 
 def _missed(schema: Any, required: frozenset[str]) -> Iterator[tuple[str | int, ...]]:
-    """Where a property is said something of that a value without it passes. Not beneath ``not`` and ``if``, where it
-    is not seen which of both is meant."""
+    """Yield the paths of properties that are constrained, but that a value may leave out. Skips ``not`` and ``if``,
+    where it is unknown which of both cases is meant."""
     if not is_object(schema):
         return
     required |= _required(schema)
@@ -195,14 +195,14 @@ def _missed(schema: Any, required: frozenset[str]) -> Iterator[tuple[str | int, 
 
 
 def _given(schema: Mapping[str, Any], keyword: str, path: tuple[str | int, ...]) -> frozenset[str]:
-    """What a value has where that keyword of the schema is asked about it."""
+    """Return the properties that a value has where that keyword of the schema applies to it."""
     if keyword == "dependentSchemas":
         return frozenset({str(path[-1])})
     return _required(schema.get("if")) if keyword == "then" else frozenset()
 
 
 def _required(schema: Any) -> frozenset[str]:
-    """What a value that fits has in any case."""
+    """Return the properties that every valid value has."""
     if not is_object(schema):
         return frozenset()
     names, parts = schema.get("required"), schema.get("allOf")
