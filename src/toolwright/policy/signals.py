@@ -1,4 +1,4 @@
-"""Abuse events of the limit layers, for the audit log and metrics: a caller asks too much, or for the wrong things."""
+"""Abuse events of the limit layers, for audit log and metrics: a caller asks too much, or for what is not its own."""
 
 from __future__ import annotations
 
