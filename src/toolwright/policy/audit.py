@@ -158,12 +158,16 @@ def _result(outcome: object, trail: Trail) -> str:
 
 
 def _size(outcome: object) -> int:
-    """Return the size of the answer in bytes, text blocks in characters; a value repeated as text counts once."""
+    """Return the size of the answer in bytes; a value repeated as text counts once."""
     if type(outcome) is not CallToolResult:
         return len(encode(outcome))
     if outcome.encoded is not None:
         return len(outcome.encoded)
     size = 0
     for part in outcome.content:
-        size += len(part.text if type(part) is TextContent else encode(part))
+        size += _text_size(part.text) if type(part) is TextContent else len(encode(part))
     return size
+
+
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

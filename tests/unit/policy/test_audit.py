@@ -86,6 +86,12 @@ def test_a_call_is_one_record_that_says_who_what_and_how_it_ended():
     }
 
 
+def test_the_size_of_an_answer_is_counted_in_bytes():
+    server = server_with(echo, effect="read")
+    [record] = recorded(server, lambda client: client.call_tool("tool", {"text": "茶é"}))
+    assert (record["bytes_in"], record["bytes_out"]) == (len('{"text":"茶é"}'.encode()), len("茶é".encode()))
+
+
 def test_reading_getting_and_completing_are_recorded_as_calling_is():
     server = Server("t")
 
