@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pytest
 
+from journeys.warm import warm_command
 from toolwright import Client
 from toolwright.cli.main import cli
 from toolwright.client.config import read_config
@@ -110,7 +111,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) 
                 settings, words = words_of(command)
                 assert words[0] == "toolwright", f"{page.name}:{block.line}: only toolwright is run, not {words[0]}"
                 done = subprocess.run(
-                    [TOOLWRIGHT, *words[1:]],
+                    warm_command(*words[1:]),
                     cwd=tmp_path,
                     env={**environment(), "XDG_STATE_HOME": str(tmp_path / "state"), **settings},
                     stdin=subprocess.DEVNULL,

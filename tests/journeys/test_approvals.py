@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from journeys.serving import command, environment
+from journeys.warm import warm_command
 from toolwright import Client
 from toolwright.policy.approvals import Approvals, Wanted
 from toolwright.state.urls import open_facts
@@ -56,7 +57,12 @@ class House:
 
     def run(self, *words: str, input: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command("approvals", *words), input=input, capture_output=True, text=True, timeout=120, env=self.env | env
+            warm_command("approvals", *words),
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=self.env | env,
         )
         assert "Traceback" not in done.stderr, done.stderr
         return done

@@ -11,13 +11,14 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from journeys.serving import command, environment
+from journeys.warm import warm_command
 from toolwright.testing.models import Call, Fails, Request, Says, ScriptedModel, Sends
 from toolwright.testing.state import LIMIT
 
@@ -94,8 +95,8 @@ def _attic(tmp_path: Path) -> str:
     return str(file)
 
 
-def chatting(attic: str, url: str, *more: str) -> list[str]:
-    return command("chat", attic, "--model", "gpt", "--base-url", url, *more)
+def chatting(attic: str, url: str, *more: str, program: Callable[..., list[str]] = command) -> list[str]:
+    return program("chat", attic, "--model", "gpt", "--base-url", url, *more)
 
 
 @contextlib.contextmanager
@@ -120,7 +121,12 @@ def scripted(attic: str, text: str, model: ScriptedModel, *more: str) -> subproc
     env = environment(XDG_STATE_HOME=str(Path(attic).parent / "state"))
     with model.serving() as url:
         return subprocess.run(
-            chatting(attic, url, *more), input=text, capture_output=True, text=True, timeout=LIMIT, env=env
+            chatting(attic, url, *more, program=warm_command),
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            env=env,
         )
 
 

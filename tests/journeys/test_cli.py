@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from journeys.serving import SERVER, command, environment
+from journeys.warm import warm_command
 
 pytestmark = pytest.mark.process
 
@@ -22,9 +23,9 @@ def run(
     *arguments: str, input: str = "", stdout: Any = subprocess.PIPE, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """``stdout``: a file, or None for one that is closed."""
-    words = command(*arguments)
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command(*arguments)]
     done = subprocess.run(
-        words if stdout is not None else ["sh", "-c", 'exec "$@" >&-', "sh", *words],
+        closed if stdout is None else warm_command(*arguments),
         input=input,
         stdout=stdout,
         stderr=subprocess.PIPE,

@@ -12,6 +12,7 @@ import pytest
 
 from journeys.serving import command, environment
 from journeys.test_host import GOOD
+from journeys.warm import warm_command
 from toolwright import Client
 from toolwright.testing.state import LIMIT
 
@@ -29,7 +30,13 @@ class Desk:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command(*words), capture_output=True, text=True, env=self.env, cwd=self.folder, timeout=LIMIT, check=False
+            warm_command(*words),
+            capture_output=True,
+            text=True,
+            env=self.env,
+            cwd=self.folder,
+            timeout=LIMIT,
+            check=False,
         )
 
     def json(self, *words: str) -> Any:

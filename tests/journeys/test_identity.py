@@ -19,6 +19,7 @@ from issuing.server import (
     running_issuer,
 )
 from journeys.serving import command, environment, free_port, http, started, wait_for_port
+from journeys.warm import warm_command
 from toolwright.processes import descendants
 from toolwright.testing.state import LIMIT
 from wire.raw_http import Endpoint
@@ -36,7 +37,7 @@ server = Server("private", authenticate=lambda carrier: None)
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), env=environment(), capture_output=True, text=True, timeout=LIMIT)
+    return subprocess.run(warm_command(*arguments), env=environment(), capture_output=True, text=True, timeout=LIMIT)
 
 
 def status(url: str, authorization: str | None = None, **headers: str) -> int:

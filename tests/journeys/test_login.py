@@ -12,7 +12,8 @@ import pytest
 
 from issuing.server import Issuing, one_running_issuer, running_issuer
 from issuing.visiting import registering, serving
-from journeys.serving import command, environment
+from journeys.serving import environment
+from journeys.warm import warm_command
 from toolwright import Server
 from wire.mounting import Mounts, running_mounts
 
@@ -43,7 +44,9 @@ class Person:
             BROWSER=str(self.browser),
             PYTHON_KEYRING_BACKEND="keyring.backends.fail.Keyring",
         )
-        done = subprocess.run(command(*arguments), env=env, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            warm_command(*arguments), env=env, capture_output=True, text=True, timeout=120, check=False
+        )
         return done.returncode, done.stdout, done.stderr
 
     @property

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from journeys.serving import command, environment, http
+from journeys.serving import environment, http
+from journeys.warm import warm_command
 from toolwright import Client, RpcError
 
 pytestmark = pytest.mark.process
@@ -59,7 +60,7 @@ def bank(tmp_path: Path) -> tuple[str, str]:
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=120, env=environment(), cwd=cwd, input=""
+        warm_command(*arguments), capture_output=True, text=True, timeout=120, env=environment(), cwd=cwd, input=""
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
