@@ -37,10 +37,10 @@ lint: setup  ## format, lint, types, import contract
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-requirements: setup  ## which duties of the specification are tied to tests, and which are not
+requirements: setup  ## the duties of the specification, with the number of tests of each
 	@PYTHONPATH=tests $(BIN)/python tests/requirements/coverage.py
 
-security: setup  ## every attack that has to fail, and what looks alike and has to pass, as a table
+security: setup  ## every attack that must fail, and its harmless twin that must pass, as a table
 	@PYTHONPATH=tests $(BIN)/python tests/security/table.py -qq
 
 security-count: setup  ## count how many variants of each attack are tried, for docs/security.md
@@ -50,7 +50,7 @@ security-count: setup  ## count how many variants of each attack are tried, for 
 fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doors"
 	$(BIN)/python -m pytest tests/properties --timeout=0 --hypothesis-profile=fuzz $(FUZZ)
 
-endurance: setup  ## what nothing may hurt, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
+endurance: setup  ## load and abuse that must not hurt a server, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
 	@PYTHONPATH=tests $(BIN)/python -m endurance.run $(ENDURANCE)
 
 bench: setup  ## against its peers and the limit, as ratios; BENCH="--only stdio --rounds 5"
@@ -85,5 +85,5 @@ conformance-client: setup  ## its client's half, one scenario at a time; CONFORM
 schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a checkout of it
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
-clean:  ## remove what these commands have made
+clean:  ## remove the files that these commands have made
 	rm -rf .venv .tools .bench .interop .schema-suite .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist

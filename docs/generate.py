@@ -61,12 +61,12 @@ def safe(text: str) -> str:
 # --- errors.md --------------------------------------------------------------------------------------------------------
 
 GROUPS = {
-    "1": ("Protocol", "Whoever asked broke the protocol. Answers of JSON-RPC, with one of its numbers."),
+    "1": ("Protocol", "The caller broke the protocol. JSON-RPC errors, with a JSON-RPC error number."),
     "2": ("Tool calls", "For the model: the text of a result with `isError: true`."),
     "3": ("Definitions", "For the author: raised when a tool is registered or a schema compiled."),
     "4": ("Settings and commands", "For the operator: raised at start, printed by the command."),
-    "5": ("Client and carrier", "For whoever uses `Client`: raised, never sent."),
-    "6": ("The files tools", "For the model, but for TW6001 and TW6002, which end the command."),
+    "5": ("Client and carrier", "For users of `Client`: raised, never sent."),
+    "6": ("The files tools", "For the model, except TW6001 and TW6002, which end the command."),
     "61": (
         "The command tools",
         "Up to TW6119 for the operator: they end the command. The others are for the model; TW6142 to TW6145 stand in "
@@ -81,30 +81,33 @@ GROUPS = {
         "Up to TW6705 for the operator: they end the command. The others are for the model.",
     ),
     "7": ("State", "For the operator: the store that workers share."),
-    "8": ("The kit", "For the author: what `toolwright test` found, and from TW8901 on why it did not look."),
+    "8": (
+        "The kit",
+        "For the author: the findings of `toolwright test`, and from TW8901 on the reasons for checks not run.",
+    ),
     "9": (
         "Contracts",
-        "For whoever reviews what servers promise: what has changed, what is suspicious, and who would not accept it. "
+        "For reviewers of contracts: changes, suspicious text, and clients that would not accept a definition. "
         "TW9001 to TW9009 end the command.",
     ),
     "92": (
         "The servers of a host",
-        "For whoever runs a host: what is wrong in its file, what was not started, what is quarantined; TW9250 to "
-        "TW9255 are for the model.",
+        "For the operator of a host: mistakes in its file, servers that were not started, definitions that are "
+        "quarantined; TW9250 to TW9255 are for the model.",
     ),
-    "93": ("What a host does for the person who decides", "For whoever runs a host, and for the model that it drives."),
+    "93": ("Approvals in a host", "For the operator of a host, and for the model that it runs."),
     "98": (
-        "What is said of a check, a search, an evaluation and a log",
-        "For whoever runs `toolwright check`, `find`, `eval` or `doctor`; TW9802 is a note, TW9830 to TW9832 are what "
-        "clients and providers make of tools ([portability.md](portability.md)), the others up to TW9849, and TW9881, "
+        "Checks, searches, evaluations and logs",
+        "For users of `toolwright check`, `find`, `eval` or `doctor`; TW9802 is a note, TW9830 to TW9832 tell how "
+        "clients and providers treat a tool ([portability.md](portability.md)), the others up to TW9849, and TW9881, "
         "TW9882 and TW9896, end the command; TW9883 is a note. "
         "TW97…, TW9800 and TW9829 are rules: [rules](rules/README.md). The rest "
-        "from TW9850 on is what a log shows, what that points to and what it does not hold.",
+        "from TW9850 on are symptoms in a log, their likely causes, and the limits of the log.",
     ),
     "95": (
         "Models",
-        "Up to TW9503 for whoever gives a model its tools; TW9510 to TW9519 for the model, in the place of a result; "
-        "then for whoever runs it.",
+        "Up to TW9503 for the author who gives a model its tools; TW9510 to TW9519 for the model, in the place of a "
+        "result; the others for the operator.",
     ),
 }
 
@@ -114,11 +117,11 @@ ERRORS_HEAD = """\
 <!-- Made by docs/generate.py from src/toolwright/wording.py. Change it there. -->
 
 Every error of toolwright has a code and a sentence in English and Chinese. A code never changes its meaning and is
-never used again; sentences may be improved. What is sent or printed ends in the code in brackets. In a program,
-`error.code` holds the code, `error.facts` what fills the sentence, and `error.say("zh")` is the sentence in Chinese. An
-error that came from a server has the server's own words and no `code`.
+never reused; sentences may be improved. A message that is sent or printed ends in the code in brackets. In a program,
+`error.code` holds the code, `error.facts` the values in the sentence, and `error.say("zh")` is the sentence in Chinese.
+An error that came from a server has the server's own words and no `code`.
 
-Names in braces stand for what is filled in.
+Names in braces stand for values.
 """
 
 
@@ -190,7 +193,7 @@ RULES_HEAD = """\
 
 <!-- Made by docs/generate.py from the cards in src/toolwright/check/rules. Change it there. -->
 
-What `toolwright check` looks for ([check.md](../check.md)). An *error* is wrong for certain, a *warning* nearly always;
+The rules of `toolwright check` ([check.md](../check.md)). An *error* is wrong for certain, a *warning* nearly always;
 a *hint* may be worth a thought. Each page has the evidence, and when the rule does not apply.
 
 每页均有中文部分。
@@ -249,32 +252,32 @@ PROTOCOL = """\
 
 <!-- Made by docs/generate.py from src/toolwright/protocol and tests/requirements. Change it there. -->
 
-What a server made with toolwright supports of the Model Context Protocol, by revision. Tools, layers and handlers see
-the newest revision only; what an older one cannot say is translated or left out where it leaves.
+The features of the Model Context Protocol that a server made with toolwright supports, by revision. Tools, layers and
+handlers see the newest revision only; a message to an older client is translated on its way out, or left out where the
+older revision has no form for it.
 
-Whatever the specification demands of a server or of a client is a row of data in `tests/requirements`, a duty. It is
-held by tests
-that fail when it is broken; or it is a gap, which says why; or it is not owed, because it binds a feature that is not
-there. The suite fails when a row has neither, and when a reason has been overtaken by a test. This page is made of
-those rows, and `make requirements` prints them with the tests counted.
+Each requirement of the specification on a server or a client is a row of data in `tests/requirements`, called a duty.
+A duty is held by tests that fail when it is broken; or it is a gap, with a reason; or it is not owed, because it binds
+a feature that toolwright does not offer. The suite fails when a row has neither tests nor a reason, and when a row with
+a reason has a test. This page is made from those rows, and `make requirements` prints them with the tests counted.
 
 ## Features
 
 {features}
-Revisions before 2026-07-28 open a session with `initialize`; 2026-07-28 has none. All are served over stdio and
-Streamable HTTP; HTTP+SSE is there where it is asked for ([http.md](http.md)).
+Revisions before 2026-07-28 open a session with `initialize`; 2026-07-28 has no session. All revisions are served over
+stdio and Streamable HTTP, and over HTTP+SSE where it is switched on ([http.md](http.md)).
 
 ## Methods
 
 {methods}
-Methods of prompts and completion are there once a server has something to serve by them; until then they are unknown,
-and their capability is not declared. Those of resources are always there, for a call may hand out its result as one
-([results.md](results.md)).
+The methods of prompts and completion exist once a server has a prompt or a completion; until then they are unknown,
+and their capability is not declared. The methods of resources always exist, since the result of a call may be published
+as a resource ([results.md](results.md)).
 
 ## Duties
 
-How many of those that are owed are held by tests. Duties that the specification words without a keyword are counted
-with MUST.
+The number of owed duties that are held by tests. A duty that the specification states without a keyword counts as a
+MUST.
 
 {must}
 {should}
@@ -282,7 +285,7 @@ with MUST.
 {gaps}
 ## Not offered
 
-What these bind is not there.
+toolwright does not offer the features that these duties bind.
 {not_offered}"""
 
 # a column of `Revision` → what it is called here, in the order of the page
