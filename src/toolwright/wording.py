@@ -1838,6 +1838,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "角色 {role!r} 可以访问工具所隐藏的内容：{reached}。请以数据库所有者身份执行以下语句，或为工具提供专用角色，"
         "或以 --roles any 仍使用该角色：\n{statements}",
     ),
+    "TW6206": (
+        "No table and no column of the database matches {patterns}: check the spelling of --hide and --table.",
+        "数据库中没有任何表或列匹配 {patterns}：请检查 --hide 与 --table 的拼写。",
+    ),
     "TW6210": (
         "sql holds {count} statements, and one is run. Send one statement for each call.",
         "sql 中有 {count} 条语句，而每次只执行一条。请每次调用只发送一条语句。",

@@ -62,7 +62,7 @@ class Catalog:
         self.hides_anything = bool(access.hidden or access.tables)
         self._folds = folds
         self._access = access
-        there = tuple(relations)
+        there = self._there = tuple(relations)
         self._taken = frozenset(relation.name.casefold() for relation in there)
         self.relations = tuple(sorted(filter(self._lets, there), key=lambda r: (r.schema != home, r.schema, r.name)))
         self._known: Mapping[tuple[str, str], Relation] = {
@@ -84,6 +84,11 @@ class Catalog:
     def shown(self, relation: Relation) -> str:
         """The name that the caller writes for it."""
         return relation.name if relation.schema == self.home else f"{relation.schema}.{relation.name}"
+
+    def unmatched(self) -> list[str]:
+        """Return the operator's patterns that match no table and no column that the role can see."""
+        patterns = (*self._access.tables, *self._access.hidden)
+        return [one for one in patterns if not any(_is_about(one, relation) for relation in self._there)]
 
     def is_taken(self, name: str) -> bool:
         """Whether a table of this name exists, visible or not."""
@@ -139,6 +144,13 @@ def _is_column(pattern: str, relation: Relation) -> bool:
     """Whether a pattern is about columns of this table, rather than about the table."""
     table, dot, _ = pattern.partition(".")
     return bool(dot) and table.lower() != relation.schema.lower() and fnmatchcase(relation.name.lower(), table.lower())
+
+
+def _is_about(pattern: str, relation: Relation) -> bool:
+    """Return whether a pattern matches the table or one of its columns."""
+    names = (relation.name, f"{relation.schema}.{relation.name}")
+    columns = (f"{relation.name}.{column}" for column in relation.columns)
+    return any(_matches(name, (pattern,)) for name in (*names, *columns))
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -6,7 +6,7 @@ mistake of the check reveals none. The engine is queried for this at the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from toolwright.errors import ConfigurationError
@@ -35,12 +35,14 @@ def check_exposure(exposure: Exposure) -> None:
         )
 
 
-def walls_of(own: str, exposure: Exposure) -> list[str]:
-    """The walls around hidden data, as ``inspect`` shows them. ``own``: that of the engine."""
+def walls_of(own: str, exposure: Exposure, unmatched: Sequence[str] = ()) -> list[str]:
+    """The walls around hidden data, as ``inspect`` shows them. ``own``: that of the engine;
+    ``unmatched``: the operator's patterns without a match."""
     judge = "the judge of statements"
+    missing = [f"no table or column that the role can see matches {_listed(unmatched)}"] if unmatched else []
     if exposure.reached:
-        return [f"one wall: {judge}. The role reaches {_listed(exposure.reached)}"]
-    return [f"two walls: {judge}, {own}"]
+        return [f"one wall: {judge}. The role reaches {_listed(exposure.reached)}", *missing]
+    return [f"two walls: {judge}, {own}", *missing]
 
 
 def _listed(reached: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Annotated, Any, TypeVar
@@ -37,7 +38,7 @@ from toolwright.toolbox.sql.values import (
 from toolwright.toolbox.walls import WALLS
 from toolwright.tools.local import LocalToolset, ToolSettings
 from toolwright.tools.toolset import Context, RequestContext
-from toolwright.wording import Worded
+from toolwright.wording import Worded, sentence
 
 __all__ = ["TOOLS", "Database", "toolset"]
 
@@ -71,6 +72,8 @@ TOOLS: tuple[tuple[str, ToolSettings], ...] = (
     ),
 )
 
+_log = logging.getLogger("toolwright")
+
 T = TypeVar("T")
 Parameter = str | int | float | bool | None
 
@@ -99,7 +102,7 @@ class Database:
         try:
             session = self._engine.open(writes=self._access.writes)
             try:
-                exposure = session.exposure()
+                exposure, unmatched = session.exposure(), session.catalog().unmatched()
             finally:
                 session.close()
         except Exception as error:
@@ -109,7 +112,10 @@ class Database:
             raise ConfigurationError.of("TW6202", url=self._engine.place, problem=str(found)) from None
         if not self._access.mighty_roles:
             check_exposure(exposure)
-        return walls_of(self._engine.wall, exposure)
+        # A server shows a role only what it may read: there a pattern without a match can be right.
+        if unmatched and self._engine.dialect in ("sqlite", "duckdb"):
+            _log.warning("%s [TW6206]", sentence("TW6206", "en", {"patterns": ", ".join(unmatched)}))
+        return walls_of(self._engine.wall, exposure, unmatched)
 
     async def list_tables(
         self,

@@ -147,6 +147,20 @@ def test_inspect_says_how_many_walls_there_are(engine: str, tmp_path: Path):
         assert "two walls: the judge of statements, the rights of the" in inspected(url)
 
 
+@EVERYWHERE
+def test_a_pattern_without_a_match_is_reported(engine: str, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    with shop(engine, tmp_path) as url:
+        shown = inspected(url, "--roles", "any", "--hide", "legder", "--hide", "users.pin*", "--table", "*")
+        assert "no table or column that the role can see matches legder, users.pin*" in shown
+        assert "matches" not in inspected(url, "--roles", "any", "--hide", "LEDGER", "--hide", "orders.tot*")
+        caplog.clear()
+        toolset(url, Access(hidden=("legder", "ledger", "users.name"), mighty_roles=True), limits=PATIENT)
+        told = [record.getMessage() for record in caplog.records if "TW6206" in record.getMessage()]
+        assert [("legder" in line, "users" in line) for line in told] == (
+            [(True, False)] if engine in ("sqlite", "duckdb") else []
+        )
+
+
 PATHS = {
     "a group": ("GRANT SELECT ON ledger TO {group}", "GRANT {group} TO {role}"),
     "a group that has to be taken on": (
