@@ -63,6 +63,10 @@ PLAIN_SECRETS = [
     "login.keyring",
     ".gnupg/secring.gpg",
     ".m2/settings.xml",
+    "wp-config.php",
+    "sites/default/settings.php",
+    "app/etc/env.php",
+    "appsettings.Production.json",
 ]
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "as it is": lambda name: name,
@@ -106,6 +110,11 @@ ORDINARY = [
     "tokens.json",
     "backup-2024.txt",
     "env.py",
+    "env.php",
+    "settings.php",
+    "wp-config-sample.php",
+    "appsettings.json",
+    "appsettings.Development.json",
     "credentials.md",
     "monkey.py",
     "key.py",

@@ -73,6 +73,12 @@ SECRET: tuple[Group, ...] = (
         " local.settings.json .htpasswd .passwd .pwd etc/shadow etc/gshadow etc/master.passwd",
     ),
     _group(
+        "settings of web applications with the password of their database",
+        "https://developer.wordpress.org/advanced-administration/wordpress/wp-config/",
+        "wp-config.php localsettings.php default/settings.php default/settings.local.php etc/env.php"
+        " appsettings.production.json appsettings.staging.json",
+    ),
+    _group(
         "Terraform state and variables",
         "https://developer.hashicorp.com/terraform/language/manage-sensitive-data",
         "*.tfstate *.tfstate.* *.tfvars *.tfvars.json .terraformrc terraform.rc .vault-token",
