@@ -40,7 +40,7 @@ class Measured:
         recall, alarms = self.found / self.attacks, self.flagged / self.twins
         return (
             f"heuristic: finds {recall:.0%} ({self.found} of {self.attacks}), "
-            f"flags {alarms:.0%} of what is benign ({self.flagged} of {self.twins})"
+            f"flags {alarms:.0%} of benign ones ({self.flagged} of {self.twins})"
         )
 
 
