@@ -305,11 +305,17 @@ def test_f09_memory(place: Shop, sql: str):
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_f09_memory_engine(place: Shop):
     width = (
-        "SELECT printf('%.*c', 90000000, 'x')"
+        "SELECT printf('%.*c', 10000000, 'x') || printf('%.*c', 10000000, 'y')"
         if place.engine == "sqlite"
         else "SELECT list(i) FROM range(90000000000) t(i)"
     )
-    place.refuses(width, "TW6222", "TW6220", limits=QUICK)
+    place.refuses(width, "TW6222", "TW6220", limits=QUICK if place.engine == "duckdb" else PATIENT)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_f09_what_is_too_long_for_printf_is_null(place: Shop):
+    result = place.query("SELECT printf('%.*c', 20000000, 'x')")  # an error in newer releases of SQLite
+    assert result.is_error or '"rows":[[null]]' in result.text
 
 
 @EVERYWHERE
