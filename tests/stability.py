@@ -11,6 +11,7 @@ import contextlib
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,13 +55,15 @@ def main() -> int:
     orders = [Order(first + number, each) for number, each in enumerate(busy)]
     for number, order in enumerate(orders, 1):
         print(f"run {number} of {len(orders)}   {order.busy} busy   seed {order.seed:10d}", end="   ", flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            outcome = run(order, asked, Path(folder))
-            print(outcome, flush=True)
-            if outcome.code != 0:
-                print(*last_lines(Path(folder)), sep="\n")
-                print(f"again: {again(order, asked)}")
-                return 1
+        folder = Path(tempfile.mkdtemp(prefix="stability-"))
+        outcome = run(order, asked, folder)
+        print(outcome, flush=True)
+        if outcome.code != 0:
+            print(*last_lines(folder), sep="\n")
+            print(f"whole output: {folder / 'output'}")
+            print(f"again: {again(order, asked)}")
+            return 1
+        shutil.rmtree(folder)
     return 0
 
 
