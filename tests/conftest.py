@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from heap import Heap
 from time_limit import TimeLimit
 from toolwright.client.remembered import REVISIONS
 from variants import Family
@@ -51,7 +50,6 @@ settings.register_profile(
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Family())
-    config.pluginmanager.register(Heap())
     config.pluginmanager.register(TimeLimit())
 
 
