@@ -37,7 +37,7 @@ NEVER_OPEN = ("mute", "mute-on-opening", "mute-on-list")
 NEVER_DONE = ("mute-on-call", "bottomless", "stays", "asks-name", *FLOODS)
 """Tricks whose calls may last until a limit ends them, in one era at least."""
 ENOUGH = 0.1
-"""Seconds, for what never comes. Whatever has to come has longer."""
+"""Seconds for an answer that never comes. An answer that has to come has longer."""
 MARKED = re.compile(r'<untrusted-data id="([0-9a-f]{16})" from="[^"]*">.*?</untrusted-data id="\1">', re.DOTALL)
 
 

@@ -23,7 +23,7 @@ NEVER_DONE = ("endless-line", "mute-on-call", *BY_HTTP, *FLOODS)
 
 
 def limits(name: str) -> dict[str, float]:
-    """A short limit, for what never comes. Whatever has to come has longer."""
+    """A short limit for an answer that never comes. An answer that has to come has longer."""
     return {"seconds": 0.2} if name in NEVER_DONE else {}
 
 

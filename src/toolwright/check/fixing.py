@@ -90,8 +90,8 @@ def _become(positions: Positions, path: Path, value: Json) -> str:
 
 
 def _staying(old: Json, value: Json) -> Mapping[str | int, Json] | None:
-    """The members or items of ``old`` that remain in ``value``, with their new values. None if ``value`` is neither
-    another object nor the list with some items removed."""
+    """The members or items of ``old`` that remain in ``value``, with their new values; ``None``
+    if ``value`` is neither another object nor the list with some items removed."""
     if is_object(old) and is_object(value):
         return {key: value[key] for key in old if key in value}
     if not is_array(old) or not is_array(value):

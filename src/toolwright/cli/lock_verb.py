@@ -42,8 +42,8 @@ def command(context: click.Context, target: str, family: Family, file: str, time
 
 
 def _before(path: Path) -> locks.Lock | None:
-    """The lock in the file. None if there is no file, or if it was edited, which writing it again repairs. Any other
-    file is an error, so that it is not overwritten."""
+    """Return the lock in the file, or ``None`` if there is no file or if it was edited, which writing it again repairs.
+    Any other file is an error, so that it is not overwritten."""
     try:
         return locks.read(path) if path.exists() else None
     except ConfigurationError as error:

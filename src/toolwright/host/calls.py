@@ -1,5 +1,5 @@
-"""Executes a call as a model wrote it. Whatever the model wrote, the answer is a reply that it can continue from, and
-never an exception."""
+"""Executes a call as a model wrote it. The answer is always a reply that the model can continue from, never an
+exception."""
 
 from __future__ import annotations
 

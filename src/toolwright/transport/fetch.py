@@ -159,7 +159,7 @@ class Fetcher:
         return await self._guarded(url, self._follow(method, url, dict(headers or {}), content, told, before))
 
     async def check(self, url: str) -> None:
-        """Raise :class:`NotFetched` for a URL that the guard would refuse. Nothing is fetched."""
+        """Raise :class:`NotFetched` for a URL that the guard would refuse, without a request."""
         await self._guarded(url, self._address(url))
 
     async def _bounded(self, method: str, url: str, **content: Any) -> Fetched:

@@ -97,8 +97,8 @@ class Database:
         self._runner = Runner(self._engine, self._limits.seconds)
 
     def check(self) -> list[str]:
-        """Open the database once, and return the walls around hidden data. ``ConfigurationError`` names the problem of
-        the database or of the role."""
+        """Open the database once. Return a sentence for each wall around hidden data, and one that lists the operator's
+        patterns without a match. ``ConfigurationError`` names the problem of the database or of the role."""
         try:
             session = self._engine.open(writes=self._access.writes)
             try:
