@@ -48,7 +48,7 @@ def _address() -> str:
     address = str(Path(folder) / "warm")
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     process = subprocess.Popen(
-        [sys.executable, *_FLAGS, "-c", _PROCESS.read_text("utf-8"), address],
+        [sys.executable, *_FLAGS, "-c", _PROCESS.read_text("utf-8"), address, str(_PROCESS.parents[1])],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

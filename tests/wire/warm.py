@@ -8,10 +8,7 @@ the server, and that end when the server does.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
-import select
-import signal
 import socket
 import subprocess
 import sys
@@ -19,9 +16,11 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from forking import fork_for_each, take_descriptors
 from wire import servers
 
 __all__ = ["Warm", "running_warm"]
@@ -58,41 +57,16 @@ def running_warm() -> Iterator[Warm]:
             yield Warm(address)
 
 
-def _serve(connection: socket.socket) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    name, handed, _, _ = socket.recv_fds(connection, 100, 3)
-    for number, descriptor in enumerate(handed):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    sys.argv = ["servers.py", name.decode()]
-    servers.make(name.decode()).run()
-
-
-def _run(address: str) -> None:
-    gc.collect()
-    gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(address)
-        listening.listen()
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        while 0 not in select.select([listening, 0], [], [])[0]:
-            connection, _ = listening.accept()
-            with connection:
-                if os.fork() == 0:
-                    listening.close()
-                    _be(connection)
-
-
-def _be(connection: socket.socket) -> None:
+def _become_server(connection: socket.socket) -> NoReturn:
     """A server and nothing else: what is the parent's is not ended here."""
     code = 1
     try:
         with contextlib.suppress(SystemExit):
-            _serve(connection)
+            name = take_descriptors(connection).decode()
+            sys.argv = ["servers.py", name]
+            servers.make(name).run()
             code = 0
-    except BaseException:  # noqa: BLE001 - nobody is there to catch it
+    except BaseException:  # noqa: BLE001 - there is no caller
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -101,4 +75,4 @@ def _be(connection: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    _run(sys.argv[1])
+    fork_for_each(sys.argv[1], _become_server)
